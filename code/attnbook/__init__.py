@@ -1,0 +1,1 @@
+"""The package behind Attention, Step by Step. Chapters say which module they build."""

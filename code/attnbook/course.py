@@ -1,0 +1,109 @@
+"""Keep the chapters in order: run them, and tell them where the book lives.
+
+Run in the repository's root: ``python -m attnbook.course --help``. Needs the packages that
+build the book (requirements.txt), unlike the rest of attnbook.
+"""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+import yaml
+from nbclient import NotebookClient
+from tqdm import tqdm
+
+SETUP = """\
+# Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
+try:
+    import google.colab
+except ImportError:
+    pass
+else:
+    %pip install --quiet "attnbook @ git+{url}@{branch}#subdirectory=code"
+"""
+
+
+def setup_cell(root: Path) -> str:
+    """The source of the setup cell that every chapter must have, for the address in _config.yml."""
+    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]
+    return SETUP.format(url=repository["url"], branch=repository["branch"]).rstrip()
+
+
+def chapters(root: Path) -> list[Path]:
+    """The notebooks of the book, in order."""
+    return sorted((root / "chapters").glob("*.ipynb"))
+
+
+def move_home(root: Path, url: str) -> None:
+    """Write the book's address into _config.yml and into the setup cell of every chapter.
+
+    Raises ``ValueError`` if the address is not that of a GitHub repository, the only kind that
+    Colab opens.
+    """
+    url = url.removesuffix("/").removesuffix(".git")
+    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", url):
+        raise ValueError(f"not of the form https://github.com/OWNER/REPOSITORY: {url}")
+    config = root / "_config.yml"
+    text, count = re.subn(
+        r"(?m)^(repository:\n  url: ).*$", rf"\g<1>{url}", config.read_text("utf8")
+    )
+    if count != 1:
+        raise ValueError(f"{config} must have one `repository:` with `url:` as its first entry")
+    config.write_text(text, "utf8")
+    for path in chapters(root):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if "setup" in cell.metadata.get("tags", []):
+                cell.source = setup_cell(root)
+        nbformat.write(notebook, path)
+
+
+def run(path: Path) -> None:
+    """Execute a chapter as a learner would, alone in an empty folder, and store its outputs.
+
+    Raises ``nbclient.exceptions.CellExecutionError`` if a cell fails; the file is then unchanged.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as empty_folder:
+        NotebookClient(
+            notebook,
+            timeout=600,
+            kernel_name="python3",
+            record_timing=False,
+            resources={"metadata": {"path": empty_folder}},
+        ).execute()
+    # the version of whoever ran it last is no property of the chapter
+    notebook.metadata.language_info = {"name": "python"}
+    written = path.with_suffix(".tmp")
+    nbformat.write(notebook, written)
+    os.replace(written, path)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m attnbook.course", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runner = commands.add_parser("run", help="execute chapters and store their outputs")
+    runner.add_argument("chapter", nargs="*", type=Path, help="notebooks; by default all of them")
+    home = commands.add_parser("home", help="set the address of the book's repository")
+    home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
+    options = parser.parse_args(arguments)
+
+    root = Path.cwd()
+    if not (root / "_config.yml").exists():
+        sys.exit(f"no _config.yml in {root}: run this in the root of the book's repository")
+    if options.command == "run":
+        for path in tqdm(options.chapter or chapters(root), unit="chapter"):
+            run(path)
+    else:
+        try:
+            move_home(root, options.url)
+        except ValueError as error:
+            sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The exercises of the book. Chapters use ``check`` and ``hint``; tests use ``catalogue``."""
+
+from collections.abc import Iterator
+
+from . import ch03_scaling
+from .engine import Exercise, Prediction
+from .report import Report
+
+__all__ = ["Exercise", "Prediction", "Report", "catalogue", "check", "hint"]
+
+_CHAPTERS = (ch03_scaling,)
+_hints_given: dict[str, int] = {}
+
+
+def catalogue() -> Iterator[Exercise]:
+    """Yield every exercise of the book, in its order."""
+    for chapter in _CHAPTERS:
+        yield from (item for item in vars(chapter).values() if isinstance(item, Exercise))
+
+
+def check(id: str, answer: object) -> Report:
+    """Grade an answer, show what holds and what does not, and return the report.
+
+    Raises ``KeyError`` if there is no exercise ``id``.
+    """
+    report = _find(id).grade(answer)
+    report.show()
+    return report
+
+
+def hint(id: str) -> None:
+    """Print the next hint of an exercise; each call unfolds one more.
+
+    Raises ``KeyError`` if there is no exercise ``id``.
+    """
+    hints = _find(id).hints
+    given = _hints_given[id] = min(_hints_given.get(id, 0) + 1, len(hints))
+    for number, text in enumerate(hints[:given], start=1):
+        print(f"Hint {number} of {len(hints)}: {text}")
+    if given == len(hints):
+        print("That was the last hint. The solution is folded below the exercise.")
+
+
+def _find(id: str) -> Exercise:
+    exercises = {exercise.id: exercise for exercise in catalogue()}
+    if id not in exercises:
+        raise KeyError(f"there is no exercise {id!r}; there are {', '.join(exercises)}")
+    return exercises[id]

@@ -1,0 +1,131 @@
+"""What a check tells the learner: as an object to test, as text, and as HTML in notebooks."""
+
+import html
+from dataclasses import dataclass, field
+
+import torch
+
+PASSED, WRONG, OPEN = "✓", "✗", "○"
+_ACCENT = {PASSED: "#15803d", WRONG: "#c2410c", OPEN: "#6b7280"}
+
+
+@dataclass
+class Report:
+    """The result of ``check``: what was recognised, what fails and what holds, in sentences."""
+
+    exercise: str  # "3.2 · Scaled scores"
+    attempted: bool = True
+    diagnosis: str | None = None  # the name of the recognised mistake
+    explanation: str = ""  # what was done and what it causes
+    counterexample: str = ""
+    failures: list[str] = field(default_factory=list)
+    holds: list[str] = field(default_factory=list)
+    printed: str = ""  # what the learner's function printed on the counterexample
+
+    @property
+    def passed(self) -> bool:
+        return self.attempted and not self.failures
+
+    def __repr__(self) -> str:
+        state = "passed" if self.passed else "not yet" if self.attempted else "not attempted"
+        recognised = f", {self.diagnosis}" if self.diagnosis else ""
+        return f"<Exercise {self.exercise}: {state}{recognised}>"
+
+    def __str__(self) -> str:
+        return "\n  ".join(f"{label} {text}".strip() for label, text in self._lines())
+
+    def to_html(self) -> str:
+        """The same lines for a notebook; styled in place, since Colab loads no style sheet."""
+        accent = _ACCENT[self._mark()]
+        rows = "".join(
+            f"<div><b>{html.escape(label)}</b> {_code(text)}</div>" for label, text in self._lines()
+        )
+        return (
+            f'<div class="attnbook-report" style="border-left:4px solid {accent};'
+            f'padding:.4em .9em;line-height:1.55">{rows}</div>'
+        )
+
+    def _ipython_display_(self) -> None:
+        # check() has already shown the report; the echo of a cell's last line must not repeat it
+        if getattr(self, "_shown_in_cell", None) != _current_cell():
+            self.show()
+
+    def show(self) -> None:
+        """Display the report: HTML in a notebook, text elsewhere."""
+        self._shown_in_cell = _current_cell()
+        if self._shown_in_cell is None:
+            print(self)
+        else:
+            from IPython.display import display
+
+            display({"text/plain": str(self), "text/html": self.to_html()}, raw=True)
+
+    def _mark(self) -> str:
+        return PASSED if self.passed else WRONG if self.attempted else OPEN
+
+    def _lines(self) -> list[tuple[str, str]]:
+        if not self.attempted:
+            number = self.exercise.split(" ")[0]
+            return [
+                (f"{OPEN} Exercise {self.exercise}:", "not attempted."),
+                ("", f'Replace the `...` and run the cell. Stuck? Run `hint("{number}")`.'),
+            ]
+        if self.passed:
+            head = (f"{PASSED} Exercise {self.exercise}:", "solved.")
+            return [head, *((PASSED, sentence) for sentence in self.holds)]
+        lines = [(f"{WRONG} Exercise {self.exercise}:", "not yet.")]
+        if self.diagnosis:
+            lines.append((f"Recognised: {self.diagnosis}.", self.explanation))
+        if self.counterexample:
+            lines.append(("Smallest counterexample:", self.counterexample))
+        lines += [(WRONG, sentence) for sentence in self.failures]
+        lines += [(PASSED, sentence) for sentence in self.holds]
+        if self.printed:
+            lines.append(("There your function printed:", self.printed))
+        return lines
+
+
+def _current_cell() -> int | None:
+    """The number of the notebook cell that is running, or None outside IPython."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    shell = get_ipython()
+    return None if shell is None else shell.execution_count
+
+
+def _code(text: str) -> str:
+    """Escape for HTML and turn `backticks` into <code>."""
+    parts = html.escape(text).replace("\n", "<br>").split("`")
+    return "".join(
+        f"<code>{part}</code>" if i % 2 and i < len(parts) - 1 else ("`" if i % 2 else "") + part
+        for i, part in enumerate(parts)
+    )
+
+
+def describe(value: object) -> str:
+    """A value in few characters: numbers to four digits, large tensors by shape and first row."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach()
+        if value.numel() <= 24:
+            return _nested(value.tolist())
+        first = value.flatten()[:4].tolist()
+        return f"a tensor of shape {tuple(value.shape)} that starts {_nested(first)[:-1]}, …]"
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return _number(value)
+    try:
+        text = repr(value)
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _nested(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_nested(item) for item in value) + "]"
+    return _number(value) if isinstance(value, float | int) else repr(value)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, bool) else f"{value:.4g}"

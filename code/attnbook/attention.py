@@ -142,7 +142,9 @@ def attention(
     causal: bool = False,
     dropout: float = 0.0,
     need_weights: bool = False,
-) -> tuple[Float[Tensor, "*#batch query d_v"], Float[Tensor, "*#batch query key"] | None]:
+) -> tuple[
+    Float[Tensor, "*#batch query d_v"], Float[Tensor, "*#batch query key"] | None
+]:
     """Mix the values by how well each query fits each key: ``softmax(Q Kᵀ / √d_k) V``.
 
     Returns ``(output, weights)``. With ``need_weights=True`` the weights are computed in the
@@ -176,7 +178,9 @@ def attention(
             f"got {length_query} queries and {length_key} keys"
         )
     if mask is not None:
-        batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+        batch = torch.broadcast_shapes(
+            query.shape[:-2], key.shape[:-2], value.shape[:-2]
+        )
         _require_mask(mask, (*batch, length_query, length_key))
     if causal and (mask is not None or need_weights):
         triangle = causal_mask(length_query, device=query.device)
@@ -244,12 +248,16 @@ def _require_a_value_per_key(key: Tensor, value: Tensor) -> None:
 
 def _require_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
     if tuple(tensor.shape) != shape:
-        raise ValueError(f"{name} must have the shape {shape}: got {tuple(tensor.shape)}")
+        raise ValueError(
+            f"{name} must have the shape {shape}: got {tuple(tensor.shape)}"
+        )
 
 
 def _require_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     if mask.dtype != torch.bool:
-        raise TypeError(f"a mask is boolean, True where attending is allowed: got {mask.dtype}")
+        raise TypeError(
+            f"a mask is boolean, True where attending is allowed: got {mask.dtype}"
+        )
     try:
         fits = torch.broadcast_shapes(mask.shape, shape) == tuple(shape)
     except RuntimeError:

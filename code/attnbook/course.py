@@ -52,7 +52,9 @@ def move_home(root: Path, url: str) -> None:
         r"(?m)^(repository:\n  url: ).*$", rf"\g<1>{url}", config.read_text("utf8")
     )
     if count != 1:
-        raise ValueError(f"{config} must have one `repository:` with `url:` as its first entry")
+        raise ValueError(
+            f"{config} must have one `repository:` with `url:` as its first entry"
+        )
     config.write_text(text, "utf8")
     for path in chapters(root):
         notebook = nbformat.read(path, as_version=4)
@@ -84,17 +86,23 @@ def run(path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m attnbook.course", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m attnbook.course", description=__doc__
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     runner = commands.add_parser("run", help="execute chapters and store their outputs")
-    runner.add_argument("chapter", nargs="*", type=Path, help="notebooks; by default all of them")
+    runner.add_argument(
+        "chapter", nargs="*", type=Path, help="notebooks; by default all of them"
+    )
     home = commands.add_parser("home", help="set the address of the book's repository")
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     options = parser.parse_args(arguments)
 
     root = Path.cwd()
     if not (root / "_config.yml").exists():
-        sys.exit(f"no _config.yml in {root}: run this in the root of the book's repository")
+        sys.exit(
+            f"no _config.yml in {root}: run this in the root of the book's repository"
+        )
     if options.command == "run":
         for path in tqdm(options.chapter or chapters(root), unit="chapter"):
             run(path)

@@ -18,7 +18,9 @@ from numpy.typing import ArrayLike
 QUERY, KEY, VALUE, WEIGHTS = "#0072b2", "#b84f00", "#00795a", "#9c3d81"
 NEUTRAL, OTHER = "#595959", "#806000"  # for what is none of the four
 _MARKERS = {QUERY: "o", KEY: "s", VALUE: "^", WEIGHTS: "D", NEUTRAL: "x", OTHER: "P"}
-_WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", WEIGHTS, "#3d0f30"])
+_WEIGHT_MAP = LinearSegmentedColormap.from_list(
+    "weights", ["#ffffff", WEIGHTS, "#3d0f30"]
+)
 _STYLE = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
@@ -39,7 +41,9 @@ _STYLE = {
 }
 
 
-def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tuple[Figure, object]:
+def subplots(
+    columns: int = 1, *, height: float = 3.2, **options: object
+) -> tuple[Figure, object]:
     """A figure in the book's style: 4.8 inches wide, or 6.4 with several panels side by side.
 
     ``height`` is in inches; other options go to ``plt.subplots``. Returns the figure and its
@@ -48,11 +52,19 @@ def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tup
     """
     plt.rcParams.update(_STYLE)
     width = 4.8 if columns == 1 else 6.4
-    return plt.subplots(ncols=columns, figsize=(width, height), layout="constrained", **options)
+    return plt.subplots(
+        ncols=columns, figsize=(width, height), layout="constrained", **options
+    )
 
 
 def curve(
-    axes: Axes, x: ArrayLike, runs: ArrayLike, *, label: str, color: str, markevery: int = 1
+    axes: Axes,
+    x: ArrayLike,
+    runs: ArrayLike,
+    *,
+    label: str,
+    color: str,
+    markevery: int = 1,
 ) -> None:
     """Draw the mean over runs as a line and their range, smallest to largest, as a band.
 
@@ -70,7 +82,9 @@ def curve(
         markevery=markevery,
         label=label,
     )
-    axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=0.2, linewidth=0)
+    axes.fill_between(
+        x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=0.2, linewidth=0
+    )
 
 
 def heat_map(
@@ -101,4 +115,6 @@ def heat_map(
     if max(matrix.shape) <= 12:
         for (i, j), weight in np.ndenumerate(matrix):
             shade = "white" if weight > 0.45 * largest else "black"
-            axes.text(j, i, f"{weight:.2f}", ha="center", va="center", color=shade, fontsize=9)
+            axes.text(
+                j, i, f"{weight:.2f}", ha="center", va="center", color=shade, fontsize=9
+            )

@@ -15,7 +15,9 @@ _hints_given: dict[str, int] = {}
 def catalogue() -> Iterator[Exercise]:
     """Yield every exercise of the book, in its order."""
     for chapter in _CHAPTERS:
-        yield from (item for item in vars(chapter).values() if isinstance(item, Exercise))
+        yield from (
+            item for item in vars(chapter).values() if isinstance(item, Exercise)
+        )
 
 
 def check(id: str, answer: object) -> Report:

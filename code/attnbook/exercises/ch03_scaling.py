@@ -63,8 +63,15 @@ def _(query, key):
 
 @scaled_scores.inputs
 def _(generator):
-    yield torch.tensor([[1.0, 2.0, 0.0]]), torch.tensor([[3.0, 1.0, 1.0], [0.0, 1.0, 2.0]])
-    for shape_query, shape_key in [((3, 4), (5, 4)), ((2, 3, 8), (2, 6, 8)), ((2, 2, 5, 3),) * 2]:
+    yield (
+        torch.tensor([[1.0, 2.0, 0.0]]),
+        torch.tensor([[3.0, 1.0, 1.0], [0.0, 1.0, 2.0]]),
+    )
+    for shape_query, shape_key in [
+        ((3, 4), (5, 4)),
+        ((2, 3, 8), (2, 6, 8)),
+        ((2, 2, 5, 3),) * 2,
+    ]:
         yield (
             torch.randn(shape_query, generator=generator),
             torch.randn(shape_key, generator=generator),
@@ -183,7 +190,9 @@ def _(f, weights):
 
 @row_entropy.holds("The order of the keys does not matter.")
 def _(f, weights):
-    if not torch.allclose(f(weights), f(weights.flip(-1)), rtol=1e-3, atol=1e-5, equal_nan=True):
+    if not torch.allclose(
+        f(weights), f(weights.flip(-1)), rtol=1e-3, atol=1e-5, equal_nan=True
+    ):
         return "Reversing each row changes the result."
 
 
@@ -292,7 +301,9 @@ def _(f, scores, temperature):
 def _(f, scores, temperature):
     before, after = f(scores, temperature), f(scores + 3.0, temperature)
     if not torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return f"A weight goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+        return (
+            f"A weight goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+        )
 
 
 @softmax_with_temperature.mistake("multiplying by the temperature")
@@ -370,7 +381,9 @@ def _(generator):
         yield (torch.randn(shape, generator=generator).softmax(dim=-1),)
 
 
-@softmax_jacobian.holds("Each row of the matrix sums to 0: the weights always sum to 1.")
+@softmax_jacobian.holds(
+    "Each row of the matrix sums to 0: the weights always sum to 1."
+)
 def _(f, weights):
     sums = f(weights).sum(dim=-1)
     if not sums.abs().max() < 1e-4:
@@ -393,7 +406,9 @@ def _(f, weights):
     predicted = f(weights)[..., 0].double()
     if not torch.allclose(measured, predicted, atol=1e-4):
         worst = (measured - predicted).abs().max().item()
-        return f"Raising the first score, the prediction of a slope is off by {worst:.2g}."
+        return (
+            f"Raising the first score, the prediction of a slope is off by {worst:.2g}."
+        )
 
 
 @softmax_jacobian.mistake("the diagonal alone")
@@ -472,14 +487,18 @@ def _(generator):
 def _(f, query, key, scale):
     before, after = f(query, key, scale), f(query, 3 * key, scale)
     if not torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return f"A score goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+        return (
+            f"A score goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+        )
 
 
 @cosine_scores.holds("Making a query three times as long changes no score.")
 def _(f, query, key, scale):
     before, after = f(query, key, scale), f(3 * query, key, scale)
     if not torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return f"A score goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+        return (
+            f"A score goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+        )
 
 
 @cosine_scores.holds("A vector scored against itself gets exactly the scale.")
@@ -524,7 +543,12 @@ def _(query, key, scale):
     """You divide the cosine by √d_k as well. A cosine never leaves −1…1, whatever d_k is: there
     is nothing left to scale down."""
     normalise = torch.nn.functional.normalize
-    return scale * normalise(query, dim=-1) @ normalise(key, dim=-1).mT / query.shape[-1] ** 0.5
+    return (
+        scale
+        * normalise(query, dim=-1)
+        @ normalise(key, dim=-1).mT
+        / query.shape[-1] ** 0.5
+    )
 
 
 @cosine_scores.mistake("the scale ignored")
@@ -590,7 +614,9 @@ def _(f, d, rho):
     query, key = math.sqrt(rho) * shared + math.sqrt(1 - rho) * own
     measured, found = (query * key).sum(dim=-1).std().item(), float(f(d, rho))
     if not math.isclose(measured, found, rel_tol=0.05):
-        return f"For d={d}, ρ={rho} they spread by {measured:.3g}; you return {found:.4g}."
+        return (
+            f"For d={d}, ρ={rho} they spread by {measured:.3g}; you return {found:.4g}."
+        )
 
 
 @correlated_spread.mistake("the correlation ignored")
@@ -660,12 +686,17 @@ def _(generator):
     yield from [(4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
 
 
-@query_init_std.holds("Scores of simulated queries and keys spread by 1 without any division.")
+@query_init_std.holds(
+    "Scores of simulated queries and keys spread by 1 without any division."
+)
 def _(f, d_model, d_k):
     generator = torch.Generator().manual_seed(d_model)
     x, y = torch.randn(2, 1000, d_model, generator=generator)
     query_map, key_map = torch.randn(2, d_model, d_k, generator=generator)
-    query, key = x @ query_map * float(f(d_model, d_k)), y @ key_map / math.sqrt(d_model)
+    query, key = (
+        x @ query_map * float(f(d_model, d_k)),
+        y @ key_map / math.sqrt(d_model),
+    )
     spread = (query @ key.mT).std().item()
     limit = 1.3 if min(d_model, d_k) < 64 else 1.1
     if not 1 / limit < spread < limit and min(d_model, d_k) > 4:

@@ -19,7 +19,10 @@ from . import sandbox
 from .report import Report, describe
 from .sandbox import Outcome
 
-RELATIVE, ABSOLUTE = 1e-4, 1e-5  # results this close are equal: float32 in another order
+RELATIVE, ABSOLUTE = (
+    1e-4,
+    1e-5,
+)  # results this close are equal: float32 in another order
 
 
 @dataclass
@@ -27,7 +30,9 @@ class Property:
     """A sentence that holds for right answers, and the test that looks for a counterexample."""
 
     sentence: str
-    find_counterexample: Callable  # (function, *probe) -> None or a sentence with numbers
+    find_counterexample: (
+        Callable  # (function, *probe) -> None or a sentence with numbers
+    )
 
 
 class Exercise:
@@ -127,7 +132,9 @@ class Exercise:
         except TypeError:
             own = _and(list(inspect.signature(answer).parameters))
             return f"The answer is {wanted}; yours takes {own or 'no arguments'}."
-        except ValueError:  # a built-in function without a signature: calling it will tell
+        except (
+            ValueError
+        ):  # a built-in function without a signature: calling it will tell
             return None
         return None
 
@@ -161,8 +168,12 @@ class Exercise:
         ]
         if differing:
             first = differing[0]
-            if not any(_problem(outcomes[i], expected[i], names, answer) for i in differing):
-                report.failures.append(_distance(outcomes[first].value, expected[first]))
+            if not any(
+                _problem(outcomes[i], expected[i], names, answer) for i in differing
+            ):
+                report.failures.append(
+                    _distance(outcomes[first].value, expected[first])
+                )
             if wrong is None or first < wrong:
                 wrong = first
             if _ignores_input(outcomes, expected):
@@ -172,7 +183,11 @@ class Exercise:
         return wrong
 
     def _repeat(
-        self, answer: Callable, probes: list[tuple], outcomes: list[Outcome], report: Report
+        self,
+        answer: Callable,
+        probes: list[tuple],
+        outcomes: list[Outcome],
+        report: Report,
     ) -> None:
         for probe, outcome in ((probes[0], outcomes[0]), (probes[-1], outcomes[-1])):
             again = sandbox.call(answer, probe)
@@ -185,7 +200,9 @@ class Exercise:
                 )
                 return
 
-    def _test_properties(self, answer: Callable, probes: list[tuple], report: Report) -> None:
+    def _test_properties(
+        self, answer: Callable, probes: list[tuple], report: Report
+    ) -> None:
         def guarded(*arguments: object) -> object:
             outcome = sandbox.call(answer, arguments)
             if outcome.error:
@@ -207,19 +224,28 @@ class Exercise:
                 report.holds.append(item.sentence)
 
     def _recognise(
-        self, probes: list[tuple], outcomes: list[Outcome], expected: list, report: Report
+        self,
+        probes: list[tuple],
+        outcomes: list[Outcome],
+        expected: list,
+        report: Report,
     ) -> None:
         for name, mistake in self.mistakes.items():
             with sandbox.unchanged_surroundings():
                 produced = _run(mistake, probes)
-            if len(produced) == len(outcomes) and all(map(_reproduces, outcomes, produced)):
+            if len(produced) == len(outcomes) and all(
+                map(_reproduces, outcomes, produced)
+            ):
                 report.diagnosis, report.explanation = name, self.explanations[name]
                 return
 
-    def _show_counterexample(self, probe: tuple, outcome: Outcome, report: Report) -> None:
+    def _show_counterexample(
+        self, probe: tuple, outcome: Outcome, report: Report
+    ) -> None:
         names = inspect.signature(self.reference).parameters
         given = ", ".join(
-            f"`{name} = {describe(value)}`" for name, value in zip(names, probe, strict=True)
+            f"`{name} = {describe(value)}`"
+            for name, value in zip(names, probe, strict=True)
         )
         result = "" if outcome.error else f" you return `{describe(outcome.value)}`"
         report.counterexample = f"for {given}{result}."
@@ -256,7 +282,9 @@ class Prediction(Exercise):
             return report
         if not _is_number(answer):
             kind = type(answer).__name__
-            report.failures.append(f"The answer is one number; yours is {_article(kind)} {kind}.")
+            report.failures.append(
+                f"The answer is one number; yours is {_article(kind)} {kind}."
+            )
             return report
         number = float(answer)
         if math.isclose(number, self.reference, rel_tol=self.within):
@@ -303,7 +331,9 @@ def _run(function: Callable, probes: list[tuple]) -> list[Outcome]:
     seconds = sandbox.SECONDS_PER_CHECK
     for probe in probes:
         start = time.monotonic()
-        outcomes.append(sandbox.call(function, probe, min(seconds, sandbox.SECONDS_PER_CALL)))
+        outcomes.append(
+            sandbox.call(function, probe, min(seconds, sandbox.SECONDS_PER_CALL))
+        )
         if outcomes[-1].timed_out:
             break
         seconds -= time.monotonic() - start
@@ -316,7 +346,9 @@ def _reproduces(a: Outcome, b: Outcome) -> bool:
     return a.changed == b.changed and same(a.value, b.value)
 
 
-def _problem(outcome: Outcome, right: object, names: list[str], answer: Callable) -> str | None:
+def _problem(
+    outcome: Outcome, right: object, names: list[str], answer: Callable
+) -> str | None:
     """What is wrong with one outcome before its numbers are compared, as a sentence."""
     if outcome.error:
         return _error_sentence(outcome, answer)
@@ -338,9 +370,7 @@ def _different_kind(value: object, right: object) -> str | None:
         if not isinstance(value, torch.Tensor):
             return f"It must return a torch tensor; it returns {_kind(value)}."
         if value.shape != right.shape:
-            return (
-                f"The result must have the shape {tuple(right.shape)}; it has {tuple(value.shape)}."
-            )
+            return f"The result must have the shape {tuple(right.shape)}; it has {tuple(value.shape)}."
         if value.is_complex():
             return "The result must be real; it is complex."
         if right.dtype == torch.bool and value.dtype != torch.bool:
@@ -352,7 +382,9 @@ def _different_kind(value: object, right: object) -> str | None:
 def _not_finite(value: object, right: object) -> str | None:
     if not (_is_number(value) or isinstance(value, torch.Tensor)):
         return None
-    value, right = (torch.as_tensor(x).detach().to(torch.float64) for x in (value, right))
+    value, right = (
+        torch.as_tensor(x).detach().to(torch.float64) for x in (value, right)
+    )
     if value.isnan().logical_and(~right.isnan()).any():
         return "The result contains NaN (not a number)."
     if value.isinf().logical_and(~right.isinf()).any():
@@ -369,17 +401,24 @@ def _error_sentence(outcome: Outcome, answer: Callable) -> str:
         )
     message = str(error).strip().split("\n")[0][:200]
     place = sandbox.line_of(error, answer)
-    return f"It raises {type(error).__name__}{place}{': ' + message if message else ''}."
+    return (
+        f"It raises {type(error).__name__}{place}{': ' + message if message else ''}."
+    )
 
 
 def _distance(value: object, right: object) -> str:
     """How far off the numbers are, without saying what they should be."""
-    value, right = (torch.as_tensor(x).detach().to(torch.float64) for x in (value, right))
+    value, right = (
+        torch.as_tensor(x).detach().to(torch.float64) for x in (value, right)
+    )
     worst = (value - right).abs().max().item()
     sentence = f"The result is not right: it is off by up to {worst:.2g}."
     usable = right.abs() > 1e-3 * right.abs().max()
     ratio = (value / right)[usable]
-    if right.abs().max() > 0 and (ratio - ratio.mean()).abs().max() < 1e-3 * ratio.abs().mean():
+    if (
+        right.abs().max() > 0
+        and (ratio - ratio.mean()).abs().max() < 1e-3 * ratio.abs().mean()
+    ):
         sentence += f" Here it is {ratio.mean().item():.3g} times what it should be."
     return sentence
 
@@ -390,7 +429,9 @@ def _ignores_input(outcomes: list[Outcome], expected: list) -> bool:
     for i, right in enumerate(expected):
         shapes.setdefault(getattr(right, "shape", None), []).append(i)
     groups = [group for group in shapes.values() if len(group) > 1]
-    varied = [g for g in groups if not all(same(expected[g[0]], expected[i]) for i in g)]
+    varied = [
+        g for g in groups if not all(same(expected[g[0]], expected[i]) for i in g)
+    ]
     return bool(varied) and all(
         same(outcomes[g[0]].value, outcomes[i].value) for g in varied for i in g
     )

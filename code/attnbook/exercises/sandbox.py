@@ -29,14 +29,18 @@ class Outcome:
     value: object = None
     error: BaseException | None = None
     printed: str = ""
-    changed: list[int] = field(default_factory=list)  # positions of arguments edited in place
+    changed: list[int] = field(
+        default_factory=list
+    )  # positions of arguments edited in place
 
     @property
     def timed_out(self) -> bool:
         return isinstance(self.error, TimeIsUp)
 
 
-def call(function: Callable, arguments: tuple, seconds: float = SECONDS_PER_CALL) -> Outcome:
+def call(
+    function: Callable, arguments: tuple, seconds: float = SECONDS_PER_CALL
+) -> Outcome:
     """Call ``function`` on copies of the arguments in a thread that is stopped after ``seconds``.
 
     A thread can be stopped on every system and in every kind of notebook; a loop inside compiled
@@ -64,14 +68,20 @@ def call(function: Callable, arguments: tuple, seconds: float = SECONDS_PER_CALL
         outcome = Outcome(error=TimeIsUp())  # the thread may still write to the old one
     outcome.printed = printed.getvalue()
     outcome.changed = [
-        i for i, (a, b) in enumerate(zip(arguments, given, strict=True)) if not identical(a, b)
+        i
+        for i, (a, b) in enumerate(zip(arguments, given, strict=True))
+        if not identical(a, b)
     ]
     return outcome
 
 
 def _copy(argument: object) -> object:
     # clone(), unlike deepcopy, lets gradients flow back to the original
-    return argument.clone() if isinstance(argument, torch.Tensor) else copy.deepcopy(argument)
+    return (
+        argument.clone()
+        if isinstance(argument, torch.Tensor)
+        else copy.deepcopy(argument)
+    )
 
 
 def _stop(thread: threading.Thread) -> None:
@@ -97,7 +107,11 @@ class _Printed(io.StringIO):
 @contextlib.contextmanager
 def unchanged_surroundings(seed: int = 0) -> Iterator[None]:
     """Start from a fixed seed; afterwards restore every random state and torch's default dtype."""
-    python, numpy, dtype = random.getstate(), np.random.get_state(), torch.get_default_dtype()
+    python, numpy, dtype = (
+        random.getstate(),
+        np.random.get_state(),
+        torch.get_default_dtype(),
+    )
     with torch.random.fork_rng(devices=[]):
         random.seed(seed)
         np.random.seed(seed)

@@ -5,6 +5,8 @@ build the book (requirements.txt), unlike the rest of attnbook.
 """
 
 import argparse
+import base64
+import io
 import os
 import re
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 import nbformat
 import yaml
 from nbclient import NotebookClient
+from PIL import Image
 from tqdm import tqdm
 
 SETUP = """\
@@ -78,11 +81,23 @@ def run(path: Path) -> None:
             record_timing=False,
             resources={"metadata": {"path": empty_folder}},
         ).execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                output.data["image/png"] = smaller(output.data["image/png"])
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}
     written = path.with_suffix(".tmp")
     nbformat.write(notebook, written)
     os.replace(written, path)
+
+
+def smaller(picture: str) -> str:
+    """The same figure, a base64 PNG, with 256 colours: a third of the bytes on the page."""
+    before, after = io.BytesIO(base64.b64decode(picture)), io.BytesIO()
+    figure = Image.open(before).convert("RGB")
+    figure.quantize(256, dither=Image.Dither.NONE).save(after, "png", optimize=True)
+    return base64.b64encode(after.getvalue()).decode("ascii")
 
 
 def main(arguments: list[str] | None = None) -> None:

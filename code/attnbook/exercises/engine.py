@@ -177,7 +177,7 @@ class Exercise:
             if wrong is None or first < wrong:
                 wrong = first
             if _ignores_input(outcomes, expected):
-                report.failures.append("The result is the same whatever the input.")
+                report.failures.append("Different inputs get the same result.")
         elif not report.failures:
             report.holds.append(f"Agrees with the definition on {len(probes)} inputs.")
         return wrong
@@ -370,7 +370,8 @@ def _different_kind(value: object, right: object) -> str | None:
         if not isinstance(value, torch.Tensor):
             return f"It must return a torch tensor; it returns {_kind(value)}."
         if value.shape != right.shape:
-            return f"The result must have the shape {tuple(right.shape)}; it has {tuple(value.shape)}."
+            must, is_ = tuple(right.shape), tuple(value.shape)
+            return f"The result must have the shape {must}; it has {is_}."
         if value.is_complex():
             return "The result must be real; it is complex."
         if right.dtype == torch.bool and value.dtype != torch.bool:

@@ -139,5 +139,5 @@ def _nested(value: object) -> str:
     return _number(value) if isinstance(value, float | int) else repr(value)
 
 
-def _number(value: float) -> str:
+def _number(value: float | int) -> str:
     return str(value) if isinstance(value, bool) else f"{value:.4g}"

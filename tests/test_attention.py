@@ -1,0 +1,433 @@
+"""Scores, masks, the two paths of attention() and linear attention."""
+
+import math
+
+import jaxtyping
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings, strategies as st
+
+from attnbook.attention import (
+    additive_scores,
+    attention,
+    causal_mask,
+    dot_scores,
+    general_scores,
+    linear_attention,
+    masked_softmax,
+    padding_mask,
+    positive_features,
+    scaled_dot_scores,
+)
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
+TOLERANCE = {
+    torch.float64: 1e-12,
+    torch.float32: 1e-5,
+    torch.float16: 5e-3,
+    torch.bfloat16: 4e-2,
+}
+
+sizes = st.integers(1, 6)
+seeds = st.integers(0, 2**31)
+
+
+def draw(seed, *shapes, dtype=torch.float64, device="cpu"):
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(device, dtype)
+        for shape in shapes
+    ]
+
+
+@st.composite
+def inputs(draw_size, batch=None):
+    """Query, key and value of random sizes, with a batch axis and heads."""
+    batch = draw_size(st.integers(1, 3)) if batch is None else batch
+    heads, n, m, d_k, d_v = (draw_size(sizes) for _ in range(5))
+    shapes = (batch, heads, n, d_k), (batch, heads, m, d_k), (batch, heads, m, d_v)
+    return draw(draw_size(seeds), *shapes)
+
+
+@st.composite
+def masked_inputs(draw_size):
+    """The same with a mask, of which any row may be empty."""
+    query, key, value = draw_size(inputs())
+    n, m = query.shape[-2], key.shape[-2]
+    bits = draw_size(st.lists(st.booleans(), min_size=n * m, max_size=n * m))
+    return query, key, value, torch.tensor(bits).view(n, m)
+
+
+def by_loops(query, key, value, mask=None):
+    """Attention as one would do it on paper, one query at a time."""
+    output = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=value.dtype)
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, query.shape[:-1])).view(
+        -1, 3
+    ):
+        allowed = [j for j in range(key.shape[-2]) if mask is None or mask[i, j].item()]
+        if not allowed:
+            continue
+        scores = [
+            sum(x * y for x, y in zip(query[b, h, i], key[b, h, j], strict=True))
+            / math.sqrt(query.shape[-1])
+            for j in allowed
+        ]
+        exponentials = [math.exp(s - max(scores)) for s in scores]
+        for j, e in zip(allowed, exponentials, strict=True):
+            output[b, h, i] += e / sum(exponentials) * value[b, h, j]
+    return output
+
+
+@settings(max_examples=25, deadline=None)
+@given(masked_inputs())
+def test_both_paths_equal_the_calculation_on_paper(case):
+    query, key, value, mask = case
+    expected = by_loops(query, key, value, mask)
+    for need_weights in (True, False):
+        output, _ = attention(query, key, value, mask, need_weights=need_weights)
+        torch.testing.assert_close(output, expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_both_paths_agree_in_every_dtype(device, dtype, causal, masked):
+    shapes = [(2, 3, 7, 8)] * 3
+    query, key, value = draw(0, *shapes, dtype=dtype, device=device)
+    mask = padding_mask(torch.tensor([7, 4], device=device)).unsqueeze(1)
+    mask = mask if masked else None
+    outputs = []
+    for need_weights in (True, False):
+        output, weights = attention(
+            query, key, value, mask, causal=causal, need_weights=need_weights
+        )
+        assert output.dtype == dtype and output.device.type == device
+        assert (weights is not None) == need_weights
+        outputs.append(output)
+    tolerance = TOLERANCE[dtype]
+    torch.testing.assert_close(*outputs, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_query_that_may_attend_to_nothing_gets_zeros_and_finite_gradients(
+    device, dtype, need_weights
+):
+    tensors = draw(0, *[(2, 3, 16, 8)] * 3, dtype=dtype, device=device)
+    query, key, value = (tensor.requires_grad_() for tensor in tensors)
+    mask = torch.ones(16, 16, dtype=torch.bool, device=device)
+    mask[1] = False
+    output, weights = attention(query, key, value, mask, need_weights=need_weights)
+    assert (output[..., 1, :] == 0).all()
+    assert output.isfinite().all()
+    if need_weights:
+        assert (weights[..., 1, :] == 0).all()
+    output.sum().backward()
+    assert all(tensor.grad.isfinite().all() for tensor in (query, key, value))
+    assert (query.grad[..., 1, :] == 0).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(masked_inputs())
+def test_weights_of_a_row_sum_to_one_over_what_is_allowed(case):
+    query, key, value, mask = case
+    _, weights = attention(query, key, value, mask, need_weights=True)
+    assert (weights >= 0).all()
+    assert (weights.masked_select(~mask) == 0).all()
+    expected = mask.any(dim=-1).to(weights.dtype).expand(weights.shape[:-1])
+    torch.testing.assert_close(weights.sum(dim=-1), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(inputs(), seeds)
+def test_permuting_keys_and_values_together_changes_nothing(case, seed):
+    query, key, value = case
+    order = torch.randperm(key.shape[-2], generator=torch.Generator().manual_seed(seed))
+    before, _ = attention(query, key, value)
+    after, _ = attention(query, key[..., order, :], value[..., order, :])
+    torch.testing.assert_close(after, before)
+
+
+@settings(max_examples=50, deadline=None)
+@given(inputs(), seeds)
+def test_permuting_queries_permutes_the_outputs(case, seed):
+    query, key, value = case
+    order = torch.randperm(
+        query.shape[-2], generator=torch.Generator().manual_seed(seed)
+    )
+    before, _ = attention(query, key, value)
+    after, _ = attention(query[..., order, :], key, value)
+    torch.testing.assert_close(after, before[..., order, :])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 8), seeds, st.booleans(), st.data())
+def test_a_future_token_never_changes_an_earlier_output(
+    length, seed, need_weights, data
+):
+    query, key, value = draw(seed, *[(2, 2, length, 4)] * 3)
+    now = data.draw(st.integers(0, length - 1))
+    before, _ = attention(query, key, value, causal=True, need_weights=need_weights)
+    for tensor in (query, key, value):
+        tensor[..., now + 1 :, :] = 1e3
+    after, _ = attention(query, key, value, causal=True, need_weights=need_weights)
+    torch.testing.assert_close(
+        after[..., : now + 1, :], before[..., : now + 1, :], rtol=0, atol=1e-12
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 8), seeds)
+def test_the_present_token_counts_in_causal_attention(length, seed):
+    query, key, value = draw(seed, *[(1, 1, length, 4)] * 3)
+    for need_weights in (True, False):
+        first, _ = attention(query, key, value, causal=True, need_weights=need_weights)
+        torch.testing.assert_close(first[..., 0, :], value[..., 0, :])
+
+
+@settings(max_examples=30, deadline=None)
+@given(inputs(batch=2), st.integers(1, 5), seeds)
+def test_padding_never_changes_a_result(case, extra, seed):
+    query, key, value = case
+    length = key.shape[-2]
+    rubbish = draw(
+        seed,
+        (*key.shape[:-2], extra, key.shape[-1]),
+        (*key.shape[:-2], extra, value.shape[-1]),
+    )
+    padded_key, padded_value = (
+        torch.cat([real, 100 * junk], dim=-2)
+        for real, junk in zip((key, value), rubbish, strict=True)
+    )
+    mask = padding_mask(torch.tensor([length, length]), length + extra).unsqueeze(1)
+    for need_weights in (True, False):
+        output, _ = attention(
+            query, padded_key, padded_value, mask, need_weights=need_weights
+        )
+        torch.testing.assert_close(output, attention(query, key, value)[0])
+
+
+def test_causal_and_padding_masks_combine():
+    mask = causal_mask(3) & padding_mask(torch.tensor([3, 2]))
+    expected = [
+        [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
+        [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
+    ]
+    assert mask.int().tolist() == expected
+    query, key, value = draw(0, *[(2, 3, 4)] * 3)
+    padding = padding_mask(torch.tensor([3, 2]))
+    by_mask = attention(query, key, value, mask, need_weights=True)[0]
+    for need_weights in (True, False):
+        by_flag, _ = attention(
+            query, key, value, padding, causal=True, need_weights=need_weights
+        )
+        torch.testing.assert_close(by_flag, by_mask)
+
+
+def test_an_empty_example_is_all_padding():
+    assert padding_mask(torch.tensor([0, 2])).int().tolist() == [[[0, 0]], [[1, 1]]]
+
+
+def test_pytorchs_multihead_attention_takes_the_inverted_mask():
+    torch.manual_seed(0)
+    module = torch.nn.MultiheadAttention(8, 1, bias=False, batch_first=True)
+    module.double()
+    (x,) = draw(0, (2, 5, 8))
+    mask = causal_mask(5)
+    query, key, value = (x @ w.mT for w in module.in_proj_weight.chunk(3))
+    ours, weights = attention(query, key, value, mask, need_weights=True)
+    theirs, their_weights = module(x, x, x, attn_mask=~mask)
+    torch.testing.assert_close(weights, their_weights)
+    torch.testing.assert_close(ours @ module.out_proj.weight.mT, theirs)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_attention_has_the_right_gradients(need_weights):
+    tensors = [
+        t.requires_grad_() for t in draw(0, (2, 1, 3, 4), (2, 1, 5, 4), (2, 1, 5, 2))
+    ]
+    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]]).bool()
+
+    def function(*tensors):
+        return attention(*tensors, mask, need_weights=need_weights)[0]
+
+    assert torch.autograd.gradcheck(function, tensors)
+
+
+def test_scores_have_the_right_gradients():
+    shapes = (2, 3, 4), (2, 5, 6), (4, 6), (4, 7), (6, 7), (7,)
+    query, key, weight, query_weight, key_weight, energy = (
+        tensor.requires_grad_() for tensor in draw(0, *shapes)
+    )
+    (same_size,) = draw(1, (2, 5, 4))
+    same_size.requires_grad_()
+    gradcheck = torch.autograd.gradcheck
+    assert gradcheck(dot_scores, (query, same_size))
+    assert gradcheck(scaled_dot_scores, (query, same_size))
+    assert gradcheck(general_scores, (query, key, weight))
+    assert gradcheck(additive_scores, (query, key, query_weight, key_weight, energy))
+
+
+def test_every_score_equals_its_formula_entry_by_entry():
+    shapes = (2, 3, 4), (2, 5, 4), (4, 4), (4, 7), (4, 7), (7,)
+    query, key, weight, query_weight, key_weight, energy = draw(0, *shapes)
+    dot, scaled = dot_scores(query, key), scaled_dot_scores(query, key)
+    general = general_scores(query, key, weight)
+    additive = additive_scores(query, key, query_weight, key_weight, energy)
+    for b in range(2):
+        for i in range(3):
+            for j in range(5):
+                q, k = query[b, i], key[b, j]
+                torch.testing.assert_close(dot[b, i, j], q.dot(k))
+                torch.testing.assert_close(scaled[b, i, j], q.dot(k) / 2)
+                torch.testing.assert_close(general[b, i, j], q @ weight @ k)
+                hidden = torch.tanh(query_weight.T @ q + key_weight.T @ k)
+                torch.testing.assert_close(additive[b, i, j], energy.dot(hidden))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scores_and_linear_attention_work_in_every_dtype(device, dtype):
+    shapes = (2, 3, 4), (2, 5, 4), (2, 5, 6), (4, 4), (4, 7), (4, 7), (7,)
+    exact = draw(0, *shapes)
+    tensors = [tensor.to(device, dtype) for tensor in exact]
+
+    def results(query, key, value, weight, query_weight, key_weight, energy):
+        yield dot_scores(query, key)
+        yield scaled_dot_scores(query, key)
+        yield general_scores(query, key, weight)
+        yield additive_scores(query, key, query_weight, key_weight, energy)
+        yield linear_attention(query, key, value)
+        yield linear_attention(query, key, value, quadratic=True)
+
+    for result, expected in zip(results(*tensors), results(*exact), strict=True):
+        assert result.dtype == dtype
+        tolerance = 4 * TOLERANCE[dtype]
+        torch.testing.assert_close(
+            result.cpu().double(), expected, rtol=tolerance, atol=tolerance
+        )
+
+
+@settings(max_examples=50, deadline=None)
+@given(inputs())
+def test_linear_attention_is_the_same_in_both_orders(case):
+    query, key, value = case
+    linear = linear_attention(query, key, value)
+    quadratic = linear_attention(query, key, value, quadratic=True)
+    torch.testing.assert_close(linear, quadratic)
+
+
+@settings(max_examples=30, deadline=None)
+@given(inputs())
+def test_linear_attention_is_a_weighted_mean_of_the_values(case):
+    query, key, value = case
+    weights = positive_features(query) @ positive_features(key).mT
+    assert (weights > 0).all()
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    torch.testing.assert_close(linear_attention(query, key, value), weights @ value)
+
+
+def test_linear_attention_has_the_right_gradients():
+    tensors = [t.requires_grad_() for t in draw(0, (2, 3, 4), (2, 5, 4), (2, 5, 2))]
+    assert torch.autograd.gradcheck(linear_attention, tensors)
+
+
+def test_huge_scores_stay_finite():
+    query = torch.full((1, 1, 2, 4), 1e4)
+    for need_weights in (True, False):
+        output, _ = attention(query, query, query, need_weights=need_weights)
+        torch.testing.assert_close(output, query)
+
+
+def test_axes_in_front_may_be_missing_or_broadcast():
+    query, key, value = draw(0, (5, 4), (2, 3, 6, 4), (2, 1, 6, 7))
+    expected = F.scaled_dot_product_attention(
+        query.expand(2, 3, 5, 4), key, value.expand(2, 3, 6, 7)
+    )
+    for need_weights in (True, False):
+        output, _ = attention(query, key, value, need_weights=need_weights)
+        torch.testing.assert_close(output, expected)
+
+
+def test_dropout_drops_weights_and_keeps_their_expectation():
+    query, key, value = draw(0, (1, 1, 50, 4), (1, 1, 200, 4), (1, 1, 200, 3))
+    torch.manual_seed(0)
+    exact, kept = attention(query, key, value, need_weights=True)
+    _, weights = attention(query, key, value, dropout=0.25, need_weights=True)
+    dropped = weights == 0
+    assert abs(dropped.double().mean() - 0.25) < 0.02
+    torch.testing.assert_close(weights[~dropped], kept[~dropped] / 0.75)
+    for need_weights in (True, False):
+        runs = [
+            attention(query, key, value, dropout=0.25, need_weights=need_weights)[0]
+            for _ in range(200)
+        ]
+        assert (torch.stack(runs).mean(dim=0) - exact).abs().max() < 0.08
+        assert (runs[0] - exact).abs().max() > 0.01
+
+
+def test_the_returned_weights_are_those_that_made_the_output():
+    query, key, value = draw(0, (2, 5, 4), (2, 6, 4), (2, 6, 3))
+    output, weights = attention(query, key, value, dropout=0.5, need_weights=True)
+    torch.testing.assert_close(weights @ value, output)
+
+
+A, B = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4)
+BAD_CALLS = [
+    (attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
+    (attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7 values"),
+    (attention, (A, B, B), {"causal": True}, ValueError, "3 queries and 5 keys"),
+    (attention, (A, B, B), {"dropout": 1.5}, ValueError, "1.5"),
+    (attention, (A, B, B, torch.zeros(3, 5)), {}, TypeError, "float32"),
+    (
+        attention,
+        (A, B, B, torch.ones(5, 3).bool()),
+        {},
+        ValueError,
+        r"\(5, 3\).*\(2, 3, 5\)",
+    ),
+    (attention, (A, B, B, torch.ones(4, 2, 3, 5).bool()), {}, ValueError, r"\(4, 2"),
+    (masked_softmax, (A, torch.ones(3, 4)), {}, TypeError, "float32"),
+    (masked_softmax, (A, torch.ones(2, 2).bool()), {}, ValueError, r"\(2, 2\)"),
+    (dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
+    (scaled_dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
+    (general_scores, (A, B, torch.zeros(4, 6)), {}, ValueError, r"\(4, 4\).*\(4, 6\)"),
+    (
+        additive_scores,
+        (A, B, torch.zeros(4, 7), torch.zeros(4, 8), torch.zeros(7)),
+        {},
+        ValueError,
+        r"key_weight.*\(4, 7\).*\(4, 8\)",
+    ),
+    (
+        additive_scores,
+        (A, B, torch.zeros(5, 7), torch.zeros(4, 7), torch.zeros(7)),
+        {},
+        ValueError,
+        r"query_weight.*\(4, 7\).*\(5, 7\)",
+    ),
+    (linear_attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
+    (linear_attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7"),
+    (padding_mask, (torch.tensor([2, 5]), 4), {}, ValueError, "max_length=4.*2 to 5"),
+    (padding_mask, (torch.tensor([-1, 3]),), {}, ValueError, "-1 to 3"),
+]
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+@pytest.mark.parametrize(
+    ("function", "arguments", "options", "error", "says"), BAD_CALLS
+)
+def test_wrong_sizes_raise_an_error_that_names_them(
+    function, arguments, options, error, says
+):
+    with pytest.raises(error, match=says):
+        function(*arguments, **options)
+
+
+def test_shapes_in_annotations_are_enforced_in_these_tests():
+    with pytest.raises(jaxtyping.TypeCheckError, match="key"):
+        dot_scores(torch.zeros(2, 3), torch.zeros(2, 4))

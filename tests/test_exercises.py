@@ -1,0 +1,507 @@
+"""The exercises answer back: rightly, kindly, and whatever a learner hands in."""
+
+import contextlib
+import functools
+import math
+import random
+import sys
+import time
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from nbclient import NotebookClient
+
+from attnbook.exercises import Prediction, catalogue, check, hint, sandbox
+
+EXERCISES = {exercise.id: exercise for exercise in catalogue()}
+MISTAKES = [
+    pytest.param(exercise, name, id=f"{exercise.id}-{name}")
+    for exercise in EXERCISES.values()
+    for name in exercise.mistakes
+]
+
+
+def grade(id, answer):
+    return EXERCISES[id].grade(answer)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_reference_passes(exercise, seed):
+    report = exercise.grade(exercise.reference, seed)
+    assert report.attempted and report.passed and report.diagnosis is None
+    assert report.failures == [] and report.holds
+
+
+@pytest.mark.parametrize(("exercise", "name"), MISTAKES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_catalogued_mistake_is_diagnosed_under_its_own_name(exercise, name, seed):
+    report = exercise.grade(exercise.mistakes[name], seed)
+    assert report.attempted and not report.passed
+    assert report.diagnosis == name
+    assert report.explanation and report.explanation in str(report)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
+def test_an_exercise_is_complete(exercise):
+    assert exercise.stars in (1, 2, 3) and exercise.minutes > 0
+    assert exercise.hints and len(exercise.mistakes) >= 4
+    for name, explanation in exercise.explanations.items():
+        assert explanation.count(". ") >= 1, (
+            f"{name}: say what was done, then what it causes"
+        )
+
+
+def test_ids_are_unique_and_in_order():
+    ids = [tuple(map(int, exercise.id.split("."))) for exercise in catalogue()]
+    assert ids == sorted(set(ids))
+
+
+# Wrong answers that no catalogue lists, with a part of the sentence that must be true of each.
+def running_total(query, key):
+    return (query @ key.mT / math.sqrt(query.shape[-1])).cumsum(dim=-1)
+
+
+def only_the_first_batch(query, key):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores[:1].expand_as(scores)
+
+
+def scores_without_gradient(query, key):
+    return (query @ key.mT / math.sqrt(query.shape[-1])).detach()
+
+
+def in_numpy(query, key):
+    return query.numpy() @ key.mT.numpy() / math.sqrt(query.shape[-1])
+
+
+def normalised_by_the_largest(scores, temperature):
+    weights = (scores / temperature).exp()
+    return weights / weights.amax(dim=-1, keepdim=True)
+
+
+def softmax_in_place(scores, temperature):
+    scores /= temperature
+    return scores.softmax(dim=-1)
+
+
+cache = {}
+
+
+def softmax_that_remembers_shapes(scores, temperature):
+    return cache.setdefault(scores.shape, (scores / temperature).softmax(dim=-1))
+
+
+UNLISTED = [
+    ("3.2", lambda q, k: q @ k.mT / 2, "times what it should be"),
+    ("3.2", lambda q, k: -q @ k.mT / math.sqrt(q.shape[-1]), "-1 times"),
+    ("3.2", lambda q, k: q @ k.mT / q.shape[-1] ** 0.25, "off by up to"),
+    ("3.2", lambda q, k: torch.cdist(q, k), "Not true: Doubling a query"),
+    (
+        "3.2",
+        lambda q, k: torch.zeros(*q.shape[:-1], k.shape[-2]),
+        "cut off from its inputs",
+    ),
+    ("3.2", running_total, "Not true: Swapping query and key"),
+    ("3.2", only_the_first_batch, "off by up to"),
+    ("3.2", scores_without_gradient, "Gradients flow back"),
+    ("3.2", in_numpy, "must return a torch tensor; it returns a NumPy ndarray"),
+    ("3.2", lambda q, k: (q @ k.mT).sum(-1), "must have the shape (1, 2); it has (1,)"),
+    ("3.3", lambda w: w.var(dim=-1), "Not true: Equal weights"),
+    ("3.3", lambda w: 1 - w.square().sum(-1), "Not true: Equal weights"),
+    ("3.3", lambda w: -(w * (w + 0.01).log()).sum(-1), "have an entropy of log n"),
+    ("3.3", lambda w: -torch.xlogy(w, w)[..., :-1].sum(-1), "Not true: The order"),
+    ("3.4", normalised_by_the_largest, "Each row of weights sums to 1. One sums to"),
+    ("3.4", softmax_in_place, "changes its input `scores` in place"),
+    ("3.4", softmax_that_remembers_shapes, "Different inputs get the same result"),
+    ("3.4", lambda s, t: torch.sigmoid(s / t), "Each row of weights sums to 1"),
+    ("3.4", lambda s, t: (s / t**2).softmax(-1), "off by up to"),
+    ("3.4", lambda s, t: F.gumbel_softmax(s / t), "Called twice with the same input"),
+    ("3.5", lambda w: torch.diag_embed(w), "The weights always sum to 1".lower()),
+    (
+        "3.5",
+        lambda w: torch.zeros(*w.shape, w.shape[-1]),
+        "It predicts how weights change",
+    ),
+    ("3.5", lambda w: torch.diag_embed(w) - w[..., :, None] / w.shape[-1], "symmetric"),
+    ("3.6", lambda q, k, s: s * torch.tanh(q @ k.mT), "three times as long"),
+    (
+        "3.6",
+        lambda q, k, s: s * F.normalize(q, dim=-1) @ F.normalize(k, p=1, dim=-1).mT,
+        "exactly the scale",
+    ),
+    (
+        "3.7",
+        lambda d, rho: d**0.5 * (1 + rho),
+        "When all features are copies of one, it is d",
+    ),
+    ("3.7", lambda d, rho: d ** (0.5 + rho / 2), "off by up to"),
+    ("3.7", lambda d, rho: [d], "must return one number; it returns a list"),
+    (
+        "3.8",
+        lambda d_model, d_k: 1 / (d_model + d_k),
+        "spread by 1 without any division",
+    ),
+    ("3.8", lambda d_model, d_k: 0.02, "Different inputs get the same result"),
+    ("3.1", 25, "25 is too large"),
+    ("3.1", -20, "-20 is too small"),
+    ("3.1", float("nan"), "NaN"),
+    ("3.1", "twenty", "one number; yours is a str"),
+]
+
+
+@pytest.mark.parametrize(("id", "answer", "sentence"), UNLISTED)
+def test_a_wrong_answer_that_is_not_listed_is_rejected_with_a_true_sentence(
+    id, answer, sentence
+):
+    cache.clear()
+    report = grade(id, answer)
+    assert report.attempted and not report.passed
+    assert report.diagnosis is None
+    assert sentence in " ".join(report.failures)
+
+
+# Right answers in other words than the reference's.
+def scores_by_einsum(query, key):
+    return torch.einsum("...id,...jd->...ij", query, key) * query.size(-1) ** -0.5
+
+
+def scores_scaling_both_first(query, key):
+    root = query.shape[-1] ** 0.25
+    return torch.matmul(query / root, (key / root).transpose(-2, -1))
+
+
+def scores_by_broadcasting(query, key):
+    products = query.unsqueeze(-2) * key.unsqueeze(-3)
+    return products.sum(-1).div(torch.tensor(float(query.shape[-1])).sqrt())
+
+
+def entropy_by_selecting(weights):
+    logarithms = torch.where(weights > 0, weights.clamp_min(1e-30).log(), 0.0)
+    return (-weights * logarithms).sum(-1)
+
+
+def entropy_by_torch(weights):
+    return torch.distributions.Categorical(probs=weights).entropy()
+
+
+def entropy_by_loops(weights):
+    rows = weights.reshape(-1, weights.shape[-1])
+    sums = [sum(-w * math.log(w) for w in row.tolist() if w > 0) for row in rows]
+    return torch.tensor(sums).reshape(weights.shape[:-1])
+
+
+def softmax_by_logsumexp(scores, temperature):
+    scores = scores / temperature
+    return torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True))
+
+
+def jacobian_by_autograd(weights):
+    rows = weights.reshape(-1, weights.shape[-1])
+    jacobians = [
+        torch.autograd.functional.jacobian(
+            functools.partial(F.softmax, dim=-1), row.log()
+        )
+        for row in rows
+    ]
+    return torch.stack(jacobians).reshape(*weights.shape, weights.shape[-1])
+
+
+def jacobian_by_identity(weights):
+    identity = torch.eye(weights.shape[-1])
+    return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2))
+
+
+class Cosine:
+    """Callable objects are functions too."""
+
+    def __call__(self, query, key, scale):
+        return scale * F.cosine_similarity(
+            query.unsqueeze(-2), key.unsqueeze(-3), dim=-1
+        )
+
+
+def spread_by_matrix(d, rho):
+    covariance = torch.full((d, d), float(rho), dtype=torch.float64).fill_diagonal_(1)
+    return covariance.square().sum().sqrt()
+
+
+RIGHT = [
+    ("3.1", 20),
+    ("3.1", math.sqrt(400)),
+    ("3.1", np.float32(20.0)),
+    ("3.1", torch.tensor(20.0)),
+    ("3.2", scores_by_einsum),
+    ("3.2", scores_scaling_both_first),
+    ("3.2", scores_by_broadcasting),
+    ("3.2", lambda *args: args[0] @ args[1].mT / args[0].shape[-1] ** 0.5),
+    ("3.3", entropy_by_selecting),
+    ("3.3", entropy_by_torch),
+    ("3.3", entropy_by_loops),
+    ("3.4", softmax_by_logsumexp),
+    ("3.4", lambda scores, temperature: F.softmax(scores / temperature, dim=-1)),
+    (
+        "3.4",
+        lambda scores, temperature: torch.softmax(scores.double() / temperature, -1),
+    ),
+    ("3.5", jacobian_by_autograd),
+    ("3.5", jacobian_by_identity),
+    ("3.6", Cosine()),
+    ("3.7", spread_by_matrix),
+    ("3.7", lambda d, rho: (d * (1 + (d - 1) * rho * rho)) ** 0.5),
+    ("3.8", lambda d_model, d_k: (d_model * d_k) ** -0.5),
+    ("3.8", lambda d_model, d_k: np.float64(1) / np.sqrt(d_model) / np.sqrt(d_k)),
+]
+
+
+@pytest.mark.parametrize(("id", "answer"), RIGHT)
+def test_a_right_answer_in_another_style_is_accepted(id, answer):
+    report = grade(id, answer)
+    assert report.passed, str(report)
+
+
+def stub(query, key):
+    """Its docstring stays."""
+    # your code here
+    ...
+
+
+def stub_that_passes(query, key):
+    pass
+
+
+def stub_that_raises(query, key):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "answer", [None, ..., stub, stub_that_passes, stub_that_raises]
+)
+def test_an_untouched_stub_is_not_attempted(answer, capsys):
+    report = check("3.2", answer)
+    assert not report.attempted and not report.passed and report.failures == []
+    assert "not attempted" in capsys.readouterr().out
+
+
+def test_an_untouched_prediction_is_not_attempted():
+    assert not check("3.1", ...).attempted
+
+
+def endless(query, key):
+    while True:
+        pass
+
+
+def endless_and_loud(query, key):
+    while True:
+        print("still here")
+
+
+def fork_bomb_of_calls(query, key):
+    return fork_bomb_of_calls(query, key)
+
+
+def forgets_to_return(query, key):
+    _ = query @ key.mT
+
+
+def undefined_name(query, key):
+    return query @ key.mT / root  # noqa: F821
+
+
+def object_without_repr(query, key):
+    class Hostile:
+        def __repr__(self):
+            raise RuntimeError
+
+        def __eq__(self, other):
+            raise RuntimeError
+
+        __hash__ = None
+
+    return Hostile()
+
+
+def edits_both(query, key):
+    query *= 0
+    key.zero_()
+    return query @ key.mT
+
+
+SURVIVED = [
+    (endless, "did not finish within"),
+    (endless_and_loud, "did not finish within"),
+    (fork_bomb_of_calls, "RecursionError"),
+    (forgets_to_return, "is a `return` missing?"),
+    (undefined_name, "NameError in line"),
+    (undefined_name, "`return query @ key.mT / root  # noqa: F821`"),
+    (object_without_repr, "must return a torch tensor; it returns a Hostile"),
+    (edits_both, "changes its input `query` and `key` in place"),
+    (lambda q, k: sys.exit("bye"), "SystemExit"),
+    (lambda q, k: (_ for _ in ()).throw(KeyboardInterrupt), "KeyboardInterrupt"),
+    (lambda q, k: input("?"), "It raises"),
+    (lambda q, k: q @ k, "It raises RuntimeError"),
+    (lambda q, k: torch.full((*q.shape[:-1], k.shape[-2]), torch.nan), "contains NaN"),
+    (lambda q, k: torch.full((*q.shape[:-1], k.shape[-2]), torch.inf), "infinite"),
+    (lambda q, k: 3.0, "must return a torch tensor; it returns a float"),
+    (lambda q, k: q.tolist(), "it returns a list"),
+    (lambda q, k: (q @ k.mT, None), "it returns a tuple"),
+    (lambda q, k: torch.complex(q @ k.mT, q @ k.mT), "complex"),
+    (lambda q, k: torch.ones(0), "it has (0,)"),
+    (lambda q: q, "yours takes q"),
+    (lambda: 0, "yours takes no arguments"),
+    (3.0, "yours is a float, not a function"),
+    (np.ones((2, 2)), "yours is a ndarray, not a function"),
+    (torch.ones(2), "not a function"),
+    (print, "is a `return` missing?"),
+    (torch.add, "It raises RuntimeError"),
+    (torch.nn.Linear, "It raises"),
+]
+
+
+@pytest.mark.parametrize(("answer", "sentence"), SURVIVED)
+def test_whatever_is_handed_in_gets_a_sentence(answer, sentence, monkeypatch, capsys):
+    monkeypatch.setattr(sandbox, "SECONDS_PER_CALL", 0.3)
+    report = check("3.2", answer)
+    assert report.attempted and not report.passed and report.diagnosis is None
+    assert sentence in " ".join(report.failures)
+    shown = capsys.readouterr().out
+    assert sentence in shown and "Traceback" not in shown
+
+
+def test_a_loop_that_catches_everything_does_not_hang_the_check(monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS_PER_CALL", 0.2)
+    alive = True
+
+    def until_the_test_ends(query, key):
+        while alive:
+            with contextlib.suppress(BaseException):
+                time.sleep(0.001)
+
+    started = time.monotonic()
+    report = grade("3.2", until_the_test_ends)
+    alive = False
+    assert "did not finish" in report.failures[0]
+    assert time.monotonic() - started < 10
+
+
+def test_many_slow_calls_run_out_of_time_together(monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS_PER_CHECK", 0.5)
+
+    def slow(query, key):
+        time.sleep(0.2)
+        return query @ key.mT / math.sqrt(query.shape[-1])
+
+    assert "did not finish" in grade("3.2", slow).failures[0]
+
+
+def test_what_is_printed_is_shown_with_the_counterexample_and_cut():
+    def chatty(query, key):
+        print("shapes", tuple(query.shape), "x" * 10_000_000)
+        return query @ key.mT
+
+    report = grade("3.2", chatty)
+    assert report.diagnosis == "no scaling at all"
+    assert report.printed.startswith("shapes (1, 3)") and len(report.printed) <= 1000
+    assert "There your function printed: shapes (1, 3)" in str(report)
+
+
+def test_the_counterexample_is_the_smallest_input_and_shows_the_result_but_not_the_answer():
+    text = str(grade("3.2", lambda query, key: query @ key.mT))
+    assert "`query = [[1, 2, 0]]`, `key = [[3, 1, 1], [0, 1, 2]]`" in text
+    assert "you return `[[5, 2]]`" in text
+    assert f"{5 / math.sqrt(3):.3g}" not in text
+
+
+@pytest.mark.usefixtures("no_shape_checks")  # beartype draws from `random`
+def test_a_check_leaves_no_trace():
+    def careless(query, key):
+        torch.manual_seed(3), np.random.seed(3), random.seed(3)
+        torch.set_default_dtype(torch.float64)
+        return query @ key.mT
+
+    torch.manual_seed(0), np.random.seed(0), random.seed(0)
+    expected = torch.rand(1), np.random.rand(), random.random()
+    torch.manual_seed(0), np.random.seed(0), random.seed(0)
+    grade("3.2", careless)
+    assert (torch.rand(1), np.random.rand(), random.random()) == expected
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_an_answer_that_remembers_an_earlier_call_is_found_out():
+    first = []
+
+    def forgetful(weights):
+        first.append(weights)
+        return -torch.xlogy(first[0], first[0]).sum(dim=-1)
+
+    def growing(weights):
+        first.append(weights)
+        return -torch.xlogy(weights, weights).sum(dim=-1) * (1 + len(first) / 100)
+
+    assert not grade("3.3", forgetful).passed
+    assert "remember earlier calls" in " ".join(grade("3.3", growing).failures)
+
+
+def test_an_answer_that_draws_from_the_global_generator_is_found_out():
+    def noisy(weights):
+        return -torch.xlogy(weights, weights).sum(dim=-1) + 0.1 * torch.rand(())
+
+    assert "Called twice with the same input" in " ".join(grade("3.3", noisy).failures)
+
+
+def test_html_escapes_what_the_learner_wrote():
+    def attack(query, key):
+        print("<script>alert(1)</script>")
+        raise ValueError("<b>bold</b>")
+
+    html = grade("3.2", attack).to_html()
+    assert "<script>" not in html and "<b>bold" not in html
+    assert "&lt;b&gt;bold" in html
+
+
+def test_an_unknown_exercise_is_an_error_that_lists_the_known_ones():
+    for function in (lambda: check("3.99", None), lambda: hint("3.99")):
+        with pytest.raises(KeyError, match=r"3\.99.*3\.1, 3\.2"):
+            function()
+
+
+def test_hints_unfold_one_at_a_time(capsys):
+    hints = EXERCISES["3.3"].hints
+    for given in (1, 2, 3, 3):
+        hint("3.3")
+        shown = capsys.readouterr().out
+        assert [text in shown for text in hints] == [
+            i < given for i in range(len(hints))
+        ]
+        assert ("last hint" in shown) == (given == len(hints))
+
+
+def test_a_prediction_is_never_answered_for_the_learner():
+    for exercise in EXERCISES.values():
+        if isinstance(exercise, Prediction):
+            for wrong in (*exercise.mistakes.values(), 7.0, 1e6):
+                numbers = str(exercise.grade(wrong)).replace(",", " ").split()
+                assert f"{exercise.reference:g}" not in [n.rstrip(".") for n in numbers]
+
+
+def test_a_notebook_shows_each_report_once_and_again_when_asked():
+    cells = [
+        "from attnbook.exercises import check",
+        'report = check("3.1", 400)',
+        'check("3.1", 400)',
+        "report",
+    ]
+    notebook = nbformat.v4.new_notebook(
+        cells=list(map(nbformat.v4.new_code_cell, cells))
+    )
+    NotebookClient(notebook, kernel_name="python3").execute()
+    outputs = [cell.outputs for cell in notebook.cells]
+    assert [len(shown) for shown in outputs] == [0, 1, 1, 1]
+    for shown in outputs[1:]:
+        data = shown[0].data
+        assert "the variance, not the standard deviation" in data["text/plain"]
+        assert data["text/html"].startswith('<div class="attnbook-report"')

@@ -1,0 +1,220 @@
+"""The built pages in a browser: offline, accessible, legible at every width, light and dark."""
+
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.parse
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from playwright.sync_api import sync_playwright
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
+if BROWSER is None and not os.environ.get("CI"):
+    pytest.skip("needs Chromium: apt-get install chromium", allow_module_level=True)
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = [
+    path.relative_to(ROOT).with_suffix(".html").as_posix()
+    for pattern in ("*.ipynb", "*.md")
+    for path in sorted((ROOT / "chapters").glob(pattern))
+]
+every_page = pytest.mark.parametrize("name", [*NAMES, "search.html", "genindex.html"])
+every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@pytest.fixture(scope="session")
+def html(tmp_path_factory):
+    """The folder of the pages, built afresh with every warning an error."""
+    out = tmp_path_factory.mktemp("book")
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    command = [str(jupyter_book), "build", str(ROOT)]
+    command += ["--path-output", str(out), "-W", "-n", "--keep-going", "--all"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return out / "_build/html"
+
+
+@pytest.fixture(scope="session")
+def address(html):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    handler = functools.partial(Quiet, directory=html)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, address):
+    """Open a page with the network beyond this machine cut; collect what goes wrong."""
+    contexts = []
+
+    def open_one(name, *, width=1280, scheme="light"):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.trouble, page.strangers, page.weights = [], [], {}
+        page.on(
+            "console",
+            lambda m: m.type in ("error", "warning") and page.trouble.append(m.text),
+        )
+        page.on("pageerror", lambda error: page.trouble.append(str(error)))
+
+        def pass_only_local(route):
+            url = route.request.url
+            if url.startswith((address, "file:", "data:")):
+                route.continue_()
+            else:
+                page.strangers.append(url)
+                route.abort()
+
+        page.route("**/*", pass_only_local)
+        page.on("response", lambda r: page.weights.update({r.url: r}))
+        response = page.goto(name if "://" in name else f"{address}/{name}")
+        assert response.ok, name
+        page.wait_for_load_state("networkidle")
+        if "$" in page.inner_text("body") or page.query_selector(".math"):
+            page.wait_for_selector("mjx-container")
+            page.evaluate("MathJax.startup.promise")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+@every_page
+def test_a_page_asks_nobody_else_and_logs_no_error(open_page, name):
+    page = open_page(name)
+    assert page.strangers == []
+    assert page.trouble == []
+    assert page.title()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_maths_is_rendered_also_from_the_file_system(open_page, html, name):
+    for where in (name, (html / name).as_uri()):
+        page = open_page(where)
+        for formula in page.query_selector_all("div.math, span.math"):
+            assert formula.query_selector("mjx-container"), formula.inner_text()
+        assert page.query_selector_all("mjx-merror, [data-mjx-error]") == []
+        assert "$" not in page.inner_text("article").replace("pip install", "")
+
+
+@every_page
+@every_scheme
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_serious(open_page, name, scheme, width):
+    page = open_page(name, scheme=scheme, width=width)
+    found = [
+        (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+        for violation in Axe().run(page).response["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert found == []
+
+
+@every_page
+def test_a_telephone_never_scrolls_sideways(open_page, name):
+    page = open_page(name, width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_formulas_on_a_telephone_start_where_one_can_read_them(open_page, name):
+    page = open_page(name, width=390)
+    starts = page.evaluate(
+        """[...document.querySelectorAll('div.math mjx-math')].map(
+             m => m.getBoundingClientRect().left)"""
+    )
+    assert all(start >= 0 for start in starts)
+
+
+@every_scheme
+def test_figures_blend_into_the_page(open_page, scheme):
+    page = open_page("chapters/03-scaling.html", scheme=scheme)
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    figures = page.query_selector_all("div.cell_output img")
+    assert figures
+    for figure in figures:
+        assert figure.get_attribute("alt")
+        filter = figure.evaluate("e => getComputedStyle(e).filter")
+        assert filter.startswith("invert" if scheme == "dark" else "none")
+
+
+@every_scheme
+def test_reports_of_exercises_have_the_pages_colours(open_page, scheme):
+    page = open_page("chapters/03-scaling.html", scheme=scheme)
+    report = page.query_selector(".attnbook-report")
+    own = report.evaluate("e => getComputedStyle(e).color")
+    assert own == page.evaluate("getComputedStyle(document.body).color")
+    box = report.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
+    assert box == "rgba(0, 0, 0, 0)"
+
+
+def test_solutions_are_folded_and_open(open_page):
+    page = open_page("chapters/03-scaling.html")
+    solution = page.locator("details.hide", has_text="Show the solution").first
+    inside = solution.locator("text=check(").first
+    assert not inside.is_visible()
+    solution.locator("summary").click()
+    assert inside.is_visible()
+
+
+def test_the_setup_cell_is_not_on_the_page(open_page):
+    text = open_page("chapters/03-scaling.html").inner_text("article")
+    assert "pip install" not in text and "google.colab" not in text
+
+
+def test_search_finds_a_word(open_page):
+    page = open_page("search.html?" + urllib.parse.urlencode({"q": "temperature"}))
+    page.wait_for_selector("ul.search li a")
+    links = [a.get_attribute("href") for a in page.query_selector_all("ul.search a")]
+    assert any("03-scaling.html" in link for link in links)
+    assert page.trouble == []
+
+
+def test_the_rocket_opens_the_chapter_on_colab(open_page):
+    page = open_page("chapters/03-scaling.html")
+    link = page.query_selector("a[href*='colab.research.google.com']")
+    assert link.get_attribute("href").endswith("/blob/main/chapters/03-scaling.ipynb")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_weighs_at_most_a_megabyte_without_mathjax(open_page, name):
+    page = open_page(name)
+    weights = {
+        url: len(response.body())
+        for url, response in page.weights.items()
+        if "/mathjax/" not in url
+    }
+    assert sum(weights.values()) <= 1_000_000, weights

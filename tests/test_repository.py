@@ -1,0 +1,57 @@
+"""The house: commands that hold word for word, traps that stay closed."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+
+def test_ci_runs_the_readmes_two_commands_word_for_word(root):
+    readme = (root / "README.md").read_text("utf8")
+    commands = re.findall(r"```bash\n(.+)\n```", readme)
+    build, test = commands[:2]
+    assert build.startswith("python3 -m venv .venv && ") and test == "pytest"
+    ci = (root / ".ci/run").read_text("utf8").split("\n")
+    assert ci.index(build) < ci.index(test)
+    workflow = (root / ".github/workflows/book.yml").read_text("utf8")
+    assert "run: .ci/run" in workflow
+
+
+def test_no_file_shadows_pythons_own_code_module(root):
+    # a package named `code`, or pytest putting the root on its path, breaks pdb on 3.13
+    assert not (root / "code/__init__.py").exists()
+    assert not (root / "conftest.py").exists()
+    command = [sys.executable, "-c", "import code; print(code.__file__)"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert str(root) not in found.stdout
+
+
+def test_every_requirement_is_pinned_and_the_package_comes_last(root):
+    lines = (root / "requirements.txt").read_text("utf8").split("\n")
+    wanted = [line for line in lines if line and not line.startswith("#")]
+    assert wanted[-1] == "-e ./code"
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in wanted[:-1])
+
+
+def test_the_package_never_makes_pip_replace_colabs_torch(root):
+    project = tomllib.loads((root / "code/pyproject.toml").read_text("utf8"))["project"]
+    names = {re.match(r"[\w-]+", item)[0] for item in project["dependencies"]}
+    assert names <= {"torch", "numpy", "matplotlib", "jaxtyping", "num2words", "tqdm"}
+    assert all("<" not in item and "==" not in item for item in project["dependencies"])
+
+
+@pytest.mark.parametrize("arguments", [["check"], ["format", "--check"]])
+def test_ruff_finds_nothing(root, arguments):
+    command = [sys.executable, "-m", "ruff", *arguments, "."]
+    result = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_workflows_follow_githubs_schema(root):
+    files = sorted((root / ".github/workflows").glob("*.yml"))
+    command = [sys.executable, "-m", "check_jsonschema"]
+    command += ["--builtin-schema", "vendor.github-workflows", *map(str, files)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert files and result.returncode == 0, result.stdout

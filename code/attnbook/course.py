@@ -79,6 +79,7 @@ def run(path: Path) -> None:
             timeout=600,
             kernel_name="python3",
             record_timing=False,
+            coalesce_streams=True,
             resources={"metadata": {"path": empty_folder}},
         ).execute()
     for cell in notebook.cells:

@@ -288,7 +288,7 @@ class Prediction(Exercise):
             return report
         number = float(answer)
         if math.isclose(number, self.reference, rel_tol=self.within):
-            report.holds.append("Now read on and see it measured.")
+            report.holds.append("That is the number, up to rounding.")
         elif math.isnan(number):
             report.failures.append("The answer is one number; yours is NaN.")
         else:

@@ -138,7 +138,7 @@ def test_every_figure_has_a_text_and_a_caption(path):
 def test_lines_of_code_fit_the_page(path):
     for cell in cells(path, "code"):
         if not {"setup", "hide-input"} & set(tags(cell)):
-            assert max(map(len, cell.source.split("\n"))) <= 88, cell.source
+            assert max(map(len, cell.source.split("\n"))) <= 80, cell.source
 
 
 def claim_tags(path: Path) -> dict[str, list]:

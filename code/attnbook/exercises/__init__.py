@@ -46,5 +46,8 @@ def hint(id: str) -> None:
 def _find(id: str) -> Exercise:
     exercises = {exercise.id: exercise for exercise in catalogue()}
     if id not in exercises:
-        raise KeyError(f"there is no exercise {id!r}; there are {', '.join(exercises)}")
+        raise KeyError(
+            f"there is no exercise {id!r}; those with a check are "
+            f"{', '.join(map(repr, exercises))}, each in quotes"
+        )
     return exercises[id]

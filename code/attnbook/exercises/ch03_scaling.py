@@ -12,6 +12,7 @@ typical_score = Prediction(
     stars=1,
     minutes=3,
     answer=20.0,
+    within=0.01,
     hints=[
         "The dot product is a sum of 400 products. What is the variance of one of them?",
         "The variances of independent terms add up. The spread is the root of the variance.",
@@ -45,32 +46,39 @@ typical_score.wrong_value(
 
 scaled_scores = Exercise(
     "3.2",
-    "Scaled scores",
+    "Scaled scores of several heads",
     stars=1,
-    minutes=5,
+    minutes=10,
     hints=[
-        "All dot products at once are one matrix product: query times the transpose of key.",
-        "`key.mT` swaps the last two axes and leaves axes in front of them alone.",
-        "d_k is the number of features of one query: `query.shape[-1]`.",
+        "Each head needs a matrix product of its own, tokens by tokens. Bring the axis of the "
+        "heads in front of that of the tokens first: `query.transpose(1, 2)`.",
+        "After that `key.mT` swaps the last two axes of the keys and leaves the others alone.",
+        "d_k is the number of features that one head sees: the last axis.",
     ],
 )
 
 
+def _heads_first(query, key):
+    return query.transpose(1, 2), key.transpose(1, 2)
+
+
 @scaled_scores.solution
 def _(query, key):
-    return query @ key.mT / math.sqrt(query.shape[-1])
+    d_k = query.shape[-1]
+    query, key = _heads_first(query, key)
+    return query @ key.mT / math.sqrt(d_k)
 
 
 @scaled_scores.inputs
 def _(generator):
     yield (
-        torch.tensor([[1.0, 2.0, 0.0]]),
-        torch.tensor([[3.0, 1.0, 1.0], [0.0, 1.0, 2.0]]),
+        torch.tensor([[[[1.0, 2.0, 0.0]]]]),
+        torch.tensor([[[[3.0, 1.0, 1.0]], [[0.0, 1.0, 2.0]]]]),
     )
     for shape_query, shape_key in [
-        ((3, 4), (5, 4)),
-        ((2, 3, 8), (2, 6, 8)),
-        ((2, 2, 5, 3),) * 2,
+        ((1, 2, 3, 2), (1, 4, 3, 2)),
+        ((2, 5, 2, 8), (2, 3, 2, 8)),
+        ((2, 4, 4, 5), (2, 4, 4, 5)),
     ]:
         yield (
             torch.randn(shape_query, generator=generator),
@@ -78,17 +86,25 @@ def _(generator):
         )
 
 
-@scaled_scores.holds("Doubling a query doubles its scores.")
+@scaled_scores.holds("Doubling the queries doubles their scores.")
 def _(f, query, key):
-    before, after = f(query, key), f(2 * query, key)
-    if not torch.allclose(after, 2 * before, rtol=1e-3, atol=1e-4):
-        return f"One goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
+    return _changed(
+        2 * f(query, key), f(2 * query, key), "twice a score is {}, but it becomes {}"
+    )
 
 
-@scaled_scores.holds("Swapping query and key transposes the scores.")
+@scaled_scores.holds("Swapping query and key transposes the scores of each head.")
 def _(f, query, key):
-    if not torch.allclose(f(query, key), f(key, query).mT, rtol=1e-3, atol=1e-4):
-        return "The score of query i and key j changes when they change places."
+    return _changed(f(key, query).mT, f(query, key), "one score goes from {} to {}")
+
+
+@scaled_scores.holds("What one head sees never changes the scores of another.")
+def _(f, query, key):
+    other = query.clone()
+    other[:, :, 1:] = 0.0
+    return _changed(
+        f(query, key)[:, :1], f(other, key)[:, :1], "a score goes from {} to {}"
+    )
 
 
 @scaled_scores.holds("Gradients flow back to the query and the key.")
@@ -100,6 +116,7 @@ def _(f, query, key):
 def _(query, key):
     """You return the plain dot products. They spread by √d_k, and for large d_k softmax turns
     them into all or nothing."""
+    query, key = _heads_first(query, key)
     return query @ key.mT
 
 
@@ -107,141 +124,196 @@ def _(query, key):
 def _(query, key):
     """You divide by d_k. The scores then shrink like 1/√d_k, and softmax can hardly tell one key
     from another."""
-    return query @ key.mT / query.shape[-1]
+    d_k = query.shape[-1]
+    query, key = _heads_first(query, key)
+    return query @ key.mT / d_k
+
+
+@scaled_scores.mistake("√d_model instead of √d_k")
+def _(query, key):
+    """You divide by the root of heads times features. One score adds up the features of one head,
+    so with several heads the scores come out too flat."""
+    d_model = query.shape[-1] * query.shape[-2]
+    query, key = _heads_first(query, key)
+    return query @ key.mT / math.sqrt(d_model)
 
 
 @scaled_scores.mistake("multiplying by the root instead of dividing")
 def _(query, key):
     """You multiply by √d_k. The scores, which already spread by √d_k, then spread by d_k."""
-    return query @ key.mT * math.sqrt(query.shape[-1])
+    d_k = query.shape[-1]
+    query, key = _heads_first(query, key)
+    return query @ key.mT * math.sqrt(d_k)
 
 
 @scaled_scores.mistake("the root of the number of keys")
 def _(query, key):
-    """You take the root of the sequence length, axis −2. How large one score is depends on the
-    number of features it adds up, not on how many keys there are."""
-    return query @ key.mT / math.sqrt(key.shape[-2])
-
-
-@scaled_scores.mistake("the root of the number of queries")
-def _(query, key):
-    """You take the root of the number of queries, axis −2 of the query. One score does not know
-    how many other queries there are: it adds up d_k products."""
-    return query @ key.mT / math.sqrt(query.shape[-2])
+    """You divide by the root of the sequence length. How large one score is depends on the number
+    of features it adds up, not on how many keys there are."""
+    length = key.shape[1]
+    query, key = _heads_first(query, key)
+    return query @ key.mT / math.sqrt(length)
 
 
 @scaled_scores.mistake("query and key swapped")
 def _(query, key):
     """You put keys in the rows and queries in the columns. Softmax over a row would then share
     out one key among the queries, instead of one query's attention among the keys."""
-    return key @ query.mT / math.sqrt(query.shape[-1])
+    d_k = query.shape[-1]
+    query, key = _heads_first(query, key)
+    return key @ query.mT / math.sqrt(d_k)
+
+
+@scaled_scores.mistake("heads scored against heads")
+def _(query, key):
+    """You multiply with the axes as they come, tokens in front of heads. Each token's heads are
+    then scored against each other, and no token ever meets another one."""
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+@scaled_scores.mistake("view instead of transpose")
+def _(query, key):
+    """You reshape to bring the heads to the front. That reads the same numbers in another order
+    and mixes features of different tokens and heads; only a transpose moves an axis."""
+    d_k = query.shape[-1]
+    query, key = (
+        x.reshape(x.shape[0], x.shape[2], x.shape[1], d_k) for x in (query, key)
+    )
+    return query @ key.mT / math.sqrt(d_k)
+
+
+@scaled_scores.mistake("the key not transposed")
+def _(query, key):
+    """You multiply query by key as they are. In a matrix product rows meet columns, so the key's
+    tokens must become columns: its last two axes change places."""
+    query, key = _heads_first(query, key)
+    return query @ key / math.sqrt(query.shape[-1])
 
 
 @scaled_scores.mistake("softmax already applied")
 def _(query, key):
     """You return weights, that is scores after softmax. The task asks for the scores that go
     into it."""
-    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
+    d_k = query.shape[-1]
+    query, key = _heads_first(query, key)
+    return (query @ key.mT / math.sqrt(d_k)).softmax(dim=-1)
 
 
-row_entropy = Exercise(
+effective_keys = Exercise(
     "3.3",
-    "Entropy of the weights",
+    "The effective number of keys",
     stars=2,
     minutes=10,
     hints=[
-        "Multiply each weight by its logarithm, add up each row, and change the sign.",
+        "First the entropy of each row: multiply each weight by its logarithm, add up, change "
+        "the sign. Then take the exponential.",
         "In the formula 0 · log 0 counts as 0. In floating point it is 0 · −∞ = NaN.",
         "`torch.xlogy(x, y)` is x · log(y) with exactly that rule.",
     ],
 )
 
 
-@row_entropy.solution
-def _(weights):
+def _entropy(weights):
     return -torch.xlogy(weights, weights).sum(dim=-1)
 
 
-@row_entropy.inputs
+@effective_keys.solution
+def _(weights):
+    return _entropy(weights).exp()
+
+
+@effective_keys.inputs
 def _(generator):
-    yield (torch.tensor([[0.5, 0.5]]),)
+    yield (torch.tensor([[0.75, 0.25]]),)
     yield (torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]]),)
     yield (torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]),)
     for shape in [(3, 5), (2, 4, 6)]:
         yield (torch.randn(shape, generator=generator).softmax(dim=-1),)
 
 
-@row_entropy.holds("Equal weights over n keys have an entropy of log n.")
+@effective_keys.holds("Equal weights over n keys count as n keys.")
 def _(f, weights):
     n = weights.shape[-1]
     found = f(torch.full_like(weights, 1 / n)).flatten()[0].item()
-    if not math.isclose(found, math.log(n), rel_tol=1e-3):
+    if not math.isclose(found, n, rel_tol=1e-3):
         return f"For n={n} you return {found:.4g}."
 
 
-@row_entropy.holds("A row with all its weight on one key has an entropy of 0.")
+@effective_keys.holds("A row with all its weight on one key counts as one key.")
 def _(f, weights):
     certain = torch.zeros_like(weights)
     certain[..., 0] = 1.0
     found = f(certain).flatten()[0].item()
-    if not abs(found) < 1e-4:
+    if not abs(found - 1) < 1e-4:
         return f"You return {found:.4g}."
 
 
-@row_entropy.holds("The order of the keys does not matter.")
+@effective_keys.holds("The order of the keys does not matter.")
 def _(f, weights):
-    if not torch.allclose(
-        f(weights), f(weights.flip(-1)), rtol=1e-3, atol=1e-5, equal_nan=True
-    ):
-        return "Reversing each row changes the result."
+    return _changed(f(weights), f(weights.flip(-1)), "reversing a row turns {} into {}")
 
 
-@row_entropy.mistake("0 · log 0 left as NaN")
+@effective_keys.mistake("0 · log 0 left as NaN")
 def _(weights):
     """You multiply a weight of 0 by its logarithm, −∞, and get NaN. In large scores such zeros
     are common, and one of them spoils its whole row."""
-    return -(weights * weights.log()).sum(dim=-1)
+    return (-(weights * weights.log()).sum(dim=-1)).exp()
 
 
-@row_entropy.mistake("the sign forgotten")
+@effective_keys.mistake("the entropy itself")
 def _(weights):
-    """You add up p · log p, which is never positive. Entropy is its negative."""
-    return torch.xlogy(weights, weights).sum(dim=-1)
+    """You return the entropy H. It says the same on another scale; the number of keys is e to the
+    power of H."""
+    return _entropy(weights)
 
 
-@row_entropy.mistake("bits instead of nats")
+@effective_keys.mistake("the sign forgotten")
 def _(weights):
-    """You take the logarithm to base 2. That measures in bits, 1.44 times the number of nats that
-    the natural logarithm gives."""
-    return -torch.xlogy(weights, weights).sum(dim=-1) / math.log(2)
+    """You add up w · log w, which is never positive, and take its exponential. That is one over
+    the effective number of keys."""
+    return (-_entropy(weights)).exp()
 
 
-@row_entropy.mistake("the mean over the keys instead of the sum")
+@effective_keys.mistake("the logarithm to base 2")
 def _(weights):
-    """You average over the keys. That divides the entropy by their number, and equal weights
-    would no longer give log n."""
-    return -torch.xlogy(weights, weights).mean(dim=-1)
+    """You measure the entropy in bits and raise e to its power. Logarithm and power need the same
+    base."""
+    return (_entropy(weights) / math.log(2)).exp()
 
 
-@row_entropy.mistake("the sum over the queries instead of the keys")
+@effective_keys.mistake("the mean over the keys instead of the sum")
+def _(weights):
+    """You average over the keys where the entropy adds up. That divides H by the number of keys,
+    and equal weights no longer count as n."""
+    return (_entropy(weights) / weights.shape[-1]).exp()
+
+
+@effective_keys.mistake("the sum over the queries instead of the keys")
 def _(weights):
     """You add up along axis −2, down the columns. Each row is a distribution of its own; a column
     is not."""
-    return -torch.xlogy(weights, weights).sum(dim=-2)
+    return (-torch.xlogy(weights, weights).sum(dim=-2)).exp()
 
 
-@row_entropy.mistake("one number for all rows")
+@effective_keys.mistake("one number for all rows")
 def _(weights):
     """You add up all rows into one number. Each query has its own distribution and so its own
-    entropy."""
-    return -torch.xlogy(weights, weights).sum()
+    number of keys."""
+    return (-torch.xlogy(weights, weights).sum()).exp()
 
 
-@row_entropy.mistake("the effective number of keys")
+@effective_keys.mistake("softmax applied a second time")
 def _(weights):
-    """You return e to the power of the entropy, the effective number of keys. It says the same on
-    another scale, but the task asks for the entropy."""
-    return (-torch.xlogy(weights, weights).sum(dim=-1)).exp()
+    """You apply softmax to the weights, which are already its result. That evens them out, and far
+    too many keys seem to count."""
+    return _entropy(weights.softmax(dim=-1)).exp()
+
+
+@effective_keys.mistake("one over the sum of squares")
+def _(weights):
+    """You return 1/Σw², which is also called an effective number and also gives n for equal
+    weights. It is not e to the power of the entropy: it counts small weights less."""
+    return 1 / weights.square().sum(dim=-1)
 
 
 softmax_with_temperature = Exercise(
@@ -269,6 +341,7 @@ def _(generator):
     yield torch.tensor([[2.0, 1.0, 0.0]]), 4.0
     yield torch.tensor([[1000.0, 999.0, 0.0]]), 1.0
     yield torch.tensor([[-1000.0, -999.0, -1001.0]]), 2.0
+    yield torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]]), 1.0
     for shape, temperature in [((3, 5), 1.0), ((2, 4, 6), 0.1), ((2, 3, 3), 7.0)]:
         yield torch.randn(shape, generator=generator), temperature
 
@@ -287,23 +360,23 @@ def _(f, scores, temperature):
 
 @softmax_with_temperature.holds("A higher temperature makes the weights more equal.")
 def _(f, scores, temperature):
-    cool = f(scores, temperature).amax(dim=-1)
-    warm = f(scores, 2 * temperature).amax(dim=-1)
-    if (warm > cool + 1e-5).any():
-        i = (warm - cool).argmax()
+    cool, warm = f(scores, temperature), f(scores, 2 * temperature)
+    # of a row's largest and smallest weight, the share of the largest
+    cool, warm = (
+        w.amax(dim=-1) / (w.amax(dim=-1) + w.amin(dim=-1)) for w in (cool, warm)
+    )
+    decided = cool < 1 - 1e-4
+    if (warm >= cool - 1e-6)[decided].any():
         return (
-            f"At T={temperature:g} the largest weight of a row is {cool.flatten()[i]:.3g}, "
-            f"at T={2 * temperature:g} it is {warm.flatten()[i]:.3g}."
+            f"From T={temperature:g} to T={2 * temperature:g} the largest weight of a row does "
+            "not come closer to the smallest."
         )
 
 
 @softmax_with_temperature.holds("Adding the same number to all scores changes nothing.")
 def _(f, scores, temperature):
     before, after = f(scores, temperature), f(scores + 3.0, temperature)
-    if not torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return (
-            f"A weight goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
-        )
+    return _changed(before, after, "a weight goes from {} to {}")
 
 
 @softmax_with_temperature.mistake("multiplying by the temperature")
@@ -348,6 +421,15 @@ def _(scores, temperature):
     return scores.softmax(dim=-1)
 
 
+@softmax_with_temperature.mistake("the largest score of the whole matrix subtracted")
+def _(scores, temperature):
+    """You subtract one maximum from all rows. A row far below it underflows to 0/0 = NaN: each row
+    needs its own."""
+    scores = scores / temperature
+    exponentials = (scores - scores.max()).exp()
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
 @softmax_with_temperature.mistake("all rows normalised together")
 def _(scores, temperature):
     """You divide by the sum over the whole matrix. Each row has to sum to 1 by itself."""
@@ -355,55 +437,61 @@ def _(scores, temperature):
     return exponentials / exponentials.sum()
 
 
-softmax_jacobian = Exercise(
+softmax_slope = Exercise(
     "3.5",
-    "The slope of softmax",
+    "The slope of softmax with a temperature",
     stars=2,
     minutes=15,
     hints=[
-        "The diagonal holds pᵢ(1 − pᵢ), all other entries −pᵢpⱼ. Both are pᵢ·[i = j] − pᵢpⱼ.",
-        "All products pᵢpⱼ at once: `weights[..., :, None] * weights[..., None, :]`.",
-        "`torch.diag_embed(weights)` puts each row on the diagonal of its own matrix.",
+        "Call the weights w = softmax(s / T). Equation (3.7) is their slope in s / T; you need "
+        "their slope in s. Which rule of calculus connects the two?",
+        "The chain rule: d(s / T) / ds = 1 / T.",
+        "All products wᵢwⱼ at once: `w[..., :, None] * w[..., None, :]`. And "
+        "`torch.diag_embed(w)` puts each row on the diagonal of a matrix of its own.",
     ],
 )
 
 
-@softmax_jacobian.solution
-def _(weights):
+def _jacobian(weights):
     return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 
-@softmax_jacobian.inputs
+@softmax_slope.solution
+def _(scores, temperature):
+    return _jacobian((scores / temperature).softmax(dim=-1)) / temperature
+
+
+@softmax_slope.inputs
 def _(generator):
-    yield (torch.tensor([0.75, 0.25]),)
-    yield (torch.tensor([0.5, 0.3, 0.2]),)
-    for shape in [(2, 3), (3, 3), (2, 4, 5)]:
-        yield (torch.randn(shape, generator=generator).softmax(dim=-1),)
+    yield torch.tensor([1.0, 0.0]), 2.0
+    yield torch.tensor([1.0, 0.0, -1.0]), 0.5
+    for shape, temperature in [((2, 3), 4.0), ((3, 3), 0.25), ((2, 4, 5), 1.5)]:
+        yield torch.randn(shape, generator=generator), temperature
 
 
-@softmax_jacobian.holds(
-    "Each row of the matrix sums to 0: the weights always sum to 1."
-)
-def _(f, weights):
-    sums = f(weights).sum(dim=-1)
+@softmax_slope.holds("Each row of the matrix sums to 0: the weights always sum to 1.")
+def _(f, scores, temperature):
+    sums = f(scores, temperature).sum(dim=-1)
     if not sums.abs().max() < 1e-4:
         return f"One row sums to {sums.flatten()[sums.abs().argmax()]:.3g}."
 
 
-@softmax_jacobian.holds("The matrix is symmetric.")
-def _(f, weights):
-    jacobian = f(weights)
-    if not torch.allclose(jacobian, jacobian.mT, atol=1e-5):
+@softmax_slope.holds("The matrix is symmetric.")
+def _(f, scores, temperature):
+    slope = f(scores, temperature)
+    if not torch.allclose(slope, slope.mT, atol=1e-5):
         return "Entry (i, j) differs from entry (j, i)."
 
 
-@softmax_jacobian.holds("It predicts how weights change when a score changes a little.")
-def _(f, weights):
-    step = torch.zeros_like(weights, dtype=torch.float64)
+@softmax_slope.holds(
+    "It predicts how the weights change when a score changes a little."
+)
+def _(f, scores, temperature):
+    step = torch.zeros_like(scores, dtype=torch.float64)
     step[..., 0] = 1e-4
-    scores = weights.double().log()
-    measured = ((scores + step).softmax(-1) - (scores - step).softmax(-1)) / 2e-4
-    predicted = f(weights)[..., 0].double()
+    up, down = (((scores + sign * step) / temperature).softmax(-1) for sign in (1, -1))
+    measured = (up - down) / 2e-4
+    predicted = f(scores, temperature)[..., 0].double()
     if not torch.allclose(measured, predicted, atol=1e-4):
         worst = (measured - predicted).abs().max().item()
         return (
@@ -411,253 +499,294 @@ def _(f, weights):
         )
 
 
-@softmax_jacobian.mistake("the diagonal alone")
-def _(weights):
-    """You fill in pᵢ(1 − pᵢ) and leave the rest 0, as if each weight depended on its own score
-    alone. Raising one score also takes weight away from all others: the entries −pᵢpⱼ."""
-    return torch.diag_embed(weights * (1 - weights))
+@softmax_slope.mistake("the temperature forgotten outside")
+def _(scores, temperature):
+    """You have the slope in s / T. A small change of s changes s / T by less or more than itself,
+    so the slope in s has a further factor."""
+    return _jacobian((scores / temperature).softmax(dim=-1))
 
 
-@softmax_jacobian.mistake("the diagonal term missing")
-def _(weights):
-    """You have −pᵢpⱼ everywhere. On the diagonal there is also the direct effect +pᵢ of a score
-    on its own weight."""
-    return -weights[..., :, None] * weights[..., None, :]
+@softmax_slope.mistake("the temperature forgotten inside")
+def _(scores, temperature):
+    """You take the weights at temperature 1. The slope has to be taken where the weights are, at
+    s / T."""
+    return _jacobian(scores.softmax(dim=-1)) / temperature
 
 
-@softmax_jacobian.mistake("a plus between the two terms")
-def _(weights):
-    """You add pᵢpⱼ instead of subtracting it. Then raising one score would raise every weight,
-    and they could no longer sum to 1."""
-    return torch.diag_embed(weights) + weights[..., :, None] * weights[..., None, :]
+@softmax_slope.mistake("multiplying by the temperature")
+def _(scores, temperature):
+    """You multiply by T at the end. At a high temperature the weights hardly respond, and your
+    slope says the opposite."""
+    return _jacobian((scores / temperature).softmax(dim=-1)) * temperature
 
 
-@softmax_jacobian.mistake("the sign of everything flipped")
-def _(weights):
+@softmax_slope.mistake("the diagonal alone")
+def _(scores, temperature):
+    """You leave everything beside the diagonal 0, as if each weight depended on its own score
+    alone. Raising one score also takes weight away from all other keys."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return torch.diag_embed(weights * (1 - weights)) / temperature
+
+
+@softmax_slope.mistake("the diagonal term missing")
+def _(scores, temperature):
+    """You have the products of two weights everywhere. On the diagonal there is also the direct
+    effect of a score on its own weight."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return -weights[..., :, None] * weights[..., None, :] / temperature
+
+
+@softmax_slope.mistake("a plus between the two terms")
+def _(scores, temperature):
+    """You add the products of two weights. Then raising one score would raise every weight, and
+    they could no longer sum to 1."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return (2 * torch.diag_embed(weights) - _jacobian(weights)) / temperature
+
+
+@softmax_slope.mistake("the sign of everything flipped")
+def _(scores, temperature):
     """You have the negative of the matrix. Raising a score must raise its own weight."""
-    return weights[..., :, None] * weights[..., None, :] - torch.diag_embed(weights)
+    return -_jacobian((scores / temperature).softmax(dim=-1)) / temperature
 
 
-@softmax_jacobian.mistake("softmax applied a second time")
-def _(weights):
-    """You apply softmax to the weights, which are already its result. That flattens them, and the
-    slope belongs to another point."""
-    weights = weights.softmax(dim=-1)
-    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+@softmax_slope.mistake("(1 − w) spread over the rows")
+def _(scores, temperature):
+    """You multiply each weight by one minus the other weight everywhere. That is right where both
+    are the same weight, on the diagonal alone."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return weights[..., :, None] * (1 - weights[..., None, :]) / temperature
 
 
-@softmax_jacobian.mistake("(1 − p) spread over the rows")
-def _(weights):
-    """You multiply pᵢ by (1 − pⱼ) everywhere. That is right on the diagonal alone, where i = j;
-    elsewhere the entry is −pᵢpⱼ."""
-    return weights[..., :, None] * (1 - weights[..., None, :])
-
-
-cosine_scores = Exercise(
+normalised_scores = Exercise(
     "3.6",
-    "Cosine scores",
+    "Scores of normalised queries and keys",
     stars=2,
     minutes=10,
     hints=[
-        "Divide every query and every key by its own length; then take dot products.",
-        "The length of each row: `query.norm(dim=-1, keepdim=True)`.",
-        "`torch.nn.functional.normalize(query, dim=-1)` does the first step.",
+        "The root mean square of a vector: square its features, take their mean, then the root.",
+        "One for each vector, so along the last axis: `x.square().mean(dim=-1, keepdim=True)`.",
+        "After that it is the scaled dot product as always.",
     ],
 )
 
 
-@cosine_scores.solution
-def _(query, key, scale):
-    normalise = torch.nn.functional.normalize
-    return scale * normalise(query, dim=-1) @ normalise(key, dim=-1).mT
+def _unit_rms(x):
+    return x / x.square().mean(dim=-1, keepdim=True).sqrt()
 
 
-@cosine_scores.inputs
+@normalised_scores.solution
+def _(query, key):
+    return _unit_rms(query) @ _unit_rms(key).mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.inputs
 def _(generator):
-    yield torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]]), 10.0
-    for n_query, n_key, d, scale in [(3, 4, 6, 1.0), (5, 5, 2, 3.0), (2, 6, 16, 8.0)]:
+    yield torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    for n_query, n_key, d in [(3, 4, 6), (5, 5, 2), (2, 6, 16)]:
         yield (
-            2 * torch.randn(2, n_query, d, generator=generator),
+            2 * torch.randn(2, n_query, d, generator=generator) + 0.5,
             torch.randn(2, n_key, d, generator=generator) / 2,
-            scale,
         )
 
 
-@cosine_scores.holds("Making a key three times as long changes no score.")
-def _(f, query, key, scale):
-    before, after = f(query, key, scale), f(query, 3 * key, scale)
-    if not torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return (
-            f"A score goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
-        )
+@normalised_scores.holds("Making a key three times as long changes no score.")
+def _(f, query, key):
+    return _changed(f(query, key), f(query, 3 * key), "a score goes from {} to {}")
 
 
-@cosine_scores.holds("Making a query three times as long changes no score.")
-def _(f, query, key, scale):
-    before, after = f(query, key, scale), f(3 * query, key, scale)
-    if not torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return (
-            f"A score goes from {before.flatten()[0]:.3g} to {after.flatten()[0]:.3g}."
-        )
+@normalised_scores.holds("Making a query three times as long changes no score.")
+def _(f, query, key):
+    return _changed(f(query, key), f(3 * query, key), "a score goes from {} to {}")
 
 
-@cosine_scores.holds("A vector scored against itself gets exactly the scale.")
-def _(f, query, key, scale):
-    own = f(key, key, scale).diagonal(dim1=-2, dim2=-1)
-    if not torch.allclose(own, torch.full_like(own, scale), rtol=1e-3):
-        return f"One gets {own.flatten()[(own - scale).abs().argmax()]:.3g}, the scale is {scale}."
+@normalised_scores.holds("A vector against itself scores √d_k, and no score is larger.")
+def _(f, query, key):
+    scores, most = f(key, key), math.sqrt(key.shape[-1])
+    own = scores.diagonal(dim1=-2, dim2=-1)
+    if not torch.allclose(own, torch.full_like(own, most), rtol=1e-3):
+        worst = own.flatten()[(own - most).abs().argmax()].item()
+        return f"For d_k={key.shape[-1]} one scores {worst:.4g}."
 
 
-@cosine_scores.mistake("the queries not normalised")
-def _(query, key, scale):
-    """You divide the keys by their length and leave the queries as they are. A long query still
-    gets large scores and sharp weights."""
-    return scale * query @ torch.nn.functional.normalize(key, dim=-1).mT
+@normalised_scores.mistake("the queries not normalised")
+def _(query, key):
+    """You normalise the keys and leave the queries as they are. A long query still gets large
+    scores and sharp weights."""
+    return query @ _unit_rms(key).mT / math.sqrt(query.shape[-1])
 
 
-@cosine_scores.mistake("the keys not normalised")
-def _(query, key, scale):
-    """You divide the queries by their length and leave the keys as they are. A long key still
-    draws attention by its length."""
-    return scale * torch.nn.functional.normalize(query, dim=-1) @ key.mT
+@normalised_scores.mistake("the keys not normalised")
+def _(query, key):
+    """You normalise the queries and leave the keys as they are. A long key still draws attention
+    by its length."""
+    return _unit_rms(query) @ key.mT / math.sqrt(query.shape[-1])
 
 
-@cosine_scores.mistake("normalising along the sequence")
-def _(query, key, scale):
-    """You normalise along axis −2, each feature over all tokens. The length of a vector is taken
-    along its features, axis −1."""
-    normalise = torch.nn.functional.normalize
-    return scale * normalise(query, dim=-2) @ normalise(key, dim=-2).mT
+@normalised_scores.mistake("normalising along the sequence")
+def _(query, key):
+    """You take the mean along axis −2, each feature over all tokens. Each vector is to be
+    normalised by itself, along its features."""
+    query, key = (
+        x / x.square().mean(dim=-2, keepdim=True).sqrt() for x in (query, key)
+    )
+    return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-@cosine_scores.mistake("dividing by the squared length")
-def _(query, key, scale):
-    """You divide by the sum of squares. That is the squared length: long vectors now get small
-    scores instead of large ones."""
-    query = query / query.square().sum(dim=-1, keepdim=True)
-    return scale * query @ (key / key.square().sum(dim=-1, keepdim=True)).mT
-
-
-@cosine_scores.mistake("√d_k on top of the cosine")
-def _(query, key, scale):
-    """You divide the cosine by √d_k as well. A cosine never leaves −1…1, whatever d_k is: there
-    is nothing left to scale down."""
+@normalised_scores.mistake("length 1 instead of a root mean square of 1")
+def _(query, key):
+    """You divide by the length, the root of the sum of squares. The score is then a cosine divided
+    by √d_k, far too flat for softmax."""
     normalise = torch.nn.functional.normalize
     return (
-        scale
-        * normalise(query, dim=-1)
+        normalise(query, dim=-1)
         @ normalise(key, dim=-1).mT
-        / query.shape[-1] ** 0.5
+        / math.sqrt(query.shape[-1])
     )
 
 
-@cosine_scores.mistake("the scale ignored")
-def _(query, key, scale):
-    """You return the bare cosine. Scores between −1 and 1 can't make softmax sharp: one weight is
-    at most e² = 7.4 times another."""
+@normalised_scores.mistake("the root forgotten")
+def _(query, key):
+    """You divide by the mean square, without the root. Long vectors then get small scores instead
+    of large ones."""
+    query, key = (x / x.square().mean(dim=-1, keepdim=True) for x in (query, key))
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.mistake("√d_k left out")
+def _(query, key):
+    """You normalise and take plain dot products. Features of mean square 1 are just what makes
+    dot products spread by √d_k, so the division is still needed."""
+    return _unit_rms(query) @ _unit_rms(key).mT
+
+
+@normalised_scores.mistake("the mean subtracted as well")
+def _(query, key):
+    """You subtract each vector's mean first, as layer normalisation does. The task asks for the
+    root mean square alone, which keeps a vector's direction."""
+    query, key = (_unit_rms(x - x.mean(dim=-1, keepdim=True)) for x in (query, key))
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.mistake("the bare cosine")
+def _(query, key):
+    """You return the cosine of the angle. It never leaves −1…1, so softmax can't be sharp: one
+    weight is at most e² = 7.4 times another."""
     normalise = torch.nn.functional.normalize
     return normalise(query, dim=-1) @ normalise(key, dim=-1).mT
 
 
-@cosine_scores.mistake("dividing by the scale")
-def _(query, key, scale):
-    """You divide the cosine by the scale. The scale takes the place of 1/√d_k: it multiplies."""
-    normalise = torch.nn.functional.normalize
-    return normalise(query, dim=-1) @ normalise(key, dim=-1).mT / scale
-
-
-correlated_spread = Exercise(
+real_spread = Exercise(
     "3.7",
-    "Features that move together",
+    "Features with a mean that move together",
     stars=3,
-    minutes=20,
+    minutes=25,
     hints=[
-        "The mean of q·k is still 0, so its variance is the mean of (q·k)² = Σᵢ Σⱼ qᵢkᵢqⱼkⱼ.",
-        "q and k are independent of each other: E[qᵢkᵢqⱼkⱼ] = E[qᵢqⱼ] · E[kᵢkⱼ].",
-        "E[qᵢqⱼ] is 1 for i = j and ρ otherwise. How many pairs (i, j) are there of each kind?",
+        "Write q = μ + a and k = μ + b, where a and b have mean 0. Then q·k = dμ² + μ Σaᵢ + "
+        "μ Σbᵢ + Σaᵢbᵢ, and the last three terms are uncorrelated.",
+        "Var(Σaᵢ) adds up all covariances of the features: d of them are 1, d(d − 1) are ρ.",
+        "Var(Σaᵢbᵢ) = Σᵢ Σⱼ E[aᵢaⱼ] · E[bᵢbⱼ]: there the covariances enter squared.",
     ],
 )
 
 
-@correlated_spread.solution
-def _(d, rho):
-    return math.sqrt(d + d * (d - 1) * rho**2)
+def _variance(d, rho, mu, *, pairs=1.0, power=2, sides=2):
+    noise = d + d * (d - 1) * pairs * rho**power
+    return noise + sides * mu**2 * (d + d * (d - 1) * pairs * rho)
 
 
-@correlated_spread.inputs
+@real_spread.solution
+def _(d, rho, mu):
+    return math.sqrt(_variance(d, rho, mu))
+
+
+@real_spread.inputs
 def _(generator):
-    yield 2, 0.5
-    yield from [(4, 0.0), (4, 1.0), (64, 0.1), (64, 0.3), (256, 0.05), (1024, 0.5)]
+    yield 2, 0.5, 1.0
+    yield from [(4, 0.0, 0.0), (4, 0.0, 2.0), (4, 1.0, 0.0), (16, 0.25, 0.5)]
+    yield from [(64, 0.1, 0.1), (256, 0.05, 0.3), (1024, 0.5, 1.0)]
 
 
-@correlated_spread.holds("Without correlation it is √d.")
-def _(f, d, rho):
-    found = float(f(d, 0.0))
+@real_spread.holds("Without correlation and mean it is √d.")
+def _(f, d, rho, mu):
+    found = float(f(d, 0.0, 0.0))
     if not math.isclose(found, math.sqrt(d), rel_tol=1e-4):
         return f"For d={d} you return {found:.4g}."
 
 
-@correlated_spread.holds("When all features are copies of one, it is d.")
-def _(f, d, rho):
-    found = float(f(d, 1.0))
+@real_spread.holds("When all features are copies of one with mean 0, it is d.")
+def _(f, d, rho, mu):
+    found = float(f(d, 1.0, 0.0))
     if not math.isclose(found, d, rel_tol=1e-4):
         return f"For d={d} you return {found:.4g}."
 
 
-@correlated_spread.holds("It agrees with 40 000 random pairs of vectors.")
-def _(f, d, rho):
+@real_spread.holds("It agrees with 40 000 random pairs of vectors.")
+def _(f, d, rho, mu):
     if d > 64:
         return None
     generator = torch.Generator().manual_seed(d)
     shared = torch.randn(2, 40_000, 1, generator=generator)
     own = torch.randn(2, 40_000, d, generator=generator)
-    query, key = math.sqrt(rho) * shared + math.sqrt(1 - rho) * own
-    measured, found = (query * key).sum(dim=-1).std().item(), float(f(d, rho))
+    query, key = mu + math.sqrt(rho) * shared + math.sqrt(1 - rho) * own
+    measured, found = (query * key).sum(dim=-1).std().item(), float(f(d, rho, mu))
     if not math.isclose(measured, found, rel_tol=0.05):
-        return (
-            f"For d={d}, ρ={rho} they spread by {measured:.3g}; you return {found:.4g}."
-        )
+        return f"For d={d}, ρ={rho}, μ={mu} they spread by {measured:.3g}; you return {found:.4g}."
 
 
-@correlated_spread.mistake("the correlation ignored")
-def _(d, rho):
-    """You return √d, as for independent features. Features that move together do not cancel each
+@real_spread.mistake("the correlation ignored")
+def _(d, rho, mu):
+    """You treat the features as independent. Features that move together do not cancel each
     other, so the spread is larger."""
-    return math.sqrt(d)
+    return math.sqrt(_variance(d, 0.0, mu))
 
 
-@correlated_spread.mistake("ρ instead of ρ²")
-def _(d, rho):
-    """You count the correlation once. It enters through the query and through the key, and the two
-    factors multiply to ρ²."""
-    return math.sqrt(d + d * (d - 1) * rho)
+@real_spread.mistake("the mean ignored")
+def _(d, rho, mu):
+    """You leave out the mean. It does not only shift the score: multiplied by the random part of
+    the other vector it also adds to the spread."""
+    return math.sqrt(_variance(d, rho, 0.0))
 
 
-@correlated_spread.mistake("each pair of features counted once")
-def _(d, rho):
+@real_spread.mistake("ρ instead of ρ² in the product of the two random parts")
+def _(d, rho, mu):
+    """You count the correlation once in Σaᵢbᵢ. There it enters through the query and through the
+    key, and the two factors multiply."""
+    return math.sqrt(_variance(d, rho, mu, power=1))
+
+
+@real_spread.mistake("each pair of features counted once")
+def _(d, rho, mu):
     """You count d(d−1)/2 pairs. The double sum over i and j meets each pair twice, as (i, j) and
     as (j, i)."""
-    return math.sqrt(d + d * (d - 1) / 2 * rho**2)
+    return math.sqrt(_variance(d, rho, mu, pairs=0.5))
 
 
-@correlated_spread.mistake("d² pairs instead of d(d−1)")
-def _(d, rho):
-    """You count d² pairs with ρ². The d pairs with i = j are already in the first term: they
-    contribute 1 each, and must not be counted again."""
-    return math.sqrt(d + d * d * rho**2)
+@real_spread.mistake("the mean of one vector only")
+def _(d, rho, mu):
+    """You let the mean of the query meet the random part of the key, but not the other way round.
+    Both vectors have that mean, so the term comes twice."""
+    return math.sqrt(_variance(d, rho, mu, sides=1))
 
 
-@correlated_spread.mistake("the variance, not the standard deviation")
-def _(d, rho):
+@real_spread.mistake("independent features in the terms with the mean")
+def _(d, rho, mu):
+    """You use 2μ²d, which is right for independent features. The sum of features that move together
+    spreads more, so ρ belongs into these terms too."""
+    return math.sqrt(d + d * (d - 1) * rho**2 + 2 * mu**2 * d)
+
+
+@real_spread.mistake("the variance, not the standard deviation")
+def _(d, rho, mu):
     """You return the variance. The spread that is compared with √d is its root."""
-    return d + d * (d - 1) * rho**2
+    return _variance(d, rho, mu)
 
 
-@correlated_spread.mistake("the independent part forgotten")
-def _(d, rho):
-    """You keep only the pairs i ≠ j. With ρ = 0 nothing would be left, but independent features
-    still spread by √d."""
-    return math.sqrt(d * (d - 1)) * rho
+@real_spread.mistake("already divided by √d")
+def _(d, rho, mu):
+    """You return the spread after the division by √d. The task asks for that of the plain dot
+    product."""
+    return math.sqrt(_variance(d, rho, mu) / d)
 
 
 query_init_std = Exercise(
@@ -682,8 +811,8 @@ def _(d_model, d_k):
 
 @query_init_std.inputs
 def _(generator):
-    yield 4, 4
-    yield from [(4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
+    yield 8, 2
+    yield from [(4, 4), (4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
 
 
 @query_init_std.holds(
@@ -736,6 +865,15 @@ def _(d_model, d_k):
     """You take the fourth root of d_k, which is right when W_Q and W_K share the work. Here W_K
     keeps its usual spread, so W_Q has to do all of it."""
     return 1 / (math.sqrt(d_model) * d_k**0.25)
+
+
+def _changed(before: torch.Tensor, after: torch.Tensor, sentence: str) -> str | None:
+    """None if equal, else the sentence with the pair of numbers that differs most."""
+    if torch.allclose(before, after, rtol=1e-3, atol=1e-4):
+        return None
+    worst = (before - after).abs().nan_to_num(torch.inf).argmax()
+    numbers = (f"{x.flatten()[worst].item():.4g}" for x in (before, after))
+    return (sentence[0].upper() + sentence[1:] + ".").format(*numbers)
 
 
 def _row_sums(weights: torch.Tensor) -> str | None:

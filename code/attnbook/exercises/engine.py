@@ -9,6 +9,7 @@ import dis
 import inspect
 import math
 import numbers
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -149,12 +150,17 @@ class Exercise:
         """Fill ``report.failures`` and ``report.holds``; return the first probe that fails."""
         names = list(inspect.signature(self.reference).parameters)
         wrong = None
-        for i, (outcome, right) in enumerate(zip(outcomes, expected, strict=False)):
-            problem = _problem(outcome, right, names, answer)
-            if problem:
-                wrong = i if wrong is None else wrong
-                if problem not in report.failures:
-                    report.failures.append(problem)
+        problems = [
+            _problem(outcome, right, names, answer)
+            for outcome, right in zip(outcomes, expected, strict=False)
+        ]
+        found = [i for i, problem in enumerate(problems) if problem]
+        if found:
+            wrong = found[0]
+            more = (
+                f" Likewise on {len(found) - 1} more inputs." if len(found) > 1 else ""
+            )
+            report.failures.append(f"{problems[wrong]}{more}")
         if any(outcome.timed_out or outcome.error for outcome in outcomes):
             return wrong
         if wrong is None or not _different_kind(outcomes[wrong].value, expected[wrong]):
@@ -168,16 +174,14 @@ class Exercise:
         ]
         if differing:
             first = differing[0]
-            if not any(
-                _problem(outcomes[i], expected[i], names, answer) for i in differing
-            ):
+            if not found:
                 report.failures.append(
                     _distance(outcomes[first].value, expected[first])
                 )
+                if _ignores_input(outcomes, expected):
+                    report.failures.append("Different inputs get the same result.")
             if wrong is None or first < wrong:
                 wrong = first
-            if _ignores_input(outcomes, expected):
-                report.failures.append("Different inputs get the same result.")
         elif not report.failures:
             report.holds.append(f"Agrees with the definition on {len(probes)} inputs.")
         return wrong
@@ -247,8 +251,9 @@ class Exercise:
             f"`{name} = {describe(value)}`"
             for name, value in zip(names, probe, strict=True)
         )
-        result = "" if outcome.error else f" you return `{describe(outcome.value)}`"
-        report.counterexample = f"for {given}{result}."
+        result = describe(outcome.value)
+        then = "it stops with an error" if outcome.error else f"you return `{result}`"
+        report.counterexample = f"for {given} {then}."
         report.printed = outcome.printed.rstrip()
 
 
@@ -291,6 +296,8 @@ class Prediction(Exercise):
             report.holds.append("That is the number, up to rounding.")
         elif math.isnan(number):
             report.failures.append("The answer is one number; yours is NaN.")
+        elif number < 0 <= self.reference:
+            report.failures.append(f"{describe(number)} is negative; this can't be.")
         else:
             side = "large" if number > self.reference else "small"
             report.failures.append(f"{describe(number)} is too {side}.")
@@ -400,27 +407,36 @@ def _error_sentence(outcome: Outcome, answer: Callable) -> str:
             f"It did not finish within {sandbox.SECONDS_PER_CALL:g} seconds "
             "on an input this small: is there a loop that never ends?"
         )
-    message = str(error).strip().split("\n")[0][:200]
+    message = _text(error).strip().split("\n")[0][:200].rstrip(".")
     place = sandbox.line_of(error, answer)
-    return (
+    sentence = (
         f"It raises {type(error).__name__}{place}{': ' + message if message else ''}."
     )
+    if isinstance(error, RuntimeError) and re.search(
+        r"shapes cannot be multiplied|first two dimensions of batch2", message
+    ):
+        sentence += " The sizes do not fit: is a transpose missing, or of other axes?"
+    return sentence
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception whose own text raises
+        return ""
 
 
 def _distance(value: object, right: object) -> str:
     """How far off the numbers are, without saying what they should be."""
-    value, right = (
-        torch.as_tensor(x).detach().to(torch.float64) for x in (value, right)
-    )
+    value, right = (torch.as_tensor(x).detach().to(torch.float64) for x in (value, right))
     worst = (value - right).abs().max().item()
     sentence = f"The result is not right: it is off by up to {worst:.2g}."
     usable = right.abs() > 1e-3 * right.abs().max()
-    ratio = (value / right)[usable]
-    if (
-        right.abs().max() > 0
-        and (ratio - ratio.mean()).abs().max() < 1e-3 * ratio.abs().mean()
-    ):
-        sentence += f" Here it is {ratio.mean().item():.3g} times what it should be."
+    if usable.any():
+        ratio = (value / right)[usable]
+        mean = ratio.mean().item()
+        if (ratio - mean).abs().max() < 1e-3 * abs(mean) and abs(mean - 1) > 0.01:
+            sentence += f" Here it is {mean:.3g} times what it should be."
     return sentence
 
 

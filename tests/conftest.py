@@ -21,9 +21,16 @@ def pytest_sessionstart() -> None:
         return
     import fcntl
 
-    get_flags, set_flags, up, layout = 0x8913, 0x8914, 1, "16sH14x"  # see netdevice(7)
+    get_flags, set_flags, up, layout = (
+        0x8913,
+        0x8914,
+        1,
+        "16sH14x",
+    )  # see netdevice(7)
     with socket.socket() as any_socket, contextlib.suppress(OSError):
-        answer = fcntl.ioctl(any_socket, get_flags, struct.pack(layout, b"lo", 0))
+        answer = fcntl.ioctl(
+            any_socket, get_flags, struct.pack(layout, b"lo", 0)
+        )
         _, flags = struct.unpack(layout, answer)
         if not flags & up:
             request = struct.pack(layout, b"lo", flags | up)

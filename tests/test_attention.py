@@ -37,7 +37,9 @@ seeds = st.integers(0, 2**31)
 def draw(seed, *shapes, dtype=torch.float64, device="cpu"):
     generator = torch.Generator().manual_seed(seed)
     return [
-        torch.randn(shape, generator=generator, dtype=torch.float64).to(device, dtype)
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(
+            device, dtype
+        )
         for shape in shapes
     ]
 
@@ -47,7 +49,11 @@ def inputs(draw_size, batch=None):
     """Query, key and value of random sizes, with a batch axis and heads."""
     batch = draw_size(st.integers(1, 3)) if batch is None else batch
     heads, n, m, d_k, d_v = (draw_size(sizes) for _ in range(5))
-    shapes = (batch, heads, n, d_k), (batch, heads, m, d_k), (batch, heads, m, d_v)
+    shapes = (
+        (batch, heads, n, d_k),
+        (batch, heads, m, d_k),
+        (batch, heads, m, d_v),
+    )
     return draw(draw_size(seeds), *shapes)
 
 
@@ -63,14 +69,18 @@ def masked_inputs(draw_size):
 def by_loops(query, key, value, mask=None):
     """Attention as one would do it on paper, one query at a time."""
     output = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=value.dtype)
-    for b, h, i in torch.cartesian_prod(*map(torch.arange, query.shape[:-1])).view(
-        -1, 3
-    ):
-        allowed = [j for j in range(key.shape[-2]) if mask is None or mask[i, j].item()]
+    for b, h, i in torch.cartesian_prod(
+        *map(torch.arange, query.shape[:-1])
+    ).view(-1, 3):
+        allowed = [
+            j for j in range(key.shape[-2]) if mask is None or mask[i, j].item()
+        ]
         if not allowed:
             continue
         scores = [
-            sum(x * y for x, y in zip(query[b, h, i], key[b, h, j], strict=True))
+            sum(
+                x * y for x, y in zip(query[b, h, i], key[b, h, j], strict=True)
+            )
             / math.sqrt(query.shape[-1])
             for j in allowed
         ]
@@ -86,7 +96,9 @@ def test_both_paths_equal_the_calculation_on_paper(case):
     query, key, value, mask = case
     expected = by_loops(query, key, value, mask)
     for need_weights in (True, False):
-        output, _ = attention(query, key, value, mask, need_weights=need_weights)
+        output, _ = attention(
+            query, key, value, mask, need_weights=need_weights
+        )
         torch.testing.assert_close(output, expected)
 
 
@@ -121,7 +133,9 @@ def test_a_query_that_may_attend_to_nothing_gets_zeros_and_finite_gradients(
     query, key, value = (tensor.requires_grad_() for tensor in tensors)
     mask = torch.ones(16, 16, dtype=torch.bool, device=device)
     mask[1] = False
-    output, weights = attention(query, key, value, mask, need_weights=need_weights)
+    output, weights = attention(
+        query, key, value, mask, need_weights=need_weights
+    )
     assert (output[..., 1, :] == 0).all()
     assert output.isfinite().all()
     if need_weights:
@@ -146,7 +160,9 @@ def test_weights_of_a_row_sum_to_one_over_what_is_allowed(case):
 @given(inputs(), seeds)
 def test_permuting_keys_and_values_together_changes_nothing(case, seed):
     query, key, value = case
-    order = torch.randperm(key.shape[-2], generator=torch.Generator().manual_seed(seed))
+    order = torch.randperm(
+        key.shape[-2], generator=torch.Generator().manual_seed(seed)
+    )
     before, _ = attention(query, key, value)
     after, _ = attention(query, key[..., order, :], value[..., order, :])
     torch.testing.assert_close(after, before)
@@ -171,10 +187,14 @@ def test_a_future_token_never_changes_an_earlier_output(
 ):
     query, key, value = draw(seed, *[(2, 2, length, 4)] * 3)
     now = data.draw(st.integers(0, length - 1))
-    before, _ = attention(query, key, value, causal=True, need_weights=need_weights)
+    before, _ = attention(
+        query, key, value, causal=True, need_weights=need_weights
+    )
     for tensor in (query, key, value):
         tensor[..., now + 1 :, :] = 1e3
-    after, _ = attention(query, key, value, causal=True, need_weights=need_weights)
+    after, _ = attention(
+        query, key, value, causal=True, need_weights=need_weights
+    )
     torch.testing.assert_close(
         after[..., : now + 1, :], before[..., : now + 1, :], rtol=0, atol=1e-12
     )
@@ -185,7 +205,9 @@ def test_a_future_token_never_changes_an_earlier_output(
 def test_the_present_token_counts_in_causal_attention(length, seed):
     query, key, value = draw(seed, *[(1, 1, length, 4)] * 3)
     for need_weights in (True, False):
-        first, _ = attention(query, key, value, causal=True, need_weights=need_weights)
+        first, _ = attention(
+            query, key, value, causal=True, need_weights=need_weights
+        )
         torch.testing.assert_close(first[..., 0, :], value[..., 0, :])
 
 
@@ -203,7 +225,9 @@ def test_padding_never_changes_a_result(case, extra, seed):
         torch.cat([real, 100 * junk], dim=-2)
         for real, junk in zip((key, value), rubbish, strict=True)
     )
-    mask = padding_mask(torch.tensor([length, length]), length + extra).unsqueeze(1)
+    mask = padding_mask(
+        torch.tensor([length, length]), length + extra
+    ).unsqueeze(1)
     for need_weights in (True, False):
         output, _ = attention(
             query, padded_key, padded_value, mask, need_weights=need_weights
@@ -229,7 +253,10 @@ def test_causal_and_padding_masks_combine():
 
 
 def test_an_empty_example_is_all_padding():
-    assert padding_mask(torch.tensor([0, 2])).int().tolist() == [[[0, 0]], [[1, 1]]]
+    assert padding_mask(torch.tensor([0, 2])).int().tolist() == [
+        [[0, 0]],
+        [[1, 1]],
+    ]
 
 
 def test_pytorchs_multihead_attention_takes_the_inverted_mask():
@@ -248,9 +275,12 @@ def test_pytorchs_multihead_attention_takes_the_inverted_mask():
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_attention_has_the_right_gradients(need_weights):
     tensors = [
-        t.requires_grad_() for t in draw(0, (2, 1, 3, 4), (2, 1, 5, 4), (2, 1, 5, 2))
+        t.requires_grad_()
+        for t in draw(0, (2, 1, 3, 4), (2, 1, 5, 4), (2, 1, 5, 2))
     ]
-    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]]).bool()
+    mask = torch.tensor(
+        [[1, 1, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]]
+    ).bool()
 
     def function(*tensors):
         return attention(*tensors, mask, need_weights=need_weights)[0]
@@ -269,7 +299,9 @@ def test_scores_have_the_right_gradients():
     assert gradcheck(dot_scores, (query, same_size))
     assert gradcheck(scaled_dot_scores, (query, same_size))
     assert gradcheck(general_scores, (query, key, weight))
-    assert gradcheck(additive_scores, (query, key, query_weight, key_weight, energy))
+    assert gradcheck(
+        additive_scores, (query, key, query_weight, key_weight, energy)
+    )
 
 
 def test_every_score_equals_its_formula_entry_by_entry():
@@ -286,7 +318,9 @@ def test_every_score_equals_its_formula_entry_by_entry():
                 torch.testing.assert_close(scaled[b, i, j], q.dot(k) / 2)
                 torch.testing.assert_close(general[b, i, j], q @ weight @ k)
                 hidden = torch.tanh(query_weight.T @ q + key_weight.T @ k)
-                torch.testing.assert_close(additive[b, i, j], energy.dot(hidden))
+                torch.testing.assert_close(
+                    additive[b, i, j], energy.dot(hidden)
+                )
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -304,7 +338,9 @@ def test_scores_and_linear_attention_work_in_every_dtype(device, dtype):
         yield linear_attention(query, key, value)
         yield linear_attention(query, key, value, quadratic=True)
 
-    for result, expected in zip(results(*tensors), results(*exact), strict=True):
+    for result, expected in zip(
+        results(*tensors), results(*exact), strict=True
+    ):
         assert result.dtype == dtype
         tolerance = 4 * TOLERANCE[dtype]
         torch.testing.assert_close(
@@ -328,11 +364,15 @@ def test_linear_attention_is_a_weighted_mean_of_the_values(case):
     weights = positive_features(query) @ positive_features(key).mT
     assert (weights > 0).all()
     weights = weights / weights.sum(dim=-1, keepdim=True)
-    torch.testing.assert_close(linear_attention(query, key, value), weights @ value)
+    torch.testing.assert_close(
+        linear_attention(query, key, value), weights @ value
+    )
 
 
 def test_linear_attention_has_the_right_gradients():
-    tensors = [t.requires_grad_() for t in draw(0, (2, 3, 4), (2, 5, 4), (2, 5, 2))]
+    tensors = [
+        t.requires_grad_() for t in draw(0, (2, 3, 4), (2, 5, 4), (2, 5, 2))
+    ]
     assert torch.autograd.gradcheck(linear_attention, tensors)
 
 
@@ -363,7 +403,9 @@ def test_dropout_drops_weights_and_keeps_their_expectation():
     torch.testing.assert_close(weights[~dropped], kept[~dropped] / 0.75)
     for need_weights in (True, False):
         runs = [
-            attention(query, key, value, dropout=0.25, need_weights=need_weights)[0]
+            attention(
+                query, key, value, dropout=0.25, need_weights=need_weights
+            )[0]
             for _ in range(200)
         ]
         assert (torch.stack(runs).mean(dim=0) - exact).abs().max() < 0.08
@@ -372,15 +414,29 @@ def test_dropout_drops_weights_and_keeps_their_expectation():
 
 def test_the_returned_weights_are_those_that_made_the_output():
     query, key, value = draw(0, (2, 5, 4), (2, 6, 4), (2, 6, 3))
-    output, weights = attention(query, key, value, dropout=0.5, need_weights=True)
+    output, weights = attention(
+        query, key, value, dropout=0.5, need_weights=True
+    )
     torch.testing.assert_close(weights @ value, output)
 
 
 A, B = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4)
 BAD_CALLS = [
     (attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
-    (attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7 values"),
-    (attention, (A, B, B), {"causal": True}, ValueError, "3 queries and 5 keys"),
+    (
+        attention,
+        (A, B, torch.zeros(2, 7, 4)),
+        {},
+        ValueError,
+        "5 keys and 7 values",
+    ),
+    (
+        attention,
+        (A, B, B),
+        {"causal": True},
+        ValueError,
+        "3 queries and 5 keys",
+    ),
     (attention, (A, B, B), {"dropout": 1.5}, ValueError, "1.5"),
     (attention, (A, B, B, torch.zeros(3, 5)), {}, TypeError, "float32"),
     (
@@ -390,12 +446,24 @@ BAD_CALLS = [
         ValueError,
         r"\(5, 3\).*\(2, 3, 5\)",
     ),
-    (attention, (A, B, B, torch.ones(4, 2, 3, 5).bool()), {}, ValueError, r"\(4, 2"),
+    (
+        attention,
+        (A, B, B, torch.ones(4, 2, 3, 5).bool()),
+        {},
+        ValueError,
+        r"\(4, 2",
+    ),
     (masked_softmax, (A, torch.ones(3, 4)), {}, TypeError, "float32"),
     (masked_softmax, (A, torch.ones(2, 2).bool()), {}, ValueError, r"\(2, 2\)"),
     (dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
     (scaled_dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
-    (general_scores, (A, B, torch.zeros(4, 6)), {}, ValueError, r"\(4, 4\).*\(4, 6\)"),
+    (
+        general_scores,
+        (A, B, torch.zeros(4, 6)),
+        {},
+        ValueError,
+        r"\(4, 4\).*\(4, 6\)",
+    ),
     (
         additive_scores,
         (A, B, torch.zeros(4, 7), torch.zeros(4, 8), torch.zeros(7)),
@@ -411,8 +479,20 @@ BAD_CALLS = [
         r"query_weight.*\(4, 7\).*\(5, 7\)",
     ),
     (linear_attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
-    (linear_attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7"),
-    (padding_mask, (torch.tensor([2, 5]), 4), {}, ValueError, "max_length=4.*2 to 5"),
+    (
+        linear_attention,
+        (A, B, torch.zeros(2, 7, 4)),
+        {},
+        ValueError,
+        "5 keys and 7",
+    ),
+    (
+        padding_mask,
+        (torch.tensor([2, 5]), 4),
+        {},
+        ValueError,
+        "max_length=4.*2 to 5",
+    ),
     (padding_mask, (torch.tensor([-1, 3]),), {}, ValueError, "-1 to 3"),
 ]
 

@@ -18,7 +18,9 @@ CHAPTERS = course.chapters(ROOT)
 CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
 CLAIMS = tomllib.loads((ROOT / "tests/claims.toml").read_text("utf8"))
 
-every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+every_chapter = pytest.mark.parametrize(
+    "path", CHAPTERS, ids=lambda path: path.stem
+)
 
 
 def number(path: Path) -> int:
@@ -44,8 +46,13 @@ def prose(path: Path) -> str:
 
 
 def test_the_contents_list_every_chapter_in_order():
-    files = [CONTENTS["root"], *(entry["file"] for entry in CONTENTS["chapters"])]
-    notebooks = [ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()]
+    files = [
+        CONTENTS["root"],
+        *(entry["file"] for entry in CONTENTS["chapters"]),
+    ]
+    notebooks = [
+        ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()
+    ]
     texts = [ROOT / f"{f}.md" for f in files if (ROOT / f"{f}.md").exists()]
     assert notebooks == CHAPTERS != []
     assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
@@ -88,7 +95,9 @@ def test_the_text_is_plain_markdown(path):
     html = re.findall(r"</?([a-z]+)[^>]*>", text)
     assert set(html) <= {"details", "summary"}, html
     assert "![" not in text, "an image that is no output"
-    assert not re.search(r"\\(begin|label|eqref)\b", text), "not shown alike everywhere"
+    assert not re.search(r"\\(begin|label|eqref)\b", text), (
+        "not shown alike everywhere"
+    )
     assert text.count("$$") % 2 == 0
 
 
@@ -104,12 +113,16 @@ def test_equations_are_numbered_in_order_and_references_exist(path):
 @every_chapter
 def test_every_cell_was_run_in_order_without_errors_or_warnings(path):
     code = cells(path, "code")
-    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert [cell.execution_count for cell in code] == list(
+        range(1, len(code) + 1)
+    )
     for cell in code:
         for output in cell.outputs:
             assert output.output_type != "error"
             assert output.get("name") != "stderr"
-            assert " at 0x" not in json.dumps(output), "an address differs every time"
+            assert " at 0x" not in json.dumps(output), (
+                "an address differs every time"
+            )
     assert "execution" not in json.dumps([cell.metadata for cell in code])
 
 
@@ -153,7 +166,9 @@ def claim_tags(path: Path) -> dict[str, list]:
 @every_chapter
 def test_every_claim_of_the_chapter_has_a_cell_that_asserts_it(path):
     found = claim_tags(path)
-    home = {id for id, claim in CLAIMS.items() if claim["chapter"] == number(path)}
+    home = {
+        id for id, claim in CLAIMS.items() if claim["chapter"] == number(path)
+    }
     assert home <= set(found) <= set(CLAIMS)
     for id, proofs in found.items():
         for cell in proofs:
@@ -173,8 +188,12 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
     assert {e.stars for e in graded} == {1, 2, 3}
     headings = {}
     for i, cell in enumerate(everything):
-        match = re.match(r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source)
-        if cell.cell_type == "markdown" and cell.source.startswith("### Exercise"):
+        match = re.match(
+            r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source
+        )
+        if cell.cell_type == "markdown" and cell.source.startswith(
+            "### Exercise"
+        ):
             assert match, cell.source[:60]
             headings[match[1]] = i, match[2].count("★"), int(match[3])
     for exercise in graded:
@@ -199,5 +218,11 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
 @every_chapter
 def test_the_last_sections_sum_up_and_name_sources(path):
     headings = re.findall(r"^## (.+)$", prose(path), re.M)
-    assert headings[-3:] == ["Exercises", "What we measured", "Where this comes from"]
-    assert re.search(r"\]\(https://arxiv\.org/abs/", prose(path).split("## ")[-1])
+    assert headings[-3:] == [
+        "Exercises",
+        "What we measured",
+        "Where this comes from",
+    ]
+    assert re.search(
+        r"\]\(https://arxiv\.org/abs/", prose(path).split("## ")[-1]
+    )

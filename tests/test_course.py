@@ -18,7 +18,8 @@ def book(tmp_path, root, monkeypatch):
     cells = [
         nbformat.v4.new_markdown_cell("# 1 · Where?"),
         nbformat.v4.new_code_cell(
-            course.setup_cell(tmp_path), metadata={"tags": ["setup", "remove-cell"]}
+            course.setup_cell(tmp_path),
+            metadata={"tags": ["setup", "remove-cell"]},
         ),
         nbformat.v4.new_code_cell("import os\nos.listdir()"),
     ]
@@ -28,7 +29,9 @@ def book(tmp_path, root, monkeypatch):
     return tmp_path
 
 
-def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(book):
+def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(
+    book,
+):
     before = (book / "_config.yml").read_text("utf8").split("\n")
     course.main(["home", "https://github.com/someone/a-book.git/"])
     after = (book / "_config.yml").read_text("utf8").split("\n")
@@ -38,14 +41,20 @@ def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(book)
     assert config["repository"]["url"] == "https://github.com/someone/a-book"
     notebook = nbformat.read(book / "chapters/01-where.ipynb", 4)
     assert notebook.cells[1].source == course.setup_cell(book)
-    assert "git+https://github.com/someone/a-book@main#" in notebook.cells[1].source
+    assert (
+        "git+https://github.com/someone/a-book@main#"
+        in notebook.cells[1].source
+    )
     assert notebook.cells[0].source == "# 1 · Where?"
 
 
 @pytest.mark.parametrize(
-    "url", ["github.com/a/b", "https://gitlab.com/a/b", "https://github.com/a", "x"]
+    "url",
+    ["github.com/a/b", "https://gitlab.com/a/b", "https://github.com/a", "x"],
 )
-def test_an_address_that_colab_cannot_open_is_refused_and_nothing_changes(book, url):
+def test_an_address_that_colab_cannot_open_is_refused_and_nothing_changes(
+    book, url
+):
     before = (book / "_config.yml").read_bytes()
     with pytest.raises(SystemExit, match="OWNER/REPOSITORY"):
         course.main(["home", url])

@@ -16,11 +16,16 @@ from conftest import ROOT
 from playwright.sync_api import sync_playwright
 
 BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    filter(
+        None,
+        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
+    ),
     None,
 )
 if BROWSER is None and not os.environ.get("CI"):
-    pytest.skip("needs Chromium: apt-get install chromium", allow_module_level=True)
+    pytest.skip(
+        "needs Chromium: apt-get install chromium", allow_module_level=True
+    )
 
 FLAGS = [
     "--no-sandbox",
@@ -34,7 +39,9 @@ NAMES = [
     for pattern in ("*.ipynb", "*.md")
     for path in sorted((ROOT / "chapters").glob(pattern))
 ]
-every_page = pytest.mark.parametrize("name", [*NAMES, "search.html", "genindex.html"])
+every_page = pytest.mark.parametrize(
+    "name", [*NAMES, "search.html", "genindex.html"]
+)
 every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
@@ -66,7 +73,9 @@ def address(html):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=BROWSER, args=FLAGS
+        )
         yield browser
         browser.close()
 
@@ -85,7 +94,9 @@ def open_page(browser, address):
         page.trouble, page.strangers, page.weights = [], [], {}
         page.on(
             "console",
-            lambda m: m.type in ("error", "warning") and page.trouble.append(m.text),
+            lambda m: (
+                m.type in ("error", "warning") and page.trouble.append(m.text)
+            ),
         )
         page.on("pageerror", lambda error: page.trouble.append(str(error)))
 
@@ -136,7 +147,10 @@ def test_all_maths_is_rendered_also_from_the_file_system(open_page, html, name):
 def test_axe_finds_nothing_serious(open_page, name, scheme, width):
     page = open_page(name, scheme=scheme, width=width)
     found = [
-        (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+        (
+            violation["id"],
+            [node["html"][:200] for node in violation["nodes"][:3]],
+        )
         for violation in Axe().run(page).response["violations"]
         if violation["impact"] in ("serious", "critical")
     ]
@@ -177,7 +191,9 @@ def test_reports_of_exercises_have_the_pages_colours(open_page, scheme):
     report = page.query_selector(".attnbook-report")
     own = report.evaluate("e => getComputedStyle(e).color")
     assert own == page.evaluate("getComputedStyle(document.body).color")
-    box = report.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
+    box = report.evaluate(
+        "e => getComputedStyle(e.parentElement).backgroundColor"
+    )
     assert box == "rgba(0, 0, 0, 0)"
 
 
@@ -196,9 +212,13 @@ def test_the_setup_cell_is_not_on_the_page(open_page):
 
 
 def test_search_finds_a_word(open_page):
-    page = open_page("search.html?" + urllib.parse.urlencode({"q": "temperature"}))
+    page = open_page(
+        "search.html?" + urllib.parse.urlencode({"q": "temperature"})
+    )
     page.wait_for_selector("ul.search li a")
-    links = [a.get_attribute("href") for a in page.query_selector_all("ul.search a")]
+    links = [
+        a.get_attribute("href") for a in page.query_selector_all("ul.search a")
+    ]
     assert any("03-scaling.html" in link for link in links)
     assert page.trouble == []
 
@@ -206,7 +226,9 @@ def test_search_finds_a_word(open_page):
 def test_the_rocket_opens_the_chapter_on_colab(open_page):
     page = open_page("chapters/03-scaling.html")
     link = page.query_selector("a[href*='colab.research.google.com']")
-    assert link.get_attribute("href").endswith("/blob/main/chapters/03-scaling.ipynb")
+    assert link.get_attribute("href").endswith(
+        "/blob/main/chapters/03-scaling.ipynb"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,8 @@ COLORS = ("QUERY", "KEY", "VALUE", "WEIGHTS", "NEUTRAL", "OTHER")
 def luminance(color):
     """Relative luminance as WCAG 2 defines it."""
     linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in color
     ]
     return float(np.dot((0.2126, 0.7152, 0.0722), linear))
 
@@ -28,10 +29,8 @@ def contrast(a, b):
 def in_dark_mode(color):
     """The page's CSS in dark mode: invert(0.93), then hue-rotate(180deg)."""
     inverted = np.array([0.93 - 0.86 * c for c in to_rgb(color)])
-    rotation = (
-        np.array(  # the matrix of the CSS filter effects specification for 180 degrees
-            [[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]]
-        )
+    rotation = np.array(  # the matrix of the CSS filter effects specification for 180 degrees
+        [[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]]
     )
     return np.clip(rotation @ inverted, 0, 1)
 
@@ -55,9 +54,13 @@ def test_no_two_roles_share_a_colour_or_a_marker():
 
 def test_a_curve_is_the_mean_with_the_range_as_its_band():
     _, axes = plotting.subplots()
-    plotting.curve(axes, [1, 2], [[0.0, 4.0], [2.0, 8.0]], label="runs", color="k")
+    plotting.curve(
+        axes, [1, 2], [[0.0, 4.0], [2.0, 8.0]], label="runs", color="k"
+    )
     assert axes.lines[0].get_ydata().tolist() == [1.0, 6.0]
-    corners = {tuple(point) for point in axes.collections[0].get_paths()[0].vertices}
+    corners = {
+        tuple(point) for point in axes.collections[0].get_paths()[0].vertices
+    }
     assert {(1.0, 0.0), (1.0, 2.0), (2.0, 4.0), (2.0, 8.0)} <= corners
     plt.close("all")
 
@@ -65,7 +68,10 @@ def test_a_curve_is_the_mean_with_the_range_as_its_band():
 def test_a_heat_map_has_a_token_on_each_line_and_a_number_in_each_cell():
     _, axes = plotting.subplots()
     plotting.heat_map(axes, [[0.25, 0.75]], rows=["it"], columns=["the", "cat"])
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["the", "cat"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        "the",
+        "cat",
+    ]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["it"]
     assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
     plt.close("all")

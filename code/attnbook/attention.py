@@ -13,12 +13,13 @@ from torch import Tensor
 
 
 def dot_scores(
-    query: Float[Tensor, "*#batch query d_k"], key: Float[Tensor, "*#batch key d_k"]
+    query: Float[Tensor, "*#batch query d_k"],
+    key: Float[Tensor, "*#batch key d_k"],
 ) -> Float[Tensor, "*#batch query key"]:
     """Score by the plain dot product, ``q · k``.
 
     Raises ``ValueError`` if query and key have different numbers of features.
-    Source: Luong et al. 2015, https://arxiv.org/abs/1508.04025, eq. 8 ("dot").
+    Source: Luong et al. 2015, https://arxiv.org/abs/1508.04025, section 3.1 ("dot").
 
     >>> dot_scores(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[11.,  2.]])
@@ -28,7 +29,8 @@ def dot_scores(
 
 
 def scaled_dot_scores(
-    query: Float[Tensor, "*#batch query d_k"], key: Float[Tensor, "*#batch key d_k"]
+    query: Float[Tensor, "*#batch query d_k"],
+    key: Float[Tensor, "*#batch key d_k"],
 ) -> Float[Tensor, "*#batch query key"]:
     """Score by the dot product divided by ``√d_k``, so that the spread does not grow with d_k.
 
@@ -38,7 +40,8 @@ def scaled_dot_scores(
     >>> scaled_dot_scores(torch.ones(1, 4), torch.ones(1, 4))
     tensor([[2.]])
     """
-    return dot_scores(query, key) / math.sqrt(query.shape[-1])
+    # dividing first keeps the product in the range of half precision
+    return dot_scores(query / math.sqrt(query.shape[-1]), key)
 
 
 def general_scores(
@@ -49,7 +52,7 @@ def general_scores(
     """Score by a learned bilinear form, ``q W kᵀ``: query and key may differ in size.
 
     Raises ``ValueError`` if ``weight`` does not have the shape ``(d_query, d_key)``.
-    Source: Luong et al. 2015, https://arxiv.org/abs/1508.04025, eq. 8 ("general").
+    Source: Luong et al. 2015, https://arxiv.org/abs/1508.04025, section 3.1 ("general").
     """
     _require_shape("weight", weight, (query.shape[-1], key.shape[-1]))
     return query @ weight @ key.mT
@@ -70,9 +73,14 @@ def additive_scores(
     Raises ``ValueError`` if a weight does not fit the others.
     Source: Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, section A.1.2.
     """
-    _require_shape("query_weight", query_weight, (query.shape[-1], energy.shape[-1]))
+    _require_shape("energy", energy, query_weight.shape[-1:])
+    _require_shape(
+        "query_weight", query_weight, (query.shape[-1], energy.shape[-1])
+    )
     _require_shape("key_weight", key_weight, (key.shape[-1], energy.shape[-1]))
-    from_query = (query @ query_weight).unsqueeze(-2)  # (..., query, 1, d_hidden)
+    from_query = (query @ query_weight).unsqueeze(
+        -2
+    )  # (..., query, 1, d_hidden)
     from_key = (key @ key_weight).unsqueeze(-3)  # (..., 1, key, d_hidden)
     return torch.tanh(from_query + from_key) @ energy  # (..., query, key)
 
@@ -106,7 +114,9 @@ def padding_mask(
     <BLANKLINE>
             [[1, 1, 1]]], dtype=torch.int32)
     """
-    shortest, longest = lengths.min().item(), lengths.max().item()
+    shortest, longest = 0, 0
+    if lengths.numel():
+        shortest, longest = lengths.min().item(), lengths.max().item()
     max_length = longest if max_length is None else max_length
     if shortest < 0 or longest > max_length:
         raise ValueError(
@@ -129,8 +139,10 @@ def masked_softmax(
     if mask is None:
         return scores.softmax(dim=-1)
     _require_mask(mask, scores.shape)
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)
+    scores = scores.masked_fill(~mask, -math.inf)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    weights = scores.masked_fill(empty, 0.0).softmax(dim=-1)
+    return weights.masked_fill(empty, 0.0)
 
 
 def attention(
@@ -143,13 +155,17 @@ def attention(
     dropout: float = 0.0,
     need_weights: bool = False,
 ) -> tuple[
-    Float[Tensor, "*#batch query d_v"], Float[Tensor, "*#batch query key"] | None
+    Float[Tensor, "*#batch query d_v"],
+    Float[Tensor, "*#batch query key"] | None,
 ]:
     """Mix the values by how well each query fits each key: ``softmax(Q Kᵀ / √d_k) V``.
 
     Returns ``(output, weights)``. With ``need_weights=True`` the weights are computed in the
     open, as the formula reads. Without, the same output comes from PyTorch's fused kernel,
     which never stores the ``L_query × L_key`` weights, and ``weights`` is None.
+
+    The kernel that saves this memory takes four-dimensional inputs ``(batch, heads, length,
+    features)``; for others PyTorch computes the same in the plain way. It has no second derivative.
 
     ``mask`` is True where attending is allowed. ``causal=True`` stands for (or adds)
     ``causal_mask(L)``; the fused kernel then skips the forbidden half instead of reading a mask.
@@ -170,7 +186,9 @@ def attention(
     _require_equal_features("query", query, "key", key)
     _require_a_value_per_key(key, value)
     if not 0.0 <= dropout <= 1.0:
-        raise ValueError(f"dropout is a probability between 0 and 1: got {dropout}")
+        raise ValueError(
+            f"dropout is a probability between 0 and 1: got {dropout}"
+        )
     length_query, length_key = query.shape[-2], key.shape[-2]
     if causal and length_query != length_key:
         raise ValueError(
@@ -178,9 +196,8 @@ def attention(
             f"got {length_query} queries and {length_key} keys"
         )
     if mask is not None:
-        batch = torch.broadcast_shapes(
-            query.shape[:-2], key.shape[:-2], value.shape[:-2]
-        )
+        mask = torch.atleast_2d(mask)
+        batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
         _require_mask(mask, (*batch, length_query, length_key))
     if causal and (mask is not None or need_weights):
         triangle = causal_mask(length_query, device=query.device)
@@ -201,7 +218,8 @@ def positive_features(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
     Source: Katharopoulos et al. 2020, https://arxiv.org/abs/2006.16236, eq. 7.
     """
-    return F.elu(x) + 1
+    # below 0, elu(x) + 1 is e^x; added up in floating point it would round to 0
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
 def linear_attention(
@@ -223,6 +241,9 @@ def linear_attention(
     _require_equal_features("query", query, "key", key)
     _require_a_value_per_key(key, value)
     query, key = positive_features(query), positive_features(key)
+    key = (
+        key / key.shape[-2]
+    )  # cancels, but keeps sums in the range of half precision
     if quadratic:
         weights = query @ key.mT  # (..., query, key)
         return weights @ value / weights.sum(dim=-1, keepdim=True)
@@ -231,7 +252,9 @@ def linear_attention(
     return query @ memory / normaliser
 
 
-def _require_equal_features(name_a: str, a: Tensor, name_b: str, b: Tensor) -> None:
+def _require_equal_features(
+    name_a: str, a: Tensor, name_b: str, b: Tensor
+) -> None:
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"{name_a} and {name_b} need the same number of features: "

@@ -32,8 +32,12 @@ else:
 
 def setup_cell(root: Path) -> str:
     """The source of the setup cell that every chapter must have, for the address in _config.yml."""
-    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]
-    return SETUP.format(url=repository["url"], branch=repository["branch"]).rstrip()
+    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
+        "repository"
+    ]
+    return SETUP.format(
+        url=repository["url"], branch=repository["branch"]
+    ).rstrip()
 
 
 def chapters(root: Path) -> list[Path]:
@@ -48,19 +52,27 @@ def move_home(root: Path, url: str) -> None:
     Colab opens.
     """
     url = url.removesuffix("/").removesuffix(".git")
-    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", url):
-        raise ValueError(f"not of the form https://github.com/OWNER/REPOSITORY: {url}")
+    if not re.fullmatch(
+        r"https://github\.com/[A-Za-z0-9][\w.-]*/[\w.-]*\w[\w.-]*", url, re.A
+    ):
+        raise ValueError(
+            f"not of the form https://github.com/OWNER/REPOSITORY: {url}"
+        )
     config = root / "_config.yml"
     text, count = re.subn(
-        r"(?m)^(repository:\n  url: ).*$", rf"\g<1>{url}", config.read_text("utf8")
+        r"(?m)^(repository:\n  url: ).*$",
+        rf"\g<1>{url}",
+        config.read_text("utf8"),
     )
     if count != 1:
         raise ValueError(
             f"{config} must have one `repository:` with `url:` as its first entry"
         )
+    notebooks = {
+        path: nbformat.read(path, as_version=4) for path in chapters(root)
+    }
     config.write_text(text, "utf8")
-    for path in chapters(root):
-        notebook = nbformat.read(path, as_version=4)
+    for path, notebook in notebooks.items():
         for cell in notebook.cells:
             if "setup" in cell.metadata.get("tags", []):
                 cell.source = setup_cell(root)
@@ -96,8 +108,12 @@ def run(path: Path) -> None:
 def smaller(picture: str) -> str:
     """The same figure, a base64 PNG, with 256 colours: a third of the bytes on the page."""
     before, after = io.BytesIO(base64.b64decode(picture)), io.BytesIO()
-    figure = Image.open(before).convert("RGB")
-    figure.quantize(256, dither=Image.Dither.NONE).save(after, "png", optimize=True)
+    figure = Image.open(before).convert("RGBA")
+    white = Image.new("RGBA", figure.size, "white")
+    figure = Image.alpha_composite(white, figure).convert("RGB")
+    figure.quantize(256, dither=Image.Dither.NONE).save(
+        after, "png", optimize=True
+    )
     return base64.b64encode(after.getvalue()).decode("ascii")
 
 
@@ -106,11 +122,18 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m attnbook.course", description=__doc__
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    runner = commands.add_parser("run", help="execute chapters and store their outputs")
-    runner.add_argument(
-        "chapter", nargs="*", type=Path, help="notebooks; by default all of them"
+    runner = commands.add_parser(
+        "run", help="execute chapters and store their outputs"
     )
-    home = commands.add_parser("home", help="set the address of the book's repository")
+    runner.add_argument(
+        "chapter",
+        nargs="*",
+        type=Path,
+        help="notebooks; by default all of them",
+    )
+    home = commands.add_parser(
+        "home", help="set the address of the book's repository"
+    )
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     options = parser.parse_args(arguments)
 
@@ -120,6 +143,9 @@ def main(arguments: list[str] | None = None) -> None:
             f"no _config.yml in {root}: run this in the root of the book's repository"
         )
     if options.command == "run":
+        missing = [str(path) for path in options.chapter if not path.exists()]
+        if missing:
+            sys.exit(f"no such notebook: {', '.join(missing)}")
         for path in tqdm(options.chapter or chapters(root), unit="chapter"):
             run(path)
     else:

@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike
 
 QUERY, KEY, VALUE, WEIGHTS = "#0072b2", "#b84f00", "#00795a", "#9c3d81"
 NEUTRAL, OTHER = "#595959", "#806000"  # for what is none of the four
-_MARKERS = {QUERY: "o", KEY: "s", VALUE: "^", WEIGHTS: "D", NEUTRAL: "x", OTHER: "P"}
+_MARKERS = {
+    QUERY: "o",
+    KEY: "s",
+    VALUE: "^",
+    WEIGHTS: "D",
+    NEUTRAL: "x",
+    OTHER: "P",
+}
 _WEIGHT_MAP = LinearSegmentedColormap.from_list(
     "weights", ["#ffffff", WEIGHTS, "#3d0f30"]
 )
@@ -73,7 +80,9 @@ def curve(
     """
     x, runs = np.asarray(x), np.asarray(runs)
     if runs.ndim != 2 or runs.shape[1] != len(x):
-        raise ValueError(f"runs must have the shape (runs, {len(x)}): got {runs.shape}")
+        raise ValueError(
+            f"runs must have the shape (runs, {len(x)}): got {runs.shape}"
+        )
     axes.plot(
         x,
         runs.mean(axis=0),
@@ -83,7 +92,12 @@ def curve(
         label=label,
     )
     axes.fill_between(
-        x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=0.2, linewidth=0
+        x,
+        runs.min(axis=0),
+        runs.max(axis=0),
+        color=color,
+        alpha=0.2,
+        linewidth=0,
     )
 
 
@@ -111,10 +125,18 @@ def heat_map(
     axes.set_yticks(range(len(rows)), rows)
     axes.grid(False)
     axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
+    axes.tick_params(
+        length=0, top=True, bottom=False, labeltop=True, labelbottom=False
+    )
     if max(matrix.shape) <= 12:
         for (i, j), weight in np.ndenumerate(matrix):
             shade = "white" if weight > 0.45 * largest else "black"
             axes.text(
-                j, i, f"{weight:.2f}", ha="center", va="center", color=shade, fontsize=9
+                j,
+                i,
+                f"{weight:.2f}",
+                ha="center",
+                va="center",
+                color=shade,
+                fontsize=9,
             )

@@ -32,14 +32,18 @@ def ours(query, key, value, mask, causal):
     return attention(query, key, value, mask, causal=causal)[0]
 
 
-def prepare(function: Callable, case: dict, options: argparse.Namespace) -> Callable:
+def prepare(
+    function: Callable, case: dict, options: argparse.Namespace
+) -> Callable:
     """A call without arguments that runs the case once."""
     generator = torch.Generator(options.device).manual_seed(0)
     shape = options.batch, options.heads, case["length"], options.features
     dtype = getattr(torch, options.dtype)
     backward = case["pass"] == "forward + backward"
     inputs = [
-        torch.randn(shape, generator=generator, device=options.device, dtype=dtype)
+        torch.randn(
+            shape, generator=generator, device=options.device, dtype=dtype
+        )
         for _ in range(3)
     ]
     mask = None
@@ -66,7 +70,9 @@ def seconds(run: Callable) -> float:
     return time.perf_counter() - start
 
 
-def peak_bytes(function: Callable, case: dict, options: argparse.Namespace) -> int:
+def peak_bytes(
+    function: Callable, case: dict, options: argparse.Namespace
+) -> int:
     """The most memory that one run needs above what its inputs hold."""
     if options.device == "cuda":
         run = prepare(function, case, options)
@@ -85,7 +91,9 @@ def peak_bytes(function: Callable, case: dict, options: argparse.Namespace) -> i
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         queue.put(1024 * (after - before))
 
-    context = multiprocessing.get_context("fork")  # nothing has run in the parent yet
+    context = multiprocessing.get_context(
+        "fork"
+    )  # nothing has run in the parent yet
     queue = context.SimpleQueue()
     process = context.Process(target=child, args=(queue,))
     process.start()
@@ -96,7 +104,8 @@ def peak_bytes(function: Callable, case: dict, options: argparse.Namespace) -> i
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument(
@@ -105,7 +114,9 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[512, 2048])
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--heads", type=int, default=8)
-    parser.add_argument("--features", type=int, default=64, help="d_k, of each head")
+    parser.add_argument(
+        "--features", type=int, default=64, help="d_k, of each head"
+    )
     parser.add_argument("--rounds", type=int, default=30)
     options = parser.parse_args()
 
@@ -123,7 +134,9 @@ def main() -> None:
     for case, (their_peak, our_peak) in zip(
         tqdm(cases, desc="time", leave=False), memory, strict=True
     ):
-        theirs, mine = (prepare(function, case, options) for function in (sdpa, ours))
+        theirs, mine = (
+            prepare(function, case, options) for function in (sdpa, ours)
+        )
         for run in (theirs, mine):
             run()
         rounds = []

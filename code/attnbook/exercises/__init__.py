@@ -16,7 +16,9 @@ def catalogue() -> Iterator[Exercise]:
     """Yield every exercise of the book, in its order."""
     for chapter in _CHAPTERS:
         yield from (
-            item for item in vars(chapter).values() if isinstance(item, Exercise)
+            item
+            for item in vars(chapter).values()
+            if isinstance(item, Exercise)
         )
 
 
@@ -40,7 +42,9 @@ def hint(id: str) -> None:
     for number, text in enumerate(hints[:given], start=1):
         print(f"Hint {number} of {len(hints)}: {text}")
     if given == len(hints):
-        print("That was the last hint. The solution is folded below the exercise.")
+        print(
+            "That was the last hint. The solution is folded below the exercise."
+        )
 
 
 def _find(id: str) -> Exercise:

@@ -20,7 +20,9 @@ class Report:
     counterexample: str = ""
     failures: list[str] = field(default_factory=list)
     holds: list[str] = field(default_factory=list)
-    printed: str = ""  # what the learner's function printed on the counterexample
+    printed: str = (
+        ""  # what the learner's function printed on the counterexample
+    )
 
     @property
     def passed(self) -> bool:
@@ -38,7 +40,9 @@ class Report:
         return f"<Exercise {self.exercise}: {state}{recognised}>"
 
     def __str__(self) -> str:
-        return "\n  ".join(f"{label} {text}".strip() for label, text in self._lines())
+        return "\n  ".join(
+            f"{label} {text}".strip() for label, text in self._lines()
+        )
 
     def to_html(self) -> str:
         """The same lines for a notebook; styled in place, since Colab loads no style sheet."""
@@ -65,7 +69,9 @@ class Report:
         else:
             from IPython.display import display
 
-            display({"text/plain": str(self), "text/html": self.to_html()}, raw=True)
+            display(
+                {"text/plain": str(self), "text/html": self.to_html()}, raw=True
+            )
 
     def _mark(self) -> str:
         return PASSED if self.passed else WRONG if self.attempted else OPEN

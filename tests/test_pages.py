@@ -206,6 +206,12 @@ def test_solutions_are_folded_and_open(open_page):
     assert inside.is_visible()
 
 
+def test_the_summary_is_a_table(open_page):
+    page = open_page("chapters/03-scaling.html")
+    rows = page.query_selector_all("section[id='what-we-measured'] table tr")
+    assert len(rows) > 4
+
+
 def test_the_setup_cell_is_not_on_the_page(open_page):
     text = open_page("chapters/03-scaling.html").inner_text("article")
     assert "pip install" not in text and "google.colab" not in text

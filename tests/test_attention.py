@@ -511,3 +511,53 @@ def test_wrong_sizes_raise_an_error_that_names_them(
 def test_shapes_in_annotations_are_enforced_in_these_tests():
     with pytest.raises(jaxtyping.TypeCheckError, match="key"):
         dot_scores(torch.zeros(2, 3), torch.zeros(2, 4))
+
+
+def test_linear_attention_survives_very_negative_features_and_half_precision():
+    query, key, value = draw(0, (2, 4), (3, 4), (3, 2), dtype=torch.float32)
+    weights = positive_features(query - 20) @ positive_features(key - 20).mT
+    assert (positive_features(query - 20) > 0).all() and (weights > 0).all()
+    for quadratic in (False, True):
+        output = linear_attention(query - 20, key, value, quadratic=quadratic)
+        assert output.isfinite().all()
+        long = [
+            torch.full((512, 64), 5.0, dtype=torch.float16) for _ in range(3)
+        ]
+        output = linear_attention(*long, quadratic=quadratic)
+        torch.testing.assert_close(output, long[2], rtol=1e-2, atol=1e-2)
+
+
+def test_both_paths_stay_finite_for_large_inputs_in_half_precision():
+    tensors = draw(0, *[(2, 2, 3, 64)] * 3)
+    query, key, value = ((100 * tensor).half() for tensor in tensors)
+    for need_weights in (True, False):
+        output, _ = attention(query, key, value, need_weights=need_weights)
+        assert output.isfinite().all()
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_a_mask_over_the_keys_alone_needs_no_further_axes():
+    query, key, value = draw(0, *[(2, 2, 5, 4)] * 3)
+    mask = torch.tensor([True, True, False, True, False])
+    expected = attention(query, key, value, mask.expand(5, 5))[0]
+    for need_weights in (True, False):
+        output, _ = attention(
+            query, key, value, mask, need_weights=need_weights
+        )
+        torch.testing.assert_close(output, expected)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_an_empty_row_makes_no_nan_on_the_way():
+    tensors = [
+        tensor.requires_grad_() for tensor in draw(0, *[(1, 1, 3, 4)] * 3)
+    ]
+    mask = torch.tensor([[1, 1, 1], [0, 0, 0], [1, 0, 0]]).bool()
+    with torch.autograd.detect_anomaly(check_nan=True):
+        output, _ = attention(*tensors, mask, need_weights=True)
+        output.sum().backward()
+
+
+def test_a_batch_of_no_examples_has_an_empty_mask():
+    lengths = torch.zeros(0, dtype=torch.int64)
+    assert padding_mask(lengths, 4).shape == (0, 1, 4)

@@ -241,9 +241,8 @@ def linear_attention(
     _require_equal_features("query", query, "key", key)
     _require_a_value_per_key(key, value)
     query, key = positive_features(query), positive_features(key)
-    key = (
-        key / key.shape[-2]
-    )  # cancels, but keeps sums in the range of half precision
+    # dividing by the number of keys cancels, but keeps sums small in half precision
+    key = key / key.shape[-2]
     if quadratic:
         weights = query @ key.mT  # (..., query, key)
         return weights @ value / weights.sum(dim=-1, keepdim=True)

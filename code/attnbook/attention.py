@@ -78,10 +78,9 @@ def additive_scores(
         "query_weight", query_weight, (query.shape[-1], energy.shape[-1])
     )
     _require_shape("key_weight", key_weight, (key.shape[-1], energy.shape[-1]))
-    from_query = (query @ query_weight).unsqueeze(
-        -2
-    )  # (..., query, 1, d_hidden)
-    from_key = (key @ key_weight).unsqueeze(-3)  # (..., 1, key, d_hidden)
+    # (..., query, 1, d_hidden) and (..., 1, key, d_hidden)
+    from_query = (query @ query_weight).unsqueeze(-2)
+    from_key = (key @ key_weight).unsqueeze(-3)
     return torch.tanh(from_query + from_key) @ energy  # (..., query, key)
 
 

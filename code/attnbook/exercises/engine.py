@@ -21,10 +21,8 @@ from . import sandbox
 from .report import Report, describe
 from .sandbox import Outcome, Sandbox
 
-RELATIVE, ABSOLUTE = (
-    1e-4,
-    1e-5,
-)  # results this close are equal: float32 in another order
+# results this close are equal: float32, added up in another order
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
 @dataclass

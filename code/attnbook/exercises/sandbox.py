@@ -36,9 +36,7 @@ class Outcome:
     value: object = None
     error: BaseException | None = None
     printed: str = ""
-    changed: list[int] = field(
-        default_factory=list
-    )  # places of arguments edited
+    changed: list[int] = field(default_factory=list)  # places of arguments
 
     @property
     def timed_out(self) -> bool:

@@ -30,9 +30,8 @@ class Property:
     """A sentence that holds for right answers, and the test that looks for a counterexample."""
 
     sentence: str
-    find_counterexample: (
-        Callable  # (function, *probe) -> None or a sentence with numbers
-    )
+    # (function, *probe) -> None, or a sentence with numbers that contradicts it
+    find_counterexample: Callable
 
 
 class Exercise:
@@ -62,12 +61,8 @@ class Exercise:
         minutes: int,
         hints: Iterable[str],
     ) -> None:
-        self.id, self.title, self.stars, self.minutes = (
-            id,
-            title,
-            stars,
-            minutes,
-        )
+        self.id, self.title = id, title
+        self.stars, self.minutes = stars, minutes
         self.hints = tuple(hints)
         self.reference: object = None
         self.mistakes: dict[str, object] = {}

@@ -20,28 +20,7 @@ from attnbook.attention import (
     positive_features,
     scaled_dot_scores,
 )
-
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
-TOLERANCE = {
-    torch.float64: 1e-12,
-    torch.float32: 1e-5,
-    torch.float16: 5e-3,
-    torch.bfloat16: 4e-2,
-}
-
-sizes = st.integers(1, 6)
-seeds = st.integers(0, 2**31)
-
-
-def draw(seed, *shapes, dtype=torch.float64, device="cpu"):
-    generator = torch.Generator().manual_seed(seed)
-    return [
-        torch.randn(shape, generator=generator, dtype=torch.float64).to(
-            device, dtype
-        )
-        for shape in shapes
-    ]
+from shared import DEVICES, DTYPES, TOLERANCE, draw, seeds, sizes
 
 
 @st.composite

@@ -1,0 +1,182 @@
+"""Encoder and decoder blocks: attention, then a feed-forward network, around a residual stream."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attnbook.multihead import KeysAndValues, KVCache, MultiHeadAttention
+
+
+class FeedForward(nn.Module):
+    """The same small network for each position: widen to ``d_ff``, ReLU, back to ``d_model``.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2.
+    """
+
+    def __init__(
+        self, *, d_model: int, d_ff: int, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.widen = nn.Linear(d_model, d_ff)
+        self.narrow = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+        for linear in (self.widen, self.narrow):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        return self.narrow(self.dropout(self.widen(x).relu_()))
+
+
+class Residual(nn.Module):
+    """How a sub-layer joins the residual stream: what goes into it, and what becomes of its result.
+
+    Pre-norm (``norm_first=True``): ``x + dropout(sublayer(norm(x)))``, after Xiong et al. 2020,
+    https://arxiv.org/abs/2002.04745. Post-norm: ``norm(x + dropout(sublayer(x)))``, as in
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4.
+    """
+
+    def __init__(
+        self, d_model: int, *, dropout: float, norm_first: bool
+    ) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def enter(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """What the sub-layer gets to see of the stream x."""
+        return self.norm(x) if self.norm_first else x
+
+    def leave(
+        self,
+        x: Float[Tensor, "*batch d_model"],
+        update: Float[Tensor, "*batch d_model"],
+    ) -> Float[Tensor, "*batch d_model"]:
+        """The stream x with the sub-layer's result added."""
+        x = x + self.dropout(update)
+        return x if self.norm_first else self.norm(x)
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then the feed-forward network.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.1.
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        residual = {"dropout": dropout, "norm_first": norm_first}
+        self.self_attention = MultiHeadAttention(
+            d_model=d_model, num_heads=num_heads
+        )
+        self.around_attention = Residual(d_model, **residual)
+        self.feed_forward = FeedForward(
+            d_model=d_model, d_ff=d_ff, dropout=dropout
+        )
+        self.around_feed_forward = Residual(d_model, **residual)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch length d_model"],
+        mask: Bool[Tensor, "#batch #length length"] | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[
+        Float[Tensor, "batch length d_model"],
+        Float[Tensor, "batch heads length length"] | None,
+    ]:
+        """Return the new stream and, on request, the attention weights of each head."""
+        update, weights = self.self_attention(
+            self.around_attention.enter(x), mask=mask, need_weights=need_weights
+        )
+        x = self.around_attention.leave(x, update)
+        update = self.feed_forward(self.around_feed_forward.enter(x))
+        return self.around_feed_forward.leave(x, update), weights
+
+
+class DecoderBlock(nn.Module):
+    """Causal self-attention, attention to the encoder's output, then the feed-forward network.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.1.
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        residual = {"dropout": dropout, "norm_first": norm_first}
+        heads = {"d_model": d_model, "num_heads": num_heads}
+        self.self_attention = MultiHeadAttention(**heads)
+        self.around_self_attention = Residual(d_model, **residual)
+        self.cross_attention = MultiHeadAttention(**heads)
+        self.around_cross_attention = Residual(d_model, **residual)
+        self.feed_forward = FeedForward(
+            d_model=d_model, d_ff=d_ff, dropout=dropout
+        )
+        self.around_feed_forward = Residual(d_model, **residual)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch target d_model"],
+        memory: Float[Tensor, "batch source d_model"] | KeysAndValues,
+        memory_mask: Bool[Tensor, "#batch 1 source"] | None = None,
+        *,
+        past: KVCache | None = None,
+        need_weights: bool = False,
+    ) -> tuple[
+        Float[Tensor, "batch target d_model"],
+        Float[Tensor, "batch heads target past"] | None,
+        Float[Tensor, "batch heads target source"] | None,
+    ]:
+        """Return the new stream and, on request, the weights over the target and the source.
+
+        ``memory`` is the encoder's output, or the keys and values that ``cross_attention`` makes
+        of it; ``memory_mask`` is False for its padding. Padding behind the target needs no mask,
+        since no token sees what comes later.
+
+        With ``past``, the keys and values of the tokens before, x is the next token alone; it is
+        added to ``past``. Raises ``ValueError`` if it is more than one.
+        """
+        if past is not None and x.shape[1] != 1:
+            raise ValueError(
+                f"with the past in a cache, tokens come one at a time: got {x.shape[1]}"
+            )
+        entered = self.around_self_attention.enter(x)
+        keys_and_values = self.self_attention.keys_and_values(entered)
+        if past is not None:
+            keys_and_values = past.append(*keys_and_values)
+        update, self_weights = self.self_attention(
+            entered,
+            keys_and_values,
+            causal=past is None,
+            need_weights=need_weights,
+        )
+        x = self.around_self_attention.leave(x, update)
+        update, cross_weights = self.cross_attention(
+            self.around_cross_attention.enter(x),
+            memory,
+            memory_mask,
+            need_weights=need_weights,
+        )
+        x = self.around_cross_attention.leave(x, update)
+        update = self.feed_forward(self.around_feed_forward.enter(x))
+        x = self.around_feed_forward.leave(x, update)
+        return x, self_weights, cross_weights

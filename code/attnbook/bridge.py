@@ -1,0 +1,114 @@
+"""The same layers as PyTorch's own modules: to compare results, and to move on to them."""
+
+from functools import singledispatch
+
+import torch
+from torch import nn
+
+from attnbook.blocks import DecoderBlock, EncoderBlock
+from attnbook.multihead import MultiHeadAttention
+from attnbook.transformer import Transformer
+
+
+@singledispatch
+def to_pytorch(module: nn.Module) -> nn.Module:
+    """Build PyTorch's counterpart of a module of this package, with a copy of its weights.
+
+    ======================  ================================================================
+    ``MultiHeadAttention``  ``nn.MultiheadAttention``
+    ``EncoderBlock``        ``nn.TransformerEncoderLayer``
+    ``DecoderBlock``        ``nn.TransformerDecoderLayer``
+    ``Transformer``         ``nn.Transformer``, which has no embeddings and no output map
+    ======================  ================================================================
+
+    All of them batch first. Two things differ. Their masks are True where attending is **not**
+    allowed. And while they train, their layers also drop attention weights.
+
+    Raises ``TypeError`` for any other module.
+    """
+    raise TypeError(
+        f"PyTorch has no counterpart of {type(module).__name__} that we know of"
+    )
+
+
+@to_pytorch.register
+@torch.no_grad()
+def _(ours: MultiHeadAttention) -> nn.MultiheadAttention:
+    maps = ours.query, ours.key, ours.value
+    bias = ours.output.bias is not None
+    theirs = nn.MultiheadAttention(
+        ours.output.in_features,
+        ours.num_heads,
+        dropout=ours.dropout,
+        bias=bias,
+        batch_first=True,
+        dtype=ours.output.weight.dtype,
+        device=ours.output.weight.device,
+    )
+    theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+    if bias:
+        theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
+    return theirs.train(ours.training)
+
+
+@to_pytorch.register
+def _(ours: EncoderBlock) -> nn.TransformerEncoderLayer:
+    theirs = nn.TransformerEncoderLayer(**_options(ours))
+    theirs.self_attn = to_pytorch(ours.self_attention)
+    _copy(ours.around_attention.norm, theirs.norm1)
+    _copy(ours.feed_forward.widen, theirs.linear1)
+    _copy(ours.feed_forward.narrow, theirs.linear2)
+    _copy(ours.around_feed_forward.norm, theirs.norm2)
+    return theirs.train(ours.training)
+
+
+@to_pytorch.register
+def _(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
+    theirs = nn.TransformerDecoderLayer(**_options(ours))
+    theirs.self_attn = to_pytorch(ours.self_attention)
+    theirs.multihead_attn = to_pytorch(ours.cross_attention)
+    _copy(ours.around_self_attention.norm, theirs.norm1)
+    _copy(ours.around_cross_attention.norm, theirs.norm2)
+    _copy(ours.feed_forward.widen, theirs.linear1)
+    _copy(ours.feed_forward.narrow, theirs.linear2)
+    _copy(ours.around_feed_forward.norm, theirs.norm3)
+    return theirs.train(ours.training)
+
+
+@to_pytorch.register
+def _(ours: Transformer) -> nn.Transformer:
+    options = _options(ours.encoder[0])
+    theirs = nn.Transformer(
+        num_encoder_layers=len(ours.encoder),
+        num_decoder_layers=len(ours.decoder),
+        **options,
+    )
+    for stack, their_stack, norm in (
+        (ours.encoder, theirs.encoder, ours.encoder_norm),
+        (ours.decoder, theirs.decoder, ours.decoder_norm),
+    ):
+        their_stack.layers = nn.ModuleList(map(to_pytorch, stack))
+        if options["norm_first"]:
+            _copy(norm, their_stack.norm)
+        else:
+            their_stack.norm = None
+    return theirs.train(ours.training)
+
+
+def _options(block: EncoderBlock | DecoderBlock) -> dict:
+    residual = block.around_feed_forward
+    return {
+        "d_model": block.feed_forward.widen.in_features,
+        "nhead": block.self_attention.num_heads,
+        "dim_feedforward": block.feed_forward.widen.out_features,
+        "dropout": residual.dropout.p,
+        "norm_first": residual.norm_first,
+        "batch_first": True,
+        "dtype": residual.norm.weight.dtype,
+        "device": residual.norm.weight.device,
+    }
+
+
+def _copy(ours: nn.Module, theirs: nn.Module) -> None:
+    theirs.load_state_dict(ours.state_dict())

@@ -1,0 +1,191 @@
+"""Positions: attention does not see order, so the vectors themselves have to carry it."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+def frequencies(d_features: int) -> Float[Tensor, " pairs"]:
+    """Angles by which each pair of features turns from one position to the next, in radians.
+
+    Pair i turns by ``10000^(-2i / d_features)``: once round in 2π positions for the first pair,
+    in nearly 10000 · 2π for the last. Float64; an odd last feature counts as a pair.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
+
+    >>> frequencies(4)
+    tensor([1.0000, 0.0100], dtype=torch.float64)
+    """
+    _require_positive("d_features", d_features)
+    even = torch.arange(0, d_features, 2, dtype=torch.float64)
+    return torch.exp(-math.log(10000) * even / d_features)
+
+
+def sinusoidal_positions(
+    length: int,
+    d_model: int,
+    *,
+    start: int = 0,
+    dtype: torch.dtype = torch.float32,
+) -> Float[Tensor, "length d_model"]:
+    """Vectors for positions ``start`` to ``start + length - 1``, made of sines and cosines.
+
+    Features 2i and 2i + 1 are the sine and the cosine of one angle, ``p · 10000^(-2i / d_model)``
+    at position p. An odd ``d_model`` ends with a sine. Computed in float64, then rounded to
+    ``dtype``.
+
+    Raises ``ValueError`` for a negative length or a ``d_model`` below 1.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
+
+    >>> sinusoidal_positions(2, 4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+    if length < 0:
+        raise ValueError(f"length cannot be negative: got {length}")
+    position = torch.arange(start, start + length, dtype=torch.float64)
+    angle = torch.outer(position, frequencies(d_model))  # (length, pairs)
+    waves = torch.stack([angle.sin(), angle.cos()], dim=-1)
+    return waves.flatten(start_dim=1)[:, :d_model].to(dtype)
+
+
+def shift_matrix(offset: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
+    """The matrix M with ``PE(p + offset) = M PE(p)`` for every position p, in float64.
+
+    Each pair of features turns by its own angle, whatever p is, because
+    ``sin(a + b) = cos(b) sin(a) + sin(b) cos(a)`` and
+    ``cos(a + b) = cos(b) cos(a) - sin(b) sin(a)``.
+
+    Raises ``ValueError`` if ``d_model`` is odd: the last sine then has no cosine to turn with.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5 (stated there).
+
+    >>> shift_matrix(1, 2)
+    tensor([[ 0.5403,  0.8415],
+            [-0.8415,  0.5403]], dtype=torch.float64)
+    """
+    _require_even("d_model", d_model)
+    angle = offset * frequencies(d_model)
+    sin, cos = angle.sin(), angle.cos()
+    blocks = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)
+    return torch.block_diag(*blocks)
+
+
+def rotary(
+    x: Float[Tensor, "*batch length d_k"], *, start: int = 0
+) -> Float[Tensor, "*batch length d_k"]:
+    """Turn the features of each vector by angles that grow with its position.
+
+    Applied to queries and to keys: their dot product then depends on how far apart two positions
+    are, and not on where they are. Row i has the position ``start + i``.
+
+    Raises ``ValueError`` if the number of features is odd.
+    Source: Su et al. 2021, https://arxiv.org/abs/2104.09864, section 3.2.2, eq. 34.
+
+    >>> rotary(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+    tensor([[1.0000, 0.0000],
+            [0.5403, 0.8415]])
+    """
+    length, d_k = x.shape[-2:]
+    _require_even("the number of features", d_k)
+    waves = sinusoidal_positions(length, d_k, start=start, dtype=torch.float64)
+    sin, cos = waves.to(x).view(length, -1, 2).unbind(dim=-1)
+    first, second = x.unflatten(-1, (-1, 2)).unbind(dim=-1)
+    turned = [first * cos - second * sin, first * sin + second * cos]
+    return torch.stack(turned, dim=-1).flatten(start_dim=-2)
+
+
+class SinusoidalPositions(nn.Module):
+    """The vectors of ``sinusoidal_positions``, kept between calls: nothing to learn, any length."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.d_model = d_model
+        table = sinusoidal_positions(256, d_model)
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(
+        self, length: int, start: int = 0
+    ) -> Float[Tensor, "length d_model"]:
+        """Positions ``start`` to ``start + length - 1``."""
+        end = start + length
+        if end > len(self.table):
+            longer = sinusoidal_positions(2 * end, self.d_model)
+            self.table = longer.to(self.table)
+        return self.table[start:end]
+
+
+class LearnedPositions(nn.Module):
+    """One vector for each of ``max_length`` positions, learned like the words' vectors.
+
+    Source: Gehring et al. 2017, https://arxiv.org/abs/1705.03122, section 3.1.
+    """
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        _require_positive("max_length", max_length)
+        _require_positive("d_model", d_model)
+        self.table = nn.Parameter(torch.empty(max_length, d_model))
+        nn.init.normal_(self.table, std=0.02)
+
+    def forward(
+        self, length: int, start: int = 0
+    ) -> Float[Tensor, "length d_model"]:
+        """Positions ``start`` to ``start + length - 1``.
+
+        Raises ``ValueError`` beyond ``max_length``: no vector was learned for what lies there.
+        """
+        end = start + length
+        if end > len(self.table):
+            raise ValueError(
+                f"learned positions end at max_length={len(self.table)}: "
+                f"got {length} positions from {start} on"
+            )
+        return self.table[start:end]
+
+
+class Embedding(nn.Module):
+    """Tokens to vectors: the word's vector plus the position's vector, then dropout.
+
+    ``positions`` is a module that maps ``(length, start)`` to the vectors of those positions, such
+    as ``SinusoidalPositions(d_model)``; None leaves positions out. Word vectors are multiplied by
+    ``√d_model``, so that they are not drowned by the positions' features between -1 and 1.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4.
+    """
+
+    def __init__(
+        self,
+        num_tokens: int,
+        d_model: int,
+        *,
+        positions: nn.Module | None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.word = nn.Embedding(num_tokens, d_model)
+        nn.init.normal_(self.word.weight, std=d_model**-0.5)
+        self.positions = positions
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"], start: int = 0
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Embed tokens that stand at positions ``start``, ``start + 1``, and so on."""
+        x = self.word(tokens) * math.sqrt(self.word.embedding_dim)
+        if self.positions is not None:
+            x = x + self.positions(tokens.shape[1], start)
+        return self.dropout(x)
+
+
+def _require_positive(name: str, number: int) -> None:
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1: got {number}")
+
+
+def _require_even(name: str, number: int) -> None:
+    if number < 1 or number % 2:
+        raise ValueError(
+            f"{name} must be even, since features turn in pairs: got {number}"
+        )

@@ -1,0 +1,231 @@
+"""The Transformer: an encoder that reads the source, a decoder that writes the target."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnbook.attention import padding_mask
+from attnbook.blocks import DecoderBlock, EncoderBlock
+from attnbook.multihead import KeysAndValues, KVCache
+from attnbook.positions import Embedding, LearnedPositions, SinusoidalPositions
+
+
+@dataclass
+class AttentionMaps:
+    """The weights of every layer and head: within the source, within the target, and across."""
+
+    source: Float[Tensor, "layers batch heads source source"]
+    target: Float[Tensor, "layers batch heads target target"]
+    cross: Float[Tensor, "layers batch heads target source"]
+
+
+@dataclass
+class DecodingState:
+    """What the decoder keeps from step to step, for each of its layers."""
+
+    memory: list[KeysAndValues]
+    memory_mask: Bool[Tensor, "batch 1 source"] | None
+    past: list[KVCache]
+
+    def repeat(self, times: int) -> None:
+        """Make ``times`` rows of each, one behind the other, before the first step."""
+        first_key, _ = self.memory[0]
+        rows = torch.arange(len(first_key), device=first_key.device)
+        rows = rows.repeat_interleave(times)
+        self.memory = [(key[rows], value[rows]) for key, value in self.memory]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask[rows]
+        self.reorder(rows)
+
+    def reorder(self, rows: Int[Tensor, " batch"]) -> None:
+        """Let row b continue what row ``rows[b]``, of the same source, has written."""
+        for cache in self.past:
+            cache.reorder(rows)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder of ``num_layers`` blocks each, between embeddings and an output map.
+
+    ``source_size`` and ``target_size`` count the tokens of the two vocabularies. Positions are
+    sinusoidal; with ``max_length``, learned up to there. ``norm_first`` chooses pre-norm, where
+    one more norm closes each stack, or the post-norm of 2017. ``tied=True`` lets the source
+    embedding, the target embedding and the output map share one matrix.
+
+    Raises ``ValueError`` if embeddings are tied between vocabularies of different sizes.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3 and figure 1.
+
+    >>> model = Transformer(source_size=9, target_size=7, d_model=8, num_heads=2, num_layers=1,
+    ...                     d_ff=16)
+    >>> logits, _ = model(torch.tensor([[3, 4, 5]]), torch.tensor([[1, 6]]))
+    >>> logits.shape
+    torch.Size([1, 2, 7])
+    """
+
+    def __init__(
+        self,
+        *,
+        source_size: int,
+        target_size: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        norm_first: bool = True,
+        tied: bool = False,
+        max_length: int | None = None,
+    ) -> None:
+        super().__init__()
+        if tied and source_size != target_size:
+            raise ValueError(
+                "tied embeddings need one vocabulary for both sides: "
+                f"got source_size={source_size} and target_size={target_size}"
+            )
+
+        def embedding(size: int) -> Embedding:
+            if max_length is None:
+                positions = SinusoidalPositions(d_model)
+            else:
+                positions = LearnedPositions(max_length, d_model)
+            return Embedding(
+                size, d_model, positions=positions, dropout=dropout
+            )
+
+        def stack(block: type[nn.Module]) -> nn.ModuleList:
+            return nn.ModuleList(
+                block(
+                    d_model=d_model,
+                    num_heads=num_heads,
+                    d_ff=d_ff,
+                    dropout=dropout,
+                    norm_first=norm_first,
+                )
+                for _ in range(num_layers)
+            )
+
+        def last_norm() -> nn.Module:
+            return nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+        self.source_embedding = embedding(source_size)
+        self.encoder = stack(EncoderBlock)
+        self.encoder_norm = last_norm()
+        self.target_embedding = embedding(target_size)
+        self.decoder = stack(DecoderBlock)
+        self.decoder_norm = last_norm()
+        self.output = nn.Linear(d_model, target_size, bias=False)
+        nn.init.normal_(self.output.weight, std=d_model**-0.5)
+        if tied:
+            self.output.weight = self.target_embedding.word.weight
+            self.source_embedding.word.weight = self.output.weight
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch source"],
+        target: Int[Tensor, "batch target"],
+        source_lengths: Int[Tensor, " batch"] | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch target target_size"], AttentionMaps | None]:
+        """Score every possible next token at each position of the target.
+
+        ``target`` starts with the start symbol: position t sees tokens 0 to t and scores token
+        t + 1. ``source_lengths`` tells tokens from padding in the source; None means no padding.
+        Returns the scores before softmax and, on request, all attention weights.
+        """
+        hidden, maps = self.hidden(
+            source, target, source_lengths, need_weights=need_weights
+        )
+        return self.output(hidden), maps
+
+    def hidden(
+        self,
+        source: Int[Tensor, "batch source"],
+        target: Int[Tensor, "batch target"],
+        source_lengths: Int[Tensor, " batch"] | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch target d_model"], AttentionMaps | None]:
+        """The decoder's last layer, from which ``output`` makes the scores."""
+        memory, mask, source_maps = self.encode(
+            source, source_lengths, need_weights=need_weights
+        )
+        y = self.target_embedding(target)
+        target_maps, cross_maps = [], []
+        for block in self.decoder:
+            y, target_map, cross_map = block(
+                y, memory, mask, need_weights=need_weights
+            )
+            target_maps.append(target_map)
+            cross_maps.append(cross_map)
+        maps = None
+        if need_weights:
+            maps = AttentionMaps(
+                source=torch.stack(source_maps),
+                target=torch.stack(target_maps),
+                cross=torch.stack(cross_maps),
+            )
+        return self.decoder_norm(y), maps
+
+    def encode(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"] | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[
+        Float[Tensor, "batch source d_model"],
+        Bool[Tensor, "batch 1 source"] | None,
+        list[Float[Tensor, "batch heads source source"] | None],
+    ]:
+        """Read the source: the memory, which of it is not padding, and each layer's weights."""
+        mask = None
+        if source_lengths is not None:
+            mask = padding_mask(source_lengths, source.shape[1])
+        x = self.source_embedding(source)
+        maps = []
+        for block in self.encoder:
+            x, weights = block(x, mask, need_weights=need_weights)
+            maps.append(weights)
+        return self.encoder_norm(x), mask, maps
+
+    def start(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"] | None = None,
+        *,
+        max_length: int,
+    ) -> DecodingState:
+        """Read the source and get ready to write up to ``max_length`` tokens, one by one."""
+        memory, mask, _ = self.encode(source, source_lengths)
+        keys_and_values = [
+            block.cross_attention.keys_and_values(memory)
+            for block in self.decoder
+        ]
+        batch, heads, _, d_k = keys_and_values[0][0].shape
+        past = [
+            KVCache(
+                batch,
+                heads,
+                max_length,
+                d_k,
+                dtype=memory.dtype,
+                device=memory.device,
+            )
+            for _ in self.decoder
+        ]
+        return DecodingState(keys_and_values, mask, past)
+
+    def step(
+        self, tokens: Int[Tensor, " batch"], state: DecodingState
+    ) -> Float[Tensor, "batch target_size"]:
+        """Take one more token of each target and score the next; ``state`` goes on by one."""
+        y = self.target_embedding(
+            tokens.unsqueeze(1), start=state.past[0].length
+        )
+        for block, memory, past in zip(
+            self.decoder, state.memory, state.past, strict=True
+        ):
+            y, _, _ = block(y, memory, state.memory_mask, past=past)
+        return self.output(self.decoder_norm(y)).squeeze(1)

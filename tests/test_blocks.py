@@ -1,0 +1,231 @@
+"""Encoder and decoder blocks against PyTorch's own, pre- and post-norm."""
+
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+
+from attnbook.attention import causal_mask, padding_mask
+from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
+from attnbook.bridge import to_pytorch
+from attnbook.multihead import KVCache
+from shared import DEVICES, DTYPES, TOLERANCE, draw, randomise, seeds
+
+BOTH_NORMS = pytest.mark.parametrize("norm_first", [False, True])
+
+
+def make(kind, norm_first=True, **options):
+    block = kind(
+        d_model=12, num_heads=3, d_ff=20, norm_first=norm_first, **options
+    )
+    return randomise(block.double())
+
+
+def assert_same_gradients(ours, theirs, our_inputs, their_inputs):
+    """Compare the inputs' gradients one by one, the weights' by their length."""
+    for x, y in zip(our_inputs, their_inputs, strict=True):
+        torch.testing.assert_close(x.grad, y.grad)
+    lengths = [
+        sum((p.grad**2).sum() for p in module.parameters())
+        for module in (ours, theirs)
+    ]
+    torch.testing.assert_close(*lengths)
+
+
+@BOTH_NORMS
+def test_an_encoder_block_equals_pytorchs_own(norm_first):
+    ours = make(EncoderBlock, norm_first)
+    theirs = to_pytorch(ours)
+    x, y = (draw(1, (2, 5, 12))[0].requires_grad_() for _ in range(2))
+    mask = padding_mask(torch.tensor([5, 3]))
+    output, weights = ours(x, mask, need_weights=True)
+    expected = theirs(y, src_key_padding_mask=~mask.squeeze(1))
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(ours(x, mask)[0], expected)
+    assert weights.shape == (2, 3, 5, 5) and ours(x)[1] is None
+    (output**2).sum().backward()
+    (expected**2).sum().backward()
+    assert_same_gradients(ours, theirs, [x], [y])
+
+
+@BOTH_NORMS
+def test_a_decoder_block_equals_pytorchs_own(norm_first):
+    ours = make(DecoderBlock, norm_first)
+    theirs = to_pytorch(ours)
+    ours_in, theirs_in = (
+        [t.requires_grad_() for t in draw(1, (2, 4, 12), (2, 6, 12))]
+        for _ in range(2)
+    )
+    mask = padding_mask(torch.tensor([6, 2]))
+    output, self_weights, cross_weights = ours(
+        *ours_in, mask, need_weights=True
+    )
+    expected = theirs(
+        *theirs_in,
+        tgt_mask=~causal_mask(4),
+        memory_key_padding_mask=~mask.squeeze(1),
+    )
+    torch.testing.assert_close(output, expected)
+    plain = ours(*ours_in, mask)
+    torch.testing.assert_close(plain[0], expected)
+    assert plain[1:] == (None, None)
+    assert self_weights.shape == (2, 3, 4, 4)
+    assert cross_weights.shape == (2, 3, 4, 6)
+    assert (self_weights.triu(1) == 0).all()
+    assert (cross_weights[1, ..., 2:] == 0).all()
+    (output**2).sum().backward()
+    (expected**2).sum().backward()
+    assert_same_gradients(ours, theirs, ours_in, theirs_in)
+
+
+def test_the_feed_forward_network_is_the_papers():
+    network = randomise(FeedForward(d_model=4, d_ff=6).double())
+    (x,) = draw(0, (2, 3, 4))
+    wide = torch.clamp(x @ network.widen.weight.mT + network.widen.bias, min=0)
+    torch.testing.assert_close(
+        network(x), wide @ network.narrow.weight.mT + network.narrow.bias
+    )
+    fresh = FeedForward(d_model=40, d_ff=60)
+    for linear in (fresh.widen, fresh.narrow):
+        assert (linear.bias == 0).all()
+        bound = (6 / 100) ** 0.5
+        assert 0.97 * bound < linear.weight.abs().max() <= bound
+
+
+def test_residuals_put_the_norm_before_or_after():
+    x, update = draw(0, (2, 3, 8), (2, 3, 8))
+    for norm_first in (False, True):
+        residual = Residual(8, dropout=0.0, norm_first=norm_first)
+        residual = randomise(residual.double())
+        entered, left = residual.enter(x), residual.leave(x, update)
+        if norm_first:
+            torch.testing.assert_close(entered, residual.norm(x))
+            torch.testing.assert_close(left, x + update)
+        else:
+            torch.testing.assert_close(entered, x)
+            torch.testing.assert_close(left, residual.norm(x + update))
+
+
+@pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
+def test_blocks_are_pre_norm_and_without_dropout_by_default(kind):
+    block = kind(d_model=12, num_heads=3, d_ff=20).double()
+    (x,) = draw(0, (2, 5, 12))
+    inputs = (x, x) if kind is DecoderBlock else (x,)
+    chosen = make(kind, norm_first=True, dropout=0.0)
+    chosen.load_state_dict(block.state_dict())
+    torch.testing.assert_close(block(*inputs)[0], chosen(*inputs)[0])
+
+
+@pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
+def test_dropout_acts_on_every_sublayer_and_on_the_wide_layer(kind):
+    block = make(kind, dropout=0.25)
+    dropouts = [m.p for m in block.modules() if isinstance(m, torch.nn.Dropout)]
+    assert dropouts == [0.25] * (3 if kind is EncoderBlock else 4)
+    torch.manual_seed(0)
+    residual = block.around_feed_forward
+    x, update = torch.zeros(50, 12).double(), torch.ones(50, 12).double()
+    left = residual.leave(x, update)
+    assert set(left.unique().tolist()) == {0.0, 1 / 0.75}
+    wide = block.feed_forward(draw(0, (40, 12))[0])
+    assert (wide != block.eval().feed_forward(draw(0, (40, 12))[0])).any()
+
+
+@BOTH_NORMS
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, length=st.integers(1, 6))
+def test_permuting_tokens_permutes_what_an_encoder_block_gives(
+    norm_first, seed, length
+):
+    block = make(EncoderBlock, norm_first)
+    (x,) = draw(seed, (2, length, 12))
+    order = torch.randperm(
+        length, generator=torch.Generator().manual_seed(seed)
+    )
+    torch.testing.assert_close(block(x[:, order])[0], block(x)[0][:, order])
+
+
+@BOTH_NORMS
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, length=st.integers(1, 6), data=st.data())
+def test_a_future_token_never_changes_an_earlier_output(
+    norm_first, seed, length, data
+):
+    block = make(DecoderBlock, norm_first)
+    x, memory = draw(seed, (2, length, 12), (2, 3, 12))
+    before, _, _ = block(x, memory)
+    now = data.draw(st.integers(0, length - 1))
+    x[:, now + 1 :] = 1e3
+    after, _, _ = block(x, memory)
+    torch.testing.assert_close(after[:, : now + 1], before[:, : now + 1])
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.integers(1, 6), st.integers(1, 4))
+def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
+    encoder, decoder = make(EncoderBlock), make(DecoderBlock)
+    x, rubbish, target = draw(seed, (1, length, 12), (1, extra, 12), (2, 3, 12))
+    (mate,) = draw(seed + 1, (1, length + extra, 12))
+    batch = torch.cat([torch.cat([x, 100 * rubbish], dim=1), mate])
+    mask = padding_mask(torch.tensor([length, length + extra]))
+    output, _ = encoder(batch, mask)
+    torch.testing.assert_close(output[:1, :length], encoder(x)[0])
+    torch.testing.assert_close(output[1:], encoder(mate)[0])
+    output, _, _ = decoder(target, batch, mask)
+    torch.testing.assert_close(output[:1], decoder(target[:1], x)[0])
+    torch.testing.assert_close(output[1:], decoder(target[1:], mate)[0])
+
+
+@BOTH_NORMS
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, length=st.integers(1, 6))
+def test_one_token_at_a_time_gives_the_same_as_all_at_once(
+    norm_first, seed, length
+):
+    block = make(DecoderBlock, norm_first)
+    x, memory = draw(seed, (2, length, 12), (2, 4, 12))
+    mask = padding_mask(torch.tensor([4, 2]))
+    expected, self_weights, cross_weights = block(
+        x, memory, mask, need_weights=True
+    )
+    past = KVCache(2, 3, length, 4, dtype=torch.float64)
+    kept = block.cross_attention.keys_and_values(memory)
+    for t in range(length):
+        output, own, across = block(
+            x[:, t : t + 1], kept, mask, past=past, need_weights=True
+        )
+        torch.testing.assert_close(output, expected[:, t : t + 1])
+        torch.testing.assert_close(own, self_weights[:, :, t : t + 1, : t + 1])
+        torch.testing.assert_close(across, cross_weights[:, :, t : t + 1])
+
+
+def test_several_tokens_at_once_are_refused_when_the_past_is_in_a_cache():
+    x, memory = draw(0, (2, 3, 12), (2, 4, 12))
+    past = KVCache(2, 3, 8, 4, dtype=torch.float64)
+    with pytest.raises(ValueError, match="one at a time: got 3"):
+        make(DecoderBlock)(x, memory, past=past)
+    assert past.length == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@BOTH_NORMS
+def test_blocks_work_in_every_dtype(device, dtype, norm_first):
+    x, memory = draw(0, (2, 5, 12), (2, 4, 12))
+    mask = padding_mask(torch.tensor([4, 0]))  # one source is empty
+    block = make(DecoderBlock, norm_first)
+    exact, _, _ = block(x, memory, mask)
+    block = block.to(device, dtype)
+    x = x.to(device, dtype).requires_grad_()
+    output, _, _ = block(x, memory.to(x), mask.to(device))
+    assert output.dtype == dtype
+    tolerance = 20 * TOLERANCE[dtype]
+    torch.testing.assert_close(
+        output.cpu().double(), exact, rtol=tolerance, atol=tolerance
+    )
+    output.sum().backward()
+    assert x.grad.isfinite().all()
+    assert all(p.grad.isfinite().all() for p in block.parameters())
+
+
+def test_a_module_without_a_counterpart_is_named():
+    with pytest.raises(TypeError, match="FeedForward"):
+        to_pytorch(FeedForward(d_model=2, d_ff=2))

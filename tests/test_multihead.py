@@ -1,0 +1,247 @@
+"""Multi-head attention against PyTorch's own, head by head, and with a cache."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+
+from attnbook.attention import attention, causal_mask, padding_mask
+from attnbook.bridge import to_pytorch
+from attnbook.multihead import KVCache, MultiHeadAttention
+from shared import DEVICES, DTYPES, TOLERANCE, draw, randomise, seeds
+
+
+def make(d_model=12, num_heads=3, **options):
+    layer = MultiHeadAttention(
+        d_model=d_model, num_heads=num_heads, **options
+    ).double()
+    return randomise(layer)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("masked", ["no", "padding", "causal", "both"])
+def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
+    ours = make(bias=bias)
+    theirs = to_pytorch(ours)
+    x, y = (draw(1, (2, 5, 12))[0].requires_grad_() for _ in range(2))
+    padding = padding_mask(torch.tensor([5, 3]))
+    causal = masked in ("causal", "both")
+    mask = padding if masked in ("padding", "both") else None
+    output, weights = ours(
+        x, mask=mask, causal=causal, need_weights=need_weights
+    )
+    expected, their_weights = theirs(
+        y,
+        y,
+        y,
+        attn_mask=~causal_mask(5) if causal else None,
+        key_padding_mask=None if mask is None else ~padding.squeeze(1),
+        average_attn_weights=False,
+    )
+    torch.testing.assert_close(output, expected)
+    if need_weights:
+        torch.testing.assert_close(weights, their_weights)
+    else:
+        assert weights is None
+    (output**2).sum().backward()
+    (expected**2).sum().backward()
+    torch.testing.assert_close(x.grad, y.grad)
+    gradients = [
+        torch.cat(
+            [getattr(ours, n).weight.grad for n in ["query", "key", "value"]]
+        ),
+        ours.output.weight.grad,
+    ]
+    torch.testing.assert_close(
+        gradients, [theirs.in_proj_weight.grad, theirs.out_proj.weight.grad]
+    )
+
+
+def test_cross_attention_equals_pytorchs_own():
+    ours = make()
+    x, memory = draw(0, (2, 4, 12), (2, 7, 12))
+    mask = padding_mask(torch.tensor([7, 2]))
+    output, weights = ours(x, memory, mask, need_weights=True)
+    expected, their_weights = to_pytorch(ours)(
+        x,
+        memory,
+        memory,
+        key_padding_mask=~mask.squeeze(1),
+        average_attn_weights=False,
+    )
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights, their_weights)
+    kept = ours.keys_and_values(memory)
+    torch.testing.assert_close(ours(x, kept, mask)[0], expected)
+
+
+def test_every_head_is_an_attention_of_its_own():
+    layer = make(d_model=6, num_heads=3)
+    x, memory = draw(0, (2, 4, 6), (2, 5, 6))
+    heads = []
+    for h in range(3):
+        rows = slice(2 * h, 2 * h + 2)
+        query, key, value = (
+            source @ linear.weight[rows].mT + linear.bias[rows]
+            for source, linear in (
+                (x, layer.query),
+                (memory, layer.key),
+                (memory, layer.value),
+            )
+        )
+        heads.append(attention(query, key, value)[0])
+    torch.testing.assert_close(
+        layer(x, memory)[0], layer.output(torch.cat(heads, dim=-1))
+    )
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_has_the_papers_parameters(bias):
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(d_model=64, num_heads=4, bias=bias)
+    count = sum(parameter.numel() for parameter in layer.parameters())
+    assert count == 4 * 64 * 64 + bias * 4 * 64
+    for linear in (layer.query, layer.key, layer.value, layer.output):
+        # Glorot and Bengio 2010: uniform between ±√(6 / (64 + 64))
+        bound = math.sqrt(6 / 128)
+        assert 0.98 * bound < linear.weight.abs().max() <= bound
+        if bias:
+            assert (linear.bias == 0).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds, st.integers(1, 6))
+def test_permuting_the_tokens_permutes_the_outputs(seed, length):
+    layer = make()
+    (x,) = draw(seed, (2, length, 12))
+    order = torch.randperm(
+        length, generator=torch.Generator().manual_seed(seed)
+    )
+    torch.testing.assert_close(layer(x[:, order])[0], layer(x)[0][:, order])
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds, st.integers(1, 6), st.integers(1, 4))
+def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
+    layer = make()
+    x, rubbish = draw(seed, (1, length, 12), (1, extra, 12))
+    (mate,) = draw(seed + 1, (1, length + extra, 12))
+    batch = torch.cat([torch.cat([x, 100 * rubbish], dim=1), mate])
+    mask = padding_mask(torch.tensor([length, length + extra]))
+    output, _ = layer(batch, mask=mask)
+    torch.testing.assert_close(output[:1, :length], layer(x)[0])
+    torch.testing.assert_close(output[1:], layer(mate)[0])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_works_in_every_dtype_and_for_queries_without_keys(
+    device, dtype, need_weights
+):
+    layer = make()
+    (x,) = draw(0, (2, 5, 12))
+    mask = torch.ones(1, 5, 5, dtype=torch.bool)
+    mask[0, 1] = False
+    exact, _ = layer(x, mask=mask, need_weights=need_weights)
+    torch.testing.assert_close(
+        exact[:, 1], layer.output.bias.expand(2, 12)
+    )  # W_O of zeros
+    layer = layer.to(device, dtype)
+    x = x.to(device, dtype).requires_grad_()
+    output, _ = layer(x, mask=mask.to(device), need_weights=need_weights)
+    assert output.dtype == dtype and output.device.type == device
+    tolerance = 10 * TOLERANCE[dtype]
+    torch.testing.assert_close(
+        output.cpu().double(), exact, rtol=tolerance, atol=tolerance
+    )
+    output.sum().backward()
+    assert x.grad.isfinite().all()
+    assert all(p.grad.isfinite().all() for p in layer.parameters())
+
+
+def test_weights_are_dropped_while_training_and_not_otherwise():
+    layer = make(dropout=0.5)
+    (x,) = draw(0, (2, 9, 12))
+    torch.manual_seed(0)
+    _, weights = layer(x, need_weights=True)
+    assert 0.3 < (weights == 0).double().mean() < 0.7
+    _, weights = layer.eval()(x, need_weights=True)
+    assert (weights > 0).all()
+    torch.testing.assert_close(layer(x)[0], layer(x)[0])
+    assert MultiHeadAttention(d_model=4, num_heads=1).dropout == 0.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds, st.integers(1, 6))
+def test_a_cache_gives_what_causal_attention_gives(seed, length):
+    layer = make()
+    (x,) = draw(seed, (2, length, 12))
+    expected, _ = layer(x, causal=True)
+    cache = KVCache(2, 3, length, 4, dtype=torch.float64)
+    steps = []
+    for t in range(length):
+        token = x[:, t : t + 1]
+        past = cache.append(*layer.keys_and_values(token))
+        steps.append(layer(token, past)[0])
+    torch.testing.assert_close(torch.cat(steps, dim=1), expected)
+    assert cache.length == length
+
+
+def test_a_cache_keeps_its_rows_in_the_order_asked_for():
+    key, value, more = draw(0, (3, 2, 2, 4), (3, 2, 2, 4), (5, 2, 1, 4))
+    cache = KVCache(3, 2, 6, 4, dtype=torch.float64)
+    kept = cache.append(key, value)
+    assert torch.equal(kept[0], key) and torch.equal(kept[1], value)
+    for rows in ([2, 0, 0], [1, 1, 0, 2, 2]):
+        rows = torch.tensor(rows)
+        key, value = key[rows], value[rows]
+        cache.reorder(rows)
+    assert cache.length == 2
+    kept = cache.append(more, 2 * more)
+    assert torch.equal(kept[0], torch.cat([key, more], dim=2))
+    assert torch.equal(kept[1], torch.cat([value, 2 * more], dim=2))
+    kept = cache.append(*[torch.zeros(5, 2, 3, 4)] * 2)  # full to the brim
+    assert kept[0].shape == (5, 2, 6, 4)
+
+
+def test_a_cache_has_the_dtype_asked_for():
+    key, _ = KVCache(1, 1, 4, 2).append(*[torch.ones(1, 1, 1, 2)] * 2)
+    assert key.dtype == torch.float32
+    cache = KVCache(1, 1, 4, 2, dtype=torch.bfloat16)
+    key, _ = cache.append(*[torch.ones(1, 1, 1, 2).bfloat16()] * 2)
+    assert key.dtype == torch.bfloat16
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_a_cache_refuses_what_does_not_fit_and_keeps_what_it_has():
+    cache = KVCache(2, 2, 4, 3)
+    good = torch.ones(2, 2, 3, 3)
+    cache.append(good, good)
+    with pytest.raises(
+        ValueError, match=r"max_length=4 tokens: got 3 more.*the 3"
+    ):
+        cache.append(good, good)
+    wrong = torch.ones(1, 2, 1, 3)
+    for pair, name in (
+        ((wrong, good[:, :, :1]), "key"),
+        ((good[:, :, :1], wrong), "value"),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"{name} of the shape \(2, 2, 1, 3\): got \(1, 2"
+        ):
+            cache.append(*pair)
+    kept, _ = cache.append(good[:, :, :1], good[:, :, :1])
+    assert torch.equal(kept, torch.ones(2, 2, 4, 3))
+
+
+@pytest.mark.parametrize(
+    ("d_model", "heads"), [(10, 3), (4, 0), (0, 2), (4, -2)]
+)
+def test_wrong_sizes_raise_an_error_that_names_them(d_model, heads):
+    with pytest.raises(
+        ValueError, match=f"d_model={d_model} is not.*num_heads={heads}"
+    ):
+        MultiHeadAttention(d_model=d_model, num_heads=heads)

@@ -1,0 +1,202 @@
+"""Sinusoidal, learned and rotary positions, and the embedding that adds them to words."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+
+from attnbook.positions import (
+    Embedding,
+    LearnedPositions,
+    SinusoidalPositions,
+    frequencies,
+    rotary,
+    shift_matrix,
+    sinusoidal_positions,
+)
+from shared import DEVICES, DTYPES, TOLERANCE, draw, seeds
+
+dimensions = st.integers(1, 24)
+even_dimensions = dimensions.map(lambda n: 2 * n)
+positions = st.integers(0, 10_000)
+
+
+@settings(max_examples=50, deadline=None)
+@given(positions, st.integers(0, 4), dimensions)
+def test_every_feature_equals_the_papers_formula(start, length, d_model):
+    table = sinusoidal_positions(
+        length, d_model, start=start, dtype=torch.float64
+    )
+    assert table.shape == (length, d_model)
+    for row in range(length):
+        for feature in range(d_model):
+            i, is_cosine = divmod(feature, 2)
+            angle = (start + row) / 10000 ** (2 * i / d_model)
+            expected = math.cos(angle) if is_cosine else math.sin(angle)
+            assert table[row, feature].item() == pytest.approx(
+                expected, abs=1e-11
+            )
+
+
+def test_wavelengths_run_from_once_round_to_nearly_ten_thousand_times_as_long():
+    wavelengths = 2 * math.pi / frequencies(512)
+    assert len(wavelengths) == 256 and len(frequencies(5)) == 3
+    assert wavelengths[0].item() == pytest.approx(2 * math.pi)
+    ratios = wavelengths[1:] / wavelengths[:-1]
+    torch.testing.assert_close(
+        ratios, torch.full_like(ratios, 10000 ** (2 / 512))
+    )
+    assert wavelengths[-1].item() == pytest.approx(
+        2 * math.pi * 10000 ** (510 / 512)
+    )
+
+
+def test_positions_are_rounded_only_at_the_end():
+    exact = sinusoidal_positions(3, 64, start=100_000, dtype=torch.float64)
+    single = sinusoidal_positions(3, 64, start=100_000)
+    assert single.dtype == torch.float32
+    assert (single - exact).abs().max() < 6e-8
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(-2000, 2000), positions, even_dimensions)
+def test_one_matrix_shifts_every_position(offset, start, d_model):
+    start += 2000  # positions before the first would be negative
+    here = sinusoidal_positions(3, d_model, start=start, dtype=torch.float64)
+    there = sinusoidal_positions(
+        3, d_model, start=start + offset, dtype=torch.float64
+    )
+    matrix = shift_matrix(offset, d_model)
+    torch.testing.assert_close(here @ matrix.mT, there, rtol=0, atol=5e-11)
+    torch.testing.assert_close(
+        matrix @ matrix.mT, torch.eye(d_model, dtype=torch.float64)
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(seeds, positions, positions, st.integers(0, 50), even_dimensions)
+def test_rotated_dot_products_depend_on_the_distance_alone(
+    seed, m, n, shift, d_k
+):
+    query, key = draw(seed, (1, d_k), (1, d_k))
+
+    def score(i, j):
+        return (rotary(query, start=i) * rotary(key, start=j)).sum()
+
+    torch.testing.assert_close(
+        score(m, n), score(m + shift, n + shift), rtol=1e-9, atol=1e-9
+    )
+    torch.testing.assert_close(rotary(query, start=m).norm(), query.norm())
+    torch.testing.assert_close(rotary(query), query)  # position 0: no turn
+
+
+def test_rotation_turns_a_vector_by_the_angle_of_its_position():
+    x = draw(0, (2, 3, 5, 6))[0]
+    rotated = rotary(x, start=2)
+    for row in range(5):
+        turn = shift_matrix(2 + row, 6).mT  # the other way round
+        torch.testing.assert_close(
+            rotated[..., row, :], x[..., row, :] @ turn.mT
+        )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rotation_keeps_dtype_and_device(device, dtype):
+    exact = draw(0, (2, 7, 8))[0]
+    rotated = rotary(exact.to(device, dtype))
+    assert rotated.dtype == dtype and rotated.device.type == device
+    torch.testing.assert_close(
+        rotated.cpu().double(),
+        rotary(exact),
+        rtol=TOLERANCE[dtype],
+        atol=TOLERANCE[dtype],
+    )
+
+
+def test_the_module_gives_any_length_from_any_start():
+    module = SinusoidalPositions(6)
+    for length, start in ((3, 0), (2, 254), (256, 0), (1, 256), (700, 300)):
+        expected = sinusoidal_positions(length, 6, start=start)
+        assert torch.equal(module(length, start), expected)
+    assert len(module.table) == 2000
+    assert not list(module.parameters()) and not module.state_dict()
+
+
+def test_the_module_stays_in_its_dtype_when_its_table_grows():
+    module = SinusoidalPositions(6).to(torch.float16)
+    assert module(300).dtype == torch.float16
+
+
+def test_learned_positions_are_rows_of_a_table_that_ends():
+    module = LearnedPositions(10, 4)
+    assert [p.shape for p in module.parameters()] == [(10, 4)]
+    assert torch.equal(module(3, 2), module.table[2:5])
+    assert torch.equal(module(10), module.table)
+    assert module.table.std().item() == pytest.approx(0.02, rel=0.4)
+    with pytest.raises(
+        ValueError, match="max_length=10: got 3 positions from 8"
+    ):
+        module(3, 8)
+
+
+def test_an_embedding_is_word_plus_position():
+    torch.manual_seed(0)
+    embedding = Embedding(9, 6, positions=SinusoidalPositions(6), dropout=0.5)
+    embedding.eval()
+    tokens = torch.tensor([[3, 4], [8, 3]])
+    words = embedding.word.weight[tokens] * math.sqrt(6)
+    torch.testing.assert_close(
+        embedding(tokens, start=5), words + sinusoidal_positions(2, 6, start=5)
+    )
+    torch.testing.assert_close(
+        embedding(tokens), words + sinusoidal_positions(2, 6)
+    )
+
+
+def test_an_embedding_without_positions_is_the_word_alone():
+    embedding = Embedding(9, 6, positions=None)
+    tokens = torch.tensor([[3, 4, 3]])
+    same = embedding(tokens, start=7)
+    assert torch.equal(same[0, 0], same[0, 2])
+    torch.testing.assert_close(
+        same, embedding.word.weight[tokens] * math.sqrt(6)
+    )
+
+
+def test_word_vectors_are_as_large_as_positions():
+    torch.manual_seed(0)
+    embedding = Embedding(2000, 64, positions=None)
+    x = embedding(torch.arange(2000).unsqueeze(0))
+    assert x.std().item() == pytest.approx(1, rel=0.02)
+
+
+def test_dropout_follows_the_sum_of_word_and_position():
+    torch.manual_seed(0)
+    positions = LearnedPositions(40, 50)
+    embedding = Embedding(9, 50, positions=positions, dropout=0.25)
+    tokens = torch.full((3, 40), 4)
+    dropped = embedding(tokens)
+    zeros = dropped == 0
+    assert abs(zeros.double().mean() - 0.25) < 0.02
+    kept = embedding.eval()(tokens)
+    torch.testing.assert_close(dropped[~zeros], kept[~zeros] / 0.75)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: frequencies(0), "d_features must be at least 1: got 0"),
+        (lambda: sinusoidal_positions(-1, 4), "negative: got -1"),
+        (lambda: sinusoidal_positions(3, 0), "at least 1: got 0"),
+        (lambda: shift_matrix(1, 5), "d_model must be even.*got 5"),
+        (lambda: shift_matrix(1, 0), "d_model must be even.*got 0"),
+        (lambda: rotary(torch.zeros(2, 3)), "must be even.*got 3"),
+        (lambda: LearnedPositions(0, 4), "max_length must be.*got 0"),
+        (lambda: LearnedPositions(4, 0), "d_model must be.*got 0"),
+    ],
+)
+def test_wrong_sizes_raise_an_error_that_names_them(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,5 +1,6 @@
 """The same layers as PyTorch's own modules: to compare results, and to move on to them."""
 
+from copy import deepcopy
 from functools import singledispatch
 
 import torch
@@ -80,19 +81,20 @@ def _(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
 def _(ours: Transformer) -> nn.Transformer:
     options = _options(ours.encoder[0])
     theirs = nn.Transformer(
-        num_encoder_layers=len(ours.encoder),
-        num_decoder_layers=len(ours.decoder),
         **options,
+        custom_encoder=nn.TransformerEncoder(
+            to_pytorch(ours.encoder[0]), 0, enable_nested_tensor=False
+        ),
+        custom_decoder=nn.TransformerDecoder(to_pytorch(ours.decoder[0]), 0),
     )
-    for stack, their_stack, norm in (
-        (ours.encoder, theirs.encoder, ours.encoder_norm),
-        (ours.decoder, theirs.decoder, ours.decoder_norm),
+    for blocks, norm, stack in (
+        (ours.encoder, ours.encoder_norm, theirs.encoder),
+        (ours.decoder, ours.decoder_norm, theirs.decoder),
     ):
-        their_stack.layers = nn.ModuleList(map(to_pytorch, stack))
+        stack.layers = nn.ModuleList(map(to_pytorch, blocks))
+        stack.num_layers = len(blocks)
         if options["norm_first"]:
-            _copy(norm, their_stack.norm)
-        else:
-            their_stack.norm = None
+            stack.norm = deepcopy(norm)
     return theirs.train(ours.training)
 
 

@@ -1,0 +1,190 @@
+"""GRU translators: the context vector, the four energies, and their alignments."""
+
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+
+from attnbook.seq2seq import ENERGIES, Energy, Seq2Seq
+from shared import DEVICES, DTYPES, TOLERANCE, draw, draw_tokens, seeds
+
+ALL = pytest.mark.parametrize("energy", [None, *ENERGIES])
+
+
+def make(energy, **options):
+    torch.manual_seed(0)
+    sizes = {"source_size": 11, "target_size": 9, "d_model": 8} | options
+    return Seq2Seq(**sizes, energy=energy).double()
+
+
+@ALL
+def test_alignments_are_weights_over_the_source(energy):
+    model = make(energy)
+    source, target = draw_tokens(0, (3, 6), 11), draw_tokens(1, (3, 4), 9)
+    logits, alignments = model(source, target, torch.tensor([6, 1, 4]))
+    assert logits.shape == (3, 4, 9)
+    if energy is None:
+        assert alignments is None
+        return
+    assert alignments.shape == (3, 4, 6)
+    sums = alignments.sum(dim=-1)
+    torch.testing.assert_close(sums, torch.ones_like(sums))
+    assert (alignments[1, :, 1:] == 0).all() and (
+        alignments[2, :, 4:] == 0
+    ).all()
+
+
+@pytest.mark.parametrize("energy", ENERGIES)
+def test_the_query_is_the_state_before_the_step(energy):
+    model = make(energy)
+    source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 3), 9)
+    logits, alignments = model(source, target)
+    memory, last = model.encoder(model.source_embedding(source))
+    hidden = model.first_hidden(torch.cat([last[0], last[1]], dim=-1)).tanh()
+    for t in range(3):
+        scores = model.energy(hidden.unsqueeze(1), memory).squeeze(1)
+        weights = scores.softmax(dim=-1)
+        torch.testing.assert_close(alignments[:, t], weights)
+        context = (weights.unsqueeze(-1) * memory).sum(dim=1)
+        words = model.target_embedding(target[:, t])
+        hidden = model.decoder(torch.cat([words, context], dim=-1), hidden)
+        seen = torch.cat([hidden, context], dim=-1)
+        torch.testing.assert_close(logits[:, t], model.output(seen))
+
+
+def test_a_fixed_context_is_the_encoders_last_states_at_every_step():
+    model = make(None)
+    source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 3), 9)
+    logits, _ = model(source, target)
+    memory, _ = model.encoder(model.source_embedding(source))
+    # forward from the last token, backward from the first
+    context = torch.cat([memory[:, -1, :4], memory[:, 0, 4:]], dim=-1)
+    hidden = model.first_hidden(context).tanh()
+    for t in range(3):
+        words = model.target_embedding(target[:, t])
+        hidden = model.decoder(torch.cat([words, context], dim=-1), hidden)
+        seen = torch.cat([hidden, context], dim=-1)
+        torch.testing.assert_close(logits[:, t], model.output(seen))
+
+
+def energy_of(kind, weights, q, k):
+    """One energy of one query and one key, as its paper writes it."""
+    if kind == "general":
+        return q @ weights["weight"] @ k
+    if kind == "additive":
+        hidden = q @ weights["query_weight"] + k @ weights["key_weight"]
+        return weights["energy"] @ hidden.tanh()
+    return q @ k / (8**0.5 if kind == "scaled_dot" else 1)
+
+
+@pytest.mark.parametrize("kind", ENERGIES)
+def test_the_energies_equal_their_formulas(kind):
+    query, key = draw(0, (2, 3, 8), (2, 5, 8))
+    torch.manual_seed(0)
+    energy = Energy(kind, 8).double()
+    scores = energy(query, key)
+    for b in range(2):
+        for i in range(3):
+            for j in range(5):
+                expected = energy_of(
+                    kind, energy.weights, query[b, i], key[b, j]
+                )
+                torch.testing.assert_close(scores[b, i, j], expected)
+
+
+def test_the_dot_products_add_no_parameters():
+    counts = {
+        energy: sum(p.numel() for p in make(energy).parameters())
+        for energy in (None, *ENERGIES)
+    }
+    assert counts[None] == counts["dot"] == counts["scaled_dot"]
+    assert counts["general"] == counts[None] + 8 * 8
+    assert counts["additive"] == counts[None] + 2 * 8 * 8 + 8
+
+
+@ALL
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds, length=st.integers(1, 6), extra=st.integers(1, 4))
+def test_neither_padding_nor_batch_mates_change_an_example(
+    energy, seed, length, extra
+):
+    model = make(energy)
+    source = draw_tokens(seed, (2, length + extra), 11)
+    target = draw_tokens(seed, (2, 4), 9)
+    lengths = torch.tensor([length, length + extra])
+    together, _ = model(source, target, lengths)
+    alone, _ = model(source[:1, :length], target[:1])
+    torch.testing.assert_close(together[:1], alone)
+    mate, _ = model(source[1:], target[1:])
+    torch.testing.assert_close(together[1:], mate)
+
+
+@ALL
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds, length=st.integers(1, 6), data=st.data())
+def test_a_future_token_never_changes_an_earlier_score(
+    energy, seed, length, data
+):
+    model = make(energy)
+    source, target = (
+        draw_tokens(seed, (2, 3), 11),
+        draw_tokens(seed, (2, length), 9),
+    )
+    before, _ = model(source, target)
+    now = data.draw(st.integers(0, length - 1))
+    target[:, now + 1 :] = draw_tokens(seed + 1, (2, length - now - 1), 9)
+    after, _ = model(source, target)
+    torch.testing.assert_close(after[:, : now + 1], before[:, : now + 1])
+
+
+@ALL
+def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(energy):
+    model = make(energy)
+    source, target = draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 4), 9)
+    lengths = torch.tensor([5, 1, 3])
+    expected, _ = model(source, target, lengths)
+    state = model.start(source, lengths, max_length=4)
+    for t in range(4):
+        scores = model.step(target[:, t], state)
+        torch.testing.assert_close(scores, expected[:, t])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@ALL
+def test_works_in_every_dtype_with_finite_gradients(device, dtype, energy):
+    model = make(energy)
+    source, target = draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 4), 9)
+    lengths = torch.tensor([5, 1, 3])
+    exact, _ = model(source, target, lengths)
+    model = model.to(device, dtype)
+    logits, _ = model(*(t.to(device) for t in (source, target, lengths)))
+    assert logits.dtype == dtype
+    tolerance = 10 * TOLERANCE[dtype]
+    torch.testing.assert_close(
+        logits.cpu().double(), exact, rtol=tolerance, atol=tolerance
+    )
+    logits.sum().backward()
+    parameters = dict(model.named_parameters())
+    assert all(p.grad.isfinite().all() for p in parameters.values())
+    assert all((p.grad != 0).any() for p in parameters.values())
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: make("dot", d_model=7), "even.*got 7"),
+        (lambda: make("dot", d_model=0), "even.*got 0"),
+        (lambda: make("cosine"), "'additive'.*got 'cosine'"),
+        (
+            lambda: make("dot")(
+                draw_tokens(0, (2, 3), 9),
+                draw_tokens(0, (2, 3), 9),
+                torch.tensor([3, 0]),
+            ),
+            r"at least one token: got lengths \[3, 0\]",
+        ),
+    ],
+)
+def test_bad_input_raises_an_error_that_names_it(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,132 @@
+"""A Transformer together with the tokens of its two languages: texts in, texts out."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from attnbook.data import END, START, NumberTokens, Subwords, collate
+from attnbook.decoding import beam_search, greedy_search
+from attnbook.training import load_weights, save_weights
+from attnbook.transformer import AttentionMaps, Transformer
+
+Tokens = NumberTokens | Subwords
+
+
+class Translator:
+    """Translate texts with a Transformer of given sizes, yet to be trained or loaded.
+
+    ``options`` are those of ``Transformer``, but for the sizes of the vocabularies, which follow
+    from the tokens.
+    """
+
+    def __init__(
+        self, source_tokens: Tokens, target_tokens: Tokens, **options: object
+    ) -> None:
+        self.source_tokens, self.target_tokens = source_tokens, target_tokens
+        self.options = options
+        self.model = Transformer(
+            source_size=len(source_tokens),
+            target_size=len(target_tokens),
+            **options,
+        )
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam_size: int = 1,
+        length_penalty: float = 0.6,
+        max_length: int | None = None,
+        batch_size: int = 256,
+    ) -> list[str]:
+        """Translate texts, by greedy search or, with a ``beam_size`` above 1, by beam search.
+
+        A translation ends after ``max_length`` tokens at the latest; by default after twice as
+        many as its batch's longest source has, and ten.
+        """
+        device = next(self.model.parameters()).device
+        sources = [self.source_tokens.encode(text) for text in texts]
+        order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
+        translations = [""] * len(texts)
+        for first in range(0, len(order), batch_size):
+            rows = order[first : first + batch_size]
+            batch = collate([(sources[i], []) for i in rows]).to(device)
+            options = {
+                "start": START,
+                "end": END,
+                "max_length": max_length or 2 * batch.source.shape[1] + 10,
+            }
+            inputs = self.model, batch.source, batch.source_lengths
+            if beam_size == 1:
+                found = greedy_search(*inputs, **options)
+            else:
+                found = beam_search(
+                    *inputs,
+                    beam_size=beam_size,
+                    length_penalty=length_penalty,
+                    **options,
+                )
+            for i, tokens in zip(rows, found, strict=True):
+                translations[i] = self.target_tokens.decode(tokens)
+        return translations
+
+    def attention(
+        self, source: str, target: str
+    ) -> tuple[list[str], list[str], AttentionMaps]:
+        """How the model attends when it reads a source and writes this target.
+
+        Returns the tokens it reads in the source, those it reads in the target (the start symbol
+        first: row t of a map belongs to the writing of token t + 1), and all its maps.
+        """
+        device = next(self.model.parameters()).device
+        pair = (
+            self.source_tokens.encode(source),
+            self.target_tokens.encode(target),
+        )
+        batch = collate([pair]).to(device)
+        training = self.model.training
+        self.model.eval()
+        with torch.no_grad():
+            _, maps = self.model(
+                batch.source, batch.target[:, :-1], need_weights=True
+            )
+        self.model.train(training)
+        return (
+            [*self.source_tokens.split(source), "<end>"],
+            ["<start>", *self.target_tokens.split(target)],
+            maps,
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Write weights, sizes and tokens into a folder, from which ``load`` reads them."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        config = {"model": self.options}
+        for side in ("source", "target"):
+            tokens = getattr(self, f"{side}_tokens")
+            if isinstance(tokens, NumberTokens):
+                config[side] = {"numbers": tokens.language}
+            else:
+                config[side] = {"subwords": f"{side}.model"}
+                tokens.save(folder / f"{side}.model")
+        save_weights(self.model, folder / "model.safetensors")
+        text = json.dumps(config, indent=2) + "\n"
+        (folder / "config.json").write_text(text, "utf8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Translator":
+        """Read what ``save`` wrote; ready to translate, on the CPU."""
+        folder = Path(folder)
+        config = json.loads((folder / "config.json").read_text("utf8"))
+        sides = [
+            NumberTokens(config[side]["numbers"])
+            if "numbers" in config[side]
+            else Subwords.load(folder / config[side]["subwords"])
+            for side in ("source", "target")
+        ]
+        translator = cls(*sides, **config["model"])
+        load_weights(translator.model, folder / "model.safetensors")
+        translator.model.eval()
+        return translator

@@ -1,0 +1,344 @@
+"""Vocabularies, number words, subwords, Multi30k and batches."""
+
+import gzip
+import hashlib
+import http.server
+import itertools
+import random
+import threading
+
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+
+from attnbook import data
+from attnbook.data import (
+    END,
+    LANGUAGES,
+    PAD,
+    START,
+    UNKNOWN,
+    Epochs,
+    Multi30k,
+    NumberTokens,
+    NumberWords,
+    Subwords,
+    Vocabulary,
+    batches_by_length,
+    collate,
+)
+
+TOKENS = {language: NumberTokens(language) for language in LANGUAGES}
+NUMBERS = NumberWords("en", "fr")
+
+
+def test_special_symbols_come_first_and_each_token_once():
+    vocabulary = Vocabulary(["b", "a", "b", "<pad>"])
+    assert vocabulary.tokens[:4] == ["<pad>", "<start>", "<end>", "<unknown>"]
+    assert (PAD, START, END, UNKNOWN) == (0, 1, 2, 3)
+    assert vocabulary.tokens[4:] == ["b", "a"] and len(vocabulary) == 6
+    assert vocabulary.encode(["a", "never", "b"]) == [5, 3, 4]
+    assert vocabulary.decode([5, 2, 4]) == ["a", "<end>", "b"]
+    with pytest.raises(IndexError):
+        vocabulary.decode([6])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@settings(max_examples=200, deadline=None)
+@given(number=st.integers(0, 10**12 - 1), digits=st.integers(1, 12))
+def test_every_number_has_tokens_and_comes_back(language, number, digits):
+    tokens = TOKENS[language]
+    text = tokens.spell(number % 10**digits)
+    numbers = tokens.encode(text)
+    assert UNKNOWN not in numbers
+    assert tokens.decode(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "split"),
+    [
+        ("en", 481, "four hundred eighty -one"),
+        ("en", 21_345, "twenty -one thousand three hundred forty -five"),
+        ("fr", 481, "quatre cent quatre -vingt -un"),
+        ("fr", 80, "quatre -vingts"),
+        ("fr", 71, "soixante et onze"),
+        ("fr_CH", 97, "nonante -sept"),
+        ("de", 97, "sieben +und +neunzig"),
+        ("de", 16_017, "sechzehn +tausend +siebzehn"),
+        ("de", 1_000_201, "eine Million zwei +hundert +eins"),
+        ("es", 97, "noventa y siete"),
+    ],
+)
+def test_numbers_are_cut_where_their_parts_meet(language, number, split):
+    tokens = TOKENS[language]
+    assert tokens.split(tokens.spell(number)) == split.split(" ")
+
+
+def test_the_two_sides_say_the_same_number():
+    assert NUMBERS.texts(97) == ("ninety-seven", "quatre-vingt-dix-sept")
+    source, target = NUMBERS.pair(97)
+    assert NUMBERS.source.decode(source) == "ninety-seven"
+    assert NUMBERS.target.decode(target) == "quatre-vingt-dix-sept"
+
+
+def test_held_out_numbers_are_a_tenth_and_never_among_the_others():
+    trained = set(NUMBERS.sample(3000))
+    tested = set(NUMBERS.sample(3000, held_out=True))
+    assert not trained & tested
+    everywhere = [NUMBERS.is_held_out(n) for n in range(20_000)]
+    assert abs(sum(everywhere) / 20_000 - 0.1) < 0.01
+    other_seed = NumberWords("en", "fr", seed=1)
+    differ = [
+        other_seed.is_held_out(n) != NUMBERS.is_held_out(n) for n in range(2000)
+    ]
+    assert 0.1 < sum(differ) / 2000 < 0.3
+    assert max(trained) > 95_000 and min(trained) < 5_000
+    assert max(trained) < 100_000
+
+
+def test_numbers_held_out_by_length_are_the_longer_ones():
+    numbers = NumberWords("en", "fr", below=10_000, longest=5)
+    short = numbers.sample(300)
+    long = numbers.sample(300, held_out=True)
+    assert max(len(numbers.pair(n)[0]) for n in short) == 5
+    assert min(len(numbers.pair(n)[0]) for n in long) == 6
+
+
+def test_samples_follow_their_seed():
+    assert NUMBERS.sample(50, seed=3) == NUMBERS.sample(50, seed=3)
+    assert NUMBERS.sample(50, seed=3) != NUMBERS.sample(50, seed=4)
+    assert NUMBERS.sample(50, seed=3) != NumberWords(seed=9).sample(50, seed=3)
+    assert NUMBERS.sample(0) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: NumberTokens("tlh"), "'fr_CH'.*got 'tlh'"),
+        (lambda: TOKENS["fr"].spell(-1), "got -1"),
+        (lambda: TOKENS["fr"].spell(10**12), "got 1000000000000"),
+        (lambda: NumberWords(below=99), "between 100.*got 99"),
+        (
+            lambda: NumberWords(below=1000, longest=50).sample(
+                1, held_out=True
+            ),
+            "below 1000 is held out with longest=50",
+        ),
+        (
+            lambda: NumberWords(below=1000, longest=0).sample(1),
+            "below 1000 is for training with longest=0",
+        ),
+        (lambda: Multi30k("en", "fr"), "'en' with 'de'.*got 'en' and 'fr'"),
+        (lambda: Multi30k().texts("dev"), "'val'.*got 'dev'"),
+        (lambda: batches_by_length([3, 9], 8), "9 tokens.*max_tokens=8"),
+        (lambda: Epochs([], 8), "no pairs"),
+        (lambda: Subwords.learn(["a b"], 500), "no 500 subwords"),
+    ],
+)
+def test_bad_input_raises_an_error_that_names_it(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+SENTENCES = [
+    f"The {size} {animal} sees {number} {animal}s."
+    for size in ("small", "smaller", "great", "greater")
+    for animal in ("dog", "cat", "horse", "mouse")
+    for number in ("two", "three", "seven", "twenty")
+]
+
+
+def test_subwords_give_texts_back_in_lower_case(tmp_path):
+    subwords = Subwords.learn(SENTENCES, 60)
+    assert len(subwords) == 60
+    for text in SENTENCES:
+        numbers = subwords.encode(text)
+        assert max(numbers) < 60 and min(numbers) > UNKNOWN
+        assert subwords.decode(numbers) == text.lower()
+        pieces = subwords.split(text)
+        assert len(pieces) == len(numbers)
+        assert "".join(pieces) == "▁" + text.lower().replace(" ", "▁")
+    assert subwords.encode("The dog") == subwords.encode("the DOG")
+    assert UNKNOWN in subwords.encode("日")
+    subwords.save(tmp_path / "words.model")
+    again = Subwords.load(tmp_path / "words.model")
+    assert again.encode(SENTENCES[0]) == subwords.encode(SENTENCES[0])
+    same = Subwords.learn(SENTENCES, 60)
+    assert [same.split(s) for s in SENTENCES] == [
+        subwords.split(s) for s in SENTENCES
+    ]
+
+
+@pytest.fixture
+def small_multi30k(monkeypatch):
+    """Files like those of Multi30k, with their checksums in place of the true ones."""
+    files = {
+        f"{part}.{language}.gz": gzip.compress(
+            "".join(f"{language} {part} {i}\n" for i in range(3)).encode()
+        )
+        for part in Multi30k.PARTS
+        for language in ("en", "de")
+    }
+    sums = "\n".join(
+        f"{hashlib.sha256(content).hexdigest()}  {name}"
+        for name, content in files.items()
+    )
+    monkeypatch.setattr(data, "_MULTI30K_SHA256", sums)
+    monkeypatch.delenv("ATTNBOOK_MULTI30K", raising=False)
+    return files
+
+
+def test_the_true_checksums_are_ten_and_well_formed():
+    lines = data._MULTI30K_SHA256.strip().split("\n")
+    names = {f"{p}.{x}.gz" for p in Multi30k.PARTS for x in ("en", "de")}
+    assert {line.split()[1] for line in lines} == names and len(lines) == 10
+    assert all(len(bytes.fromhex(line.split()[0])) == 32 for line in lines)
+
+
+def test_multi30k_is_read_from_the_folder_named(
+    small_multi30k, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"val\.en\.gz"):
+        Multi30k().texts("val")
+    for name, content in small_multi30k.items():
+        (tmp_path / name).write_bytes(content)
+    pairs = Multi30k().texts("val")
+    assert pairs == [(f"en val {i}", f"de val {i}") for i in range(3)]
+    back = Multi30k("de", "en").texts("test_2016_flickr")
+    assert back[0] == ("de test_2016_flickr 0", "en test_2016_flickr 0")
+    (tmp_path / "val.en.gz").write_bytes(gzip.compress(b"another\n"))
+    with pytest.raises(ValueError, match=r"val\.en\.gz is not.*SHA-256 is"):
+        Multi30k().texts("val")
+
+
+class Server:
+    """Serves files from memory and counts what is asked for."""
+
+    def __init__(self, files):
+        self.asked = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                name = self.path.strip("/")
+                outer.asked.append(name)
+                if name not in files:
+                    self.send_error(404)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(files[name])))
+                self.end_headers()
+                self.wfile.write(files[name])
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def test_multi30k_is_downloaded_once_checked_and_resumed(
+    small_multi30k, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
+    files = dict(small_multi30k)
+    del files["val.de.gz"]
+    server = Server(files)
+    monkeypatch.setattr(Multi30k, "URL", server.url)
+    try:
+        with pytest.raises(
+            ConnectionError, match=r"val\.de\.gz.*404.*ATTNBOOK"
+        ):
+            Multi30k().texts("val")
+        files["val.de.gz"] = b"cut off"
+        with pytest.raises(ConnectionError, match=r"val\.de\.gz.*hash"):
+            Multi30k().texts("val")
+        files["val.de.gz"] = small_multi30k["val.de.gz"]
+        for _ in range(2):
+            assert Multi30k().texts("val")[2] == ("en val 2", "de val 2")
+        assert server.asked == ["val.en.gz"] + 3 * ["val.de.gz"]
+    finally:
+        server.close()
+    with pytest.raises(ConnectionError, match=r"train\.en\.gz could not"):
+        Multi30k().texts("train")
+    stored = {path.name for path in (tmp_path / "multi30k").iterdir()}
+    assert stored == {"val.en.gz", "val.de.gz"}
+
+
+def test_a_batch_pads_behind_and_marks_both_ends():
+    batch = collate([([7, 8], [9]), ([7], [9, 8, 5])])
+    assert batch.source.tolist() == [[7, 8, END], [7, END, PAD]]
+    assert batch.source_lengths.tolist() == [3, 2]
+    assert batch.target.tolist() == [
+        [START, 9, END, PAD, PAD],
+        [START, 9, 8, 5, END],
+    ]
+    empty = collate([])
+    assert empty.source.shape == (0, 0) and empty.source_lengths.shape == (0,)
+    assert batch.to("meta").target.device.type == "meta"
+    assert batch.to("meta").source_lengths.device.type == "meta"
+
+
+lengths = st.lists(st.integers(1, 20), max_size=60)
+
+
+@settings(max_examples=100, deadline=None)
+@given(lengths, st.integers(20, 90), st.integers(0, 5))
+def test_batches_hold_every_example_once_and_not_too_much(
+    lengths, max_tokens, seed
+):
+    batches = batches_by_length(lengths, max_tokens, seed=seed)
+    assert sorted(i for batch in batches for i in batch) == list(
+        range(len(lengths))
+    )
+    for batch in batches:
+        assert len(batch) * max(lengths[i] for i in batch) <= max_tokens
+    # no batch's lengths lie among another's
+    spans = sorted(
+        (min(lengths[i] for i in b), max(lengths[i] for i in b))
+        for b in batches
+    )
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+
+
+def test_batches_are_few_and_come_in_another_order_each_epoch():
+    generator = random.Random(0)
+    lengths = [generator.randint(1, 30) for _ in range(2000)]
+    batches = batches_by_length(lengths, 300)
+    assert len(batches) < 1.1 * sum(lengths) / 300
+    assert batches_by_length(lengths, 300) == batches
+    other = batches_by_length(lengths, 300, seed=1)
+    assert sorted(map(sorted, other)) != sorted(map(sorted, batches))
+    firsts = [lengths[batch[0]] for batch in batches]
+    assert firsts != sorted(firsts)
+
+
+def test_epochs_give_each_pair_once_an_epoch_whatever_was_asked_before():
+    pairs = [([5] * (1 + i % 4), [6] * (i % 3) + [7 + i]) for i in range(40)]
+    epochs = Epochs(pairs, max_tokens=15)
+    steps = [epochs(step) for step in range(200)]
+    again = Epochs(pairs, max_tokens=15)
+    assert again(150) == steps[150] and again(3) == steps[3]
+    seen, first = [], None
+    for step, batch in enumerate(steps):
+        seen += batch
+        batch = collate(batch)
+        assert batch.source.numel() <= 15 and batch.target[:, 1:].numel() <= 15
+        if len(seen) == len(pairs) and first is None:
+            first = step + 1
+            assert sorted(seen) == sorted(pairs)
+    second = [pair for batch in steps[first : 2 * first] for pair in batch]
+    assert steps[:first] != steps[first : 2 * first]
+    assert len(second) >= len(pairs) - 15
+
+
+def test_epochs_follow_their_seed():
+    pairs = [([5] * (1 + i % 4), [7 + i]) for i in range(40)]
+    runs = [[Epochs(pairs, 15, seed=s)(n) for n in range(9)] for s in (0, 1)]
+    assert runs[0] != runs[1]

@@ -1,0 +1,515 @@
+"""The training loop: right loss, exact resumption, one process or two, and what it learns."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import nn
+
+from attnbook import train as command, training
+from attnbook.data import PAD, NumberWords
+from attnbook.training import (
+    Checkpoint,
+    learning_rate,
+    load_weights,
+    save_weights,
+    smoothed_loss,
+    train,
+)
+from attnbook.transformer import Transformer
+from attnbook.translator import Translator
+from shared import DEVICES, draw, draw_tokens
+
+NUMBERS = NumberWords("en", "fr", below=1000)
+
+
+def make(seed=0, **options):
+    torch.manual_seed(seed)
+    options = {
+        "source_size": len(NUMBERS.source),
+        "target_size": len(NUMBERS.target),
+        "d_model": 16,
+        "num_heads": 2,
+        "num_layers": 1,
+        "d_ff": 32,
+        "dropout": 0.1,
+    } | options
+    return Transformer(**options)
+
+
+def pairs(step, count=16):
+    return [NUMBERS.pair(n) for n in NUMBERS.sample(count, seed=step)]
+
+
+def run(model, steps=12, batches=pairs, **options):
+    options = {"peak_rate": 0.01, "warmup": 5, "progress": False} | options
+    return train(model, batches, steps=steps, **options)
+
+
+def parameters(model):
+    return torch.cat([p.detach().flatten().cpu() for p in model.parameters()])
+
+
+def test_the_rate_rises_in_a_line_and_falls_with_the_root():
+    rates = [learning_rate(s, peak=0.4, warmup=4) for s in range(16)]
+    assert rates[:4] == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert rates[15] == pytest.approx(0.2)  # step 16: √(4/16) of the peak
+    assert max(rates) == rates[3]
+    assert learning_rate(0, peak=0.4, warmup=0) == pytest.approx(0.4)
+    # the paper: d_model^-0.5 · min(step^-0.5, step · warmup^-1.5)
+    for step in (1, 100, 4000, 9000):
+        paper = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+        ours = learning_rate(step - 1, peak=(512 * 4000) ** -0.5, warmup=4000)
+        assert ours == pytest.approx(paper)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("words", "count"), [(11, 8), (64, 40)])
+def test_the_loss_is_cross_entropy_over_all_but_padding(
+    bias, smoothing, words, count
+):
+    torch.manual_seed(0)
+    output = nn.Linear(16, words, bias=bias).double()
+    (hidden,) = draw(0, (2, count // 2, 16))
+    hidden.requires_grad_()
+    target = draw_tokens(0, (2, count // 2), words, first=0)
+    target[0, -2:] = PAD
+    loss = smoothed_loss(hidden, output, target, smoothing)
+    expected = F.cross_entropy(
+        output(hidden).flatten(0, 1),
+        target.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    torch.testing.assert_close(loss, expected)
+    inputs = [hidden, *output.parameters()]
+    torch.testing.assert_close(
+        torch.autograd.grad(loss, inputs),
+        torch.autograd.grad(expected, inputs),
+    )
+
+
+@pytest.mark.skipif(
+    not hasattr(nn, "LinearCrossEntropyOptions"), reason="an older PyTorch"
+)
+def test_a_large_vocabularys_scores_are_never_stored_as_a_whole(monkeypatch):
+    called = []
+    in_pieces = F.linear_cross_entropy
+    monkeypatch.setattr(
+        F,
+        "linear_cross_entropy",
+        lambda *a, **k: called.append(k["options"]) or in_pieces(*a, **k),
+    )
+    output = nn.Linear(16, 64)
+    target = draw_tokens(0, (40,), 64)
+    smoothed_loss(torch.randn(40, 16), output, target, 0.1)
+    assert len(called) == 1 and called[0] is not None
+    smoothed_loss(torch.randn(8, 16), output, target[:8], 0.1)
+    assert len(called) == 1
+
+
+def test_a_step_is_adams_with_the_papers_constants():
+    model, twin = (make(dropout=0.0).double() for _ in range(2))
+    history = run(model, steps=3, label_smoothing=0.1, clip=0.5)
+    optimizer = torch.optim.Adam(twin.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    for step in range(3):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, peak=0.01, warmup=5)
+        batch = training.collate(pairs(step))
+        logits, _ = twin(
+            batch.source, batch.target[:, :-1], batch.source_lengths
+        )
+        loss = F.cross_entropy(
+            logits.flatten(0, 1),
+            batch.target[:, 1:].flatten(),
+            ignore_index=PAD,
+            label_smoothing=0.1,
+        )
+        assert history["losses"][step] == pytest.approx(loss.item(), rel=1e-5)
+        optimizer.zero_grad()
+        loss.backward()
+        assert nn.utils.clip_grad_norm_(twin.parameters(), 0.5) > 0.5
+        optimizer.step()
+    torch.testing.assert_close(
+        parameters(model), parameters(twin), rtol=0, atol=1e-9
+    )
+    assert not model.training
+
+
+def test_the_seed_decides_everything():
+    runs = [run(make(), seed=seed)["losses"] for seed in (0, 0, 1)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_it_evaluates_in_time_and_goes_on_training():
+    model = make(dropout=0.9)
+    seen = []
+
+    def evaluate(model):
+        seen.append(model.training)
+        model.eval()
+        torch.manual_seed(99)  # disturbs nothing
+        return {"calls": len(seen)}
+
+    history = run(model, evaluate=evaluate, evaluate_every=5)
+    assert history["evaluations"] == [
+        {"step": 5, "calls": 1},
+        {"step": 10, "calls": 2},
+        {"step": 12, "calls": 3},
+    ]
+    assert seen == [True, True, True]
+    assert history["losses"] == run(make(dropout=0.9))["losses"]
+
+
+@pytest.mark.parametrize("stop", [1, 7, 12])
+@pytest.mark.parametrize("tied", [False, True])
+def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
+    tmp_path, stop, tied
+):
+    sizes = {"source_size": 60, "target_size": 60} if tied else {}
+    straight, model = (make(tied=tied, **sizes) for _ in range(2))
+    expected = run(straight)
+    run(model, steps=stop, folder=tmp_path)
+    other = make(seed=5, tied=tied, **sizes)
+    assert run(other, folder=tmp_path) == expected
+    assert torch.equal(parameters(other), parameters(straight))
+    again = make(seed=6, tied=tied, **sizes)
+    assert run(again, folder=tmp_path) == expected  # nothing left to do
+    assert torch.equal(parameters(again), parameters(straight))
+
+
+def test_a_checkpoint_is_two_files_without_pickles(tmp_path):
+    run(make(), folder=tmp_path, save_every=5)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["state.json", "step-12.safetensors"]
+    state = json.loads((tmp_path / "state.json").read_text("utf8"))
+    assert len(state["losses"]) == 12
+    content = (tmp_path / names[1]).read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    assert {name.split(".")[0] for name in header} <= {
+        "model",
+        "adam",
+        "__metadata__",
+    }
+
+
+@pytest.mark.parametrize("victim", ["step-", "state"])
+@pytest.mark.parametrize("moment", ["while writing", "before replacing"])
+def test_a_training_killed_while_saving_keeps_the_last_whole_state(
+    tmp_path, monkeypatch, victim, moment
+):
+    expected = run(make())
+    run(make(), steps=4, folder=tmp_path)
+
+    class Killed(BaseException):
+        pass
+
+    replace = training._replace
+
+    def broken(path, content):
+        if path.name.startswith(victim):
+            temporary = path.with_name(f".{path.name}.part")
+            half = len(content) // 2 if moment == "while writing" else None
+            temporary.write_bytes(content[:half])
+            raise Killed
+        replace(path, content)
+
+    monkeypatch.setattr(training, "_replace", broken)
+    with pytest.raises(Killed):
+        run(make(), steps=8, folder=tmp_path)
+    monkeypatch.undo()
+    assert run(make(), folder=tmp_path) == expected
+
+
+def test_other_settings_or_another_model_are_refused(tmp_path):
+    run(make(), folder=tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=r"clip=1\.0 there, 2\.0 now"):
+        run(make(), folder=tmp_path, clip=2.0)
+    with pytest.raises(
+        ValueError, match=r"another model.*\(48, 16\).*\(32, 16\)"
+    ):
+        run(make(d_ff=48), folder=tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_weights_come_back_and_those_of_another_model_are_refused(tmp_path):
+    model = make(source_size=60, target_size=60, tied=True)
+    path = tmp_path / "model.safetensors"
+    save_weights(model, path)
+    assert path.stat().st_size < 4 * len(parameters(model)) + 6000
+    other = make(1, source_size=60, target_size=60, tied=True)
+    load_weights(other, path)
+    assert torch.equal(parameters(other), parameters(model))
+    wider = make(d_ff=48, source_size=60, target_size=60, tied=True)
+    before = parameters(wider)
+    with pytest.raises(
+        ValueError, match=r"widen\.weight.*\(48, 16\).*\(32, 16\)"
+    ):
+        load_weights(wider, path)
+    deeper = make(num_layers=2, source_size=60, target_size=60, tied=True)
+    with pytest.raises(ValueError, match=r"encoder\.1.*none there"):
+        load_weights(deeper, path)
+    assert torch.equal(parameters(wider), before)
+
+
+def test_a_loss_that_is_not_finite_stops_the_training_before_harm(tmp_path):
+    model = make()
+    with torch.no_grad():
+        model.output.weight[5] = math.nan
+    before = parameters(model.encoder)
+    with pytest.raises(ValueError, match=r"loss of step 0 is nan.*peak rate"):
+        run(model, folder=tmp_path)
+    assert torch.equal(parameters(model.encoder), before)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_number_words_are_learned(device):
+    model = make(d_model=32, num_heads=4, d_ff=64, dropout=0.0)
+    history = run(
+        model,
+        steps=400,
+        batches=lambda step: pairs(step, 64),
+        warmup=100,
+        device=device,
+    )
+    assert history["losses"][0] > 3 and sum(history["losses"][-20:]) / 20 < 0.1
+
+
+def environment(**more):
+    """One thread each, and no network but loopback."""
+    return os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+        "ATTNBOOK_MULTI30K": "/nowhere",
+        **more,
+    }
+
+
+def options(text):
+    return text.split()
+
+
+SMALL = options(
+    "--task numbers --below 1000 --d-model 16 --num-heads 2 --num-layers 1 "
+    "--d-ff 32 --batch 12 --warmup 5 --device cpu --evaluate-every 1000"
+)
+TWO_PROCESSES = options(
+    "-m torch.distributed.run --nproc-per-node=2 --rdzv-backend=c10d "
+    "--rdzv-endpoint=127.0.0.1:0 --local-addr=127.0.0.1"
+)
+
+
+def call(arguments):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env=environment(),
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+
+
+# In float64: the gradient of a key's bias is zero but for rounding, which Adam in float32
+# blows up to whole steps, different ones in every arrangement.
+SCRIPT = """
+import sys, torch
+from attnbook.data import NumberWords
+from attnbook.training import processes, save_weights, train
+from attnbook.transformer import Transformer
+numbers = NumberWords("en", "fr", below=1000)
+torch.manual_seed(0)
+model = Transformer(source_size=len(numbers.source), target_size=len(numbers.target),
+                    d_model=16, num_heads=2, num_layers=1, d_ff=32, dropout=0.0).double()
+with processes("cpu") as device:
+    train(model, lambda s: [numbers.pair(n) for n in numbers.sample(13, seed=s)], steps=30,
+          peak_rate=0.01, warmup=5, label_smoothing=0.1, device=device, progress=False,
+          folder=sys.argv[1])
+"""
+
+
+def test_two_processes_reach_the_parameters_that_one_reaches(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    call([script, tmp_path / "one"])
+    call([*TWO_PROCESSES, script, tmp_path / "two"])
+    (one, one_state), (two, two_state) = (
+        (
+            load_file(tmp_path / name / "step-30.safetensors"),
+            json.loads((tmp_path / name / "state.json").read_text()),
+        )
+        for name in ("one", "two")
+    )
+    assert one.keys() == two.keys()
+    for name, tensor in one.items():
+        torch.testing.assert_close(two[name], tensor, rtol=1e-9, atol=1e-9)
+    assert two_state["losses"] == pytest.approx(one_state["losses"])
+    assert one_state["losses"][-1] < 0.7 * one_state["losses"][0]
+
+
+def test_the_command_runs_in_two_processes(tmp_path):
+    arguments = ["-m", "attnbook.train", *SMALL, "--steps", 9, "--folder"]
+    one = call([*arguments, tmp_path / "one"])
+    two = call([*TWO_PROCESSES, *arguments, tmp_path / "two"])
+    assert two.stdout.count("parameters, on cpu") == 1
+    assert two.stdout.count("→") == one.stdout.count("→") == 5
+    losses = [
+        json.loads((tmp_path / name / "state.json").read_text())["losses"]
+        for name in ("one", "two")
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+    Translator.load(tmp_path / "two")
+
+
+def test_a_killed_command_started_again_gives_the_same_curve(tmp_path):
+    arguments = ["-m", "attnbook.train", *SMALL]
+    arguments += options("--steps 400 --dropout 0.1 --save-every 2 --folder")
+    killed, straight = tmp_path / "killed", tmp_path / "straight"
+    process = subprocess.Popen(
+        [sys.executable, *arguments, killed],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while not (killed / "state.json").exists():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = json.loads((killed / "state.json").read_text())["losses"]
+    assert 0 < len(done) < 400
+    assert not (killed / "model.safetensors").exists()
+    for folder in (killed, straight):
+        call([*arguments, folder])
+    curve, expected = (
+        json.loads((folder / "state.json").read_text())
+        for folder in (killed, straight)
+    )
+    assert curve == expected and len(expected["losses"]) == 400
+    weights, expected = (
+        (folder / "model.safetensors").read_bytes()
+        for folder in (killed, straight)
+    )
+    assert weights == expected
+    files = [path.name for path in killed.glob("step-*")]
+    assert files == ["step-400.safetensors"]
+
+
+def test_processes_that_find_different_trainings_stop():
+    class FakeDist:
+        @staticmethod
+        def is_initialized():
+            return True
+
+        @staticmethod
+        def get_world_size():
+            return 2
+
+        @staticmethod
+        def all_gather_object(out, _):
+            out[:] = [0, 5]
+
+    original, training.dist = training.dist, FakeDist
+    try:
+        with pytest.raises(ValueError, match=r"in runs, after \[0, 5\] steps"):
+            training._require_equal_everywhere(0, "runs")
+    finally:
+        training.dist = original
+
+
+def small_command(tmp_path, *more):
+    return [*SMALL, "--steps", "2", "--folder", str(tmp_path / "run"), *more]
+
+
+def test_the_command_learns_saves_and_shows_number_words(tmp_path, capsys):
+    command.main(small_command(tmp_path, "--steps", "3"))
+    printed = capsys.readouterr().out
+    assert "parameters, on cpu" in printed and "step 3  exact 0" in printed
+    assert printed.count("→") == 5
+    translator = Translator.load(tmp_path / "run")
+    assert translator.options["d_model"] == 16
+    # more steps go on; another setting does not
+    command.main(small_command(tmp_path, "--steps", "5"))
+    assert "step 5" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command.main(small_command(tmp_path, "--clip", "9"))
+    assert "clip=1.0 there, 9.0 now" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--norm", "middle"], "pre or post: got 'middle'"),
+        (["--target", "tlh"], "got 'tlh'"),
+        (["--num-heads", "3"], "d_model=16 is not divisible by num_heads=3"),
+        (["--below", "5"], "got 5"),
+    ],
+)
+def test_the_command_names_what_is_wrong(tmp_path, capsys, arguments, says):
+    with pytest.raises(SystemExit):
+        command.main(small_command(tmp_path, *arguments))
+    assert says in capsys.readouterr().err
+
+
+def test_the_commands_help_names_every_setting(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    printed = capsys.readouterr().out
+    for name in command.OPTIONS:
+        assert f"--{name} " in printed
+    assert "(0.003, 0.005)" in printed and "torchrun" in printed
+
+
+def test_the_command_trains_on_sentences_with_one_vocabulary(
+    tmp_path, capsys, monkeypatch
+):
+    sentences = [
+        (f"A {a} sees {n} {b}s.", f"Ein {a} sieht {n} {b}s.")
+        for a in ("dog", "cat", "man")
+        for b in ("bird", "horse")
+        for n in ("two", "six")
+    ]
+    monkeypatch.setattr(command.Multi30k, "texts", lambda *_: sentences)
+    folder = tmp_path / "run"
+    small = options(
+        "--task multi30k --vocabulary 60 --d-model 16 --num-heads 2 "
+        "--num-layers 1 --d-ff 32 --batch 100 --steps 4 --device cpu --folder"
+    )
+    command.main([*small, str(folder)])
+    printed = capsys.readouterr().out
+    assert "perplexity" in printed and "a dog sees two birds." in printed
+    translator = Translator.load(folder)
+    model = translator.model
+    assert translator.options["tied"] and len(translator.source_tokens) == 60
+    assert model.output.weight is model.source_embedding.word.weight
+    assert len(translator.translate(["A man sees six dogs."])) == 1
+    assert model.output.weight.shape == (60, 16)
+
+
+def test_the_command_says_how_to_get_the_sentences(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path / "nowhere"))
+    with pytest.raises(SystemExit):
+        command.main(["--task", "multi30k", "--folder", str(tmp_path / "run")])
+    assert "nowhere/train.en.gz" in capsys.readouterr().err
+
+
+def test_checkpoints_of_a_folder_that_is_not_there_are_none(tmp_path):
+    model = make()
+    optimizer = torch.optim.Adam(model.parameters())
+    assert Checkpoint(tmp_path / "no").load(model, optimizer, {}) is None

@@ -1,0 +1,100 @@
+"""A trained translator: texts in, texts out, saved and loaded."""
+
+import pytest
+import torch
+
+from attnbook.data import NumberWords, Subwords
+from attnbook.training import train
+from attnbook.translator import Translator
+
+NUMBERS = NumberWords("en", "fr", below=20_000)
+
+
+@pytest.fixture(scope="module")
+def translator():
+    torch.manual_seed(0)
+    translator = Translator(
+        NUMBERS.source,
+        NUMBERS.target,
+        d_model=48,
+        num_heads=4,
+        num_layers=2,
+        d_ff=96,
+        dropout=0.0,
+    )
+    train(
+        translator.model,
+        lambda s: [NUMBERS.pair(n) for n in NUMBERS.sample(64, seed=s)],
+        steps=500,
+        peak_rate=0.01,
+        warmup=100,
+        progress=False,
+    )
+    return translator
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_unseen_numbers_are_translated(translator, beam_size):
+    texts = [
+        NUMBERS.texts(n) for n in NUMBERS.sample(200, held_out=True, seed=1)
+    ]
+    written = translator.translate([s for s, _ in texts], beam_size=beam_size)
+    right = sum(w == t for w, (_, t) in zip(written, texts, strict=True))
+    assert right >= 190
+    few = translator.translate(
+        [s for s, _ in texts], beam_size=beam_size, batch_size=7
+    )
+    assert few == written
+
+
+def test_translations_come_in_the_order_of_their_sources(translator):
+    texts = ["nine hundred ninety-nine", "one", "two hundred", "ten"]
+    together = translator.translate(texts)
+    assert together == [translator.translate([text])[0] for text in texts]
+    assert translator.translate([]) == []
+    assert len(translator.translate(texts, max_length=1)[0].split()) == 1
+
+
+def test_attention_is_shown_for_the_tokens_read(translator):
+    translator.model.train()
+    source, target, maps = translator.attention(
+        "ninety-seven", "quatre-vingt-dix-sept"
+    )
+    assert translator.model.training
+    translator.model.eval()
+    assert source == ["ninety", "-seven", "<end>"]
+    assert target == ["<start>", "quatre", "-vingt", "-dix", "-sept"]
+    assert maps.cross.shape == (2, 1, 4, 5, 3)
+    assert maps.source.shape == (2, 1, 4, 3, 3)
+    assert maps.target.shape == (2, 1, 4, 5, 5)
+
+
+def test_a_translator_is_saved_and_loaded(translator, tmp_path):
+    translator.save(tmp_path / "here")
+    names = sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert names == ["config.json", "model.safetensors"]
+    loaded = Translator.load(tmp_path / "here")
+    assert not loaded.model.training
+    texts = ["nine hundred ninety-nine", "one"]
+    assert loaded.translate(texts) == translator.translate(texts)
+
+
+def test_subwords_are_saved_beside_the_weights(tmp_path):
+    texts = [f"word{i} and word{i + 1}" for i in range(30)]
+    sides = Subwords.learn(texts, 40), Subwords.learn(texts, 30)
+    translator = Translator(
+        *sides, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=False
+    )
+    translator.save(tmp_path)
+    loaded = Translator.load(tmp_path)
+    assert (len(loaded.source_tokens), len(loaded.target_tokens)) == (40, 30)
+    assert loaded.translate(texts[:3]) == translator.translate(texts[:3])
+
+
+def test_shared_subwords_stay_shared(tmp_path):
+    words = Subwords.learn([f"word{i} and word{i + 1}" for i in range(30)], 40)
+    Translator(
+        words, words, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=True
+    ).save(tmp_path)
+    model = Translator.load(tmp_path).model
+    assert model.output.weight is model.source_embedding.word.weight

@@ -22,8 +22,8 @@ def to_pytorch(module: nn.Module) -> nn.Module:
     ``Transformer``         ``nn.Transformer``, which has no embeddings and no output map
     ======================  ================================================================
 
-    All of them batch first. Two things differ. Their masks are True where attending is **not**
-    allowed. And while they train, their layers also drop attention weights.
+    All of them batch first, and with dropout in the same places (modules that PyTorch makes drop
+    attention weights, too). Their masks are True where attending is **not** allowed.
 
     Raises ``TypeError`` for any other module.
     """

@@ -122,7 +122,7 @@ class Seq2Seq(nn.Module):
         self.energy = None if energy is None else Energy(energy, d_model)
         self.target_embedding = nn.Embedding(target_size, d_model)
         self.decoder = nn.GRUCell(2 * d_model, d_model)
-        self.output = nn.Linear(2 * d_model, target_size)
+        self.output = nn.Linear(2 * d_model, target_size, bias=False)
 
     def forward(
         self,

@@ -218,7 +218,7 @@ def _multi30k(chosen: dict) -> Task:
             hidden, _ = model.hidden(
                 batch.source, batch.target[:, :-1], batch.source_lengths
             )
-            total += smoothed_loss(hidden, model.output, target).item()
+            total += smoothed_loss(hidden, model.output.weight, target).item()
             tokens += (target != PAD).sum().item()
         return {"perplexity": math.exp(total / tokens)}
 

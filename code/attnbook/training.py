@@ -310,6 +310,7 @@ class Checkpoint:
                 for key in ("step", "exp_avg", "exp_avg_sq")
             }
             for i, (name, _) in enumerate(model.named_parameters())
+            if f"adam.step.{name}" in tensors  # else it was never trained
         }
         optimizer.load_state_dict(adam)
         return state

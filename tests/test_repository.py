@@ -68,3 +68,13 @@ def test_the_workflows_follow_githubs_schema(root):
     command += ["--builtin-schema", "vendor.github-workflows", *map(str, files)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert files and result.returncode == 0, result.stdout
+
+
+def test_the_benchmark_prints_a_row_for_each_case(root):
+    command = [sys.executable, str(root / "code/benchmarks")]
+    command += ["--rounds", "1", "--only", "64 words, dropout 0.0"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    header, *_, row = result.stdout.strip().split("\n")
+    assert header.startswith("torch ") and "nn.Transformer" in row
+    numbers = re.findall(r"\d+\.\d+", row.split("nn.Transformer")[1])
+    assert len(numbers) == 7  # two times, ratio, min, max, two memories

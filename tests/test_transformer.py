@@ -222,3 +222,17 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(seed, length):
         for t in range(length):
             scores = model.step(target[:, t], state)
             torch.testing.assert_close(scores, expected[:, t])
+
+
+def test_keys_and_values_of_the_source_are_computed_once():
+    model = make()
+    calls = []
+    for block in model.decoder:
+        for linear in (block.cross_attention.key, block.cross_attention.value):
+            linear.register_forward_hook(lambda *_: calls.append(1))
+    source = draw_tokens(0, (3, 5), 11)
+    with torch.no_grad():
+        state = model.start(source, max_length=4)
+        for _ in range(4):
+            model.step(source[:, 0] % 9, state)
+    assert len(calls) == 2 * len(model.decoder)

@@ -416,7 +416,29 @@ BAD_CALLS = [
         ValueError,
         "3 queries and 5 keys",
     ),
+    (
+        attention,
+        (B, A, A),
+        {"causal": True},
+        ValueError,
+        "5 queries and 3 keys",
+    ),
+    (
+        attention,
+        (A, B, torch.zeros(2, 3, 4)),
+        {},
+        ValueError,
+        "5 keys and 3 values",
+    ),
     (attention, (A, B, B), {"dropout": 1.5}, ValueError, "1.5"),
+    (attention, (A, B, B), {"dropout": -0.5}, ValueError, "-0.5"),
+    (
+        attention,
+        (A[0], B[0], B[0], torch.ones(1, 3, 5).bool()),
+        {},
+        ValueError,
+        r"\(1, 3, 5\).*\(3, 5\)",
+    ),
     (attention, (A, B, B, torch.zeros(3, 5)), {}, TypeError, "float32"),
     (
         attention,
@@ -500,7 +522,7 @@ def test_linear_attention_survives_very_negative_features_and_half_precision():
         output = linear_attention(query - 20, key, value, quadratic=quadratic)
         assert output.isfinite().all()
         long = [
-            torch.full((512, 64), 5.0, dtype=torch.float16) for _ in range(3)
+            torch.full((1, 512, 64), 5.0, dtype=torch.float16) for _ in range(3)
         ]
         output = linear_attention(*long, quadratic=quadratic)
         torch.testing.assert_close(output, long[2], rtol=1e-2, atol=1e-2)
@@ -540,3 +562,56 @@ def test_an_empty_row_makes_no_nan_on_the_way():
 def test_a_batch_of_no_examples_has_an_empty_mask():
     lengths = torch.zeros(0, dtype=torch.int64)
     assert padding_mask(lengths, 4).shape == (0, 1, 4)
+    assert padding_mask(lengths).shape == (0, 1, 0)
+
+
+def test_positive_features_are_elu_plus_one():
+    (x,) = draw(0, (1000,))
+    x = torch.cat([x, torch.tensor([-1.0, 0.0, 1.0, 1e-9]).double()])
+    torch.testing.assert_close(positive_features(x), F.elu(x) + 1)
+
+
+def test_dropping_every_weight_leaves_nothing():
+    query, key, value = draw(0, *[(1, 2, 3, 4)] * 3)
+    for need_weights in (True, False):
+        output, _ = attention(
+            query, key, value, dropout=1.0, need_weights=need_weights
+        )
+        assert (output == 0).all()
+
+
+def test_additive_scores_take_any_number_of_axes_in_front():
+    shapes = (3, 2, 4, 5), (3, 2, 6, 5), (5, 7), (5, 7), (7,)
+    query, key, *weights = draw(0, *shapes)
+    scores = additive_scores(query, key, *weights)
+    for a in range(3):
+        for b in range(2):
+            alone = additive_scores(query[a, b], key[a, b], *weights)
+            torch.testing.assert_close(scores[a, b], alone)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_mask_may_have_the_axes_that_only_the_queries_have(need_weights):
+    query, key, value = draw(0, (2, 3, 5, 4), (6, 4), (6, 4))
+    mask = torch.ones(2, 3, 5, 6).bool().tril()
+    output, _ = attention(query, key, value, mask, need_weights=need_weights)
+    for b in range(2):
+        for h in range(3):
+            alone, _ = attention(query[b, h], key, value, mask[b, h])
+            torch.testing.assert_close(output[b, h], alone)
+
+
+def test_tensors_may_be_named_and_options_have_to_be():
+    tensors = draw(0, *[(2, 3, 4)] * 3)
+    names = dict(zip(("query", "key", "value"), tensors, strict=True))
+    torch.testing.assert_close(
+        attention(**names, mask=None)[0], attention(*tensors)[0]
+    )
+    torch.testing.assert_close(
+        linear_attention(**names), linear_attention(*tensors)
+    )
+    with pytest.raises(TypeError):
+        attention(*tensors, None, True)
+    with pytest.raises(TypeError):
+        linear_attention(*tensors, True)
+    assert causal_mask(length=2, device="cpu").shape == (2, 2)

@@ -197,12 +197,32 @@ def test_one_token_at_a_time_gives_the_same_as_all_at_once(
         torch.testing.assert_close(across, cross_weights[:, :, t : t + 1])
 
 
-def test_several_tokens_at_once_are_refused_when_the_past_is_in_a_cache():
-    x, memory = draw(0, (2, 3, 12), (2, 4, 12))
+@pytest.mark.parametrize("count", [0, 3])
+def test_with_the_past_in_a_cache_only_one_token_is_taken(count):
+    x, memory = draw(0, (2, count, 12), (2, 4, 12))
     past = KVCache(2, 3, 8, 4, dtype=torch.float64)
-    with pytest.raises(ValueError, match="one at a time: got 3"):
+    with pytest.raises(ValueError, match=f"one at a time: got {count}"):
         make(DecoderBlock)(x, memory, past=past)
     assert past.length == 0
+
+
+def test_inputs_may_be_named_and_sizes_have_to_be():
+    x, memory = draw(0, (2, 3, 12), (2, 4, 12))
+    mask = padding_mask(torch.tensor([4, 2]))
+    encoder, decoder = make(EncoderBlock), make(DecoderBlock)
+    encoder(x=x, mask=None)
+    decoder(x=x, memory=memory, memory_mask=mask)
+    assert Residual(d_model=4, dropout=0.0, norm_first=True).norm.eps == 1e-5
+    for call in (
+        lambda: encoder(x, None, True),
+        lambda: decoder(x, memory, mask, None),
+        lambda: EncoderBlock(4, 2, 8),
+        lambda: DecoderBlock(4, 2, 8),
+        lambda: FeedForward(4, 8),
+        lambda: Residual(4, 0.0, True),
+    ):
+        with pytest.raises(TypeError):
+            call()
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -224,15 +224,16 @@ def test_a_cache_refuses_what_does_not_fit_and_keeps_what_it_has():
         ValueError, match=r"max_length=4 tokens: got 3 more.*the 3"
     ):
         cache.append(good, good)
-    wrong = torch.ones(1, 2, 1, 3)
-    for pair, name in (
-        ((wrong, good[:, :, :1]), "key"),
-        ((good[:, :, :1], wrong), "value"),
-    ):
-        with pytest.raises(
-            ValueError, match=rf"{name} of the shape \(2, 2, 1, 3\): got \(1, 2"
-        ):
-            cache.append(*pair)
+    token = good[:, :, :1]
+    for batch in (1, 3):
+        wrong = torch.ones(batch, 2, 1, 3)
+        for name, pair in {
+            "key": (wrong, token),
+            "value": (token, wrong),
+        }.items():
+            says = rf"{name} of the shape \(2, 2, 1, 3\): got \({batch}, 2"
+            with pytest.raises(ValueError, match=says):
+                cache.append(*pair)
     kept, _ = cache.append(good[:, :, :1], good[:, :, :1])
     assert torch.equal(kept, torch.ones(2, 2, 4, 3))
 
@@ -245,3 +246,36 @@ def test_wrong_sizes_raise_an_error_that_names_them(d_model, heads):
         ValueError, match=f"d_model={d_model} is not.*num_heads={heads}"
     ):
         MultiHeadAttention(d_model=d_model, num_heads=heads)
+
+
+def test_a_cache_may_get_fewer_rows():
+    key, value = draw(0, (4, 2, 3, 2), (4, 2, 3, 2))
+    for rows in ([3], [1, 2], [0, 1, 2]):
+        cache = KVCache(4, 2, 5, 2, dtype=torch.float64)
+        cache.append(key, value)
+        cache.reorder(torch.tensor(rows))
+        more = torch.zeros(len(rows), 2, 1, 2).double()
+        kept, _ = cache.append(more, more)
+        assert torch.equal(kept, torch.cat([key[rows], more], dim=2))
+
+
+def test_weights_come_on_request_only_and_one_feature_is_enough():
+    layer = MultiHeadAttention(d_model=1, num_heads=1)
+    output, weights = layer(torch.ones(1, 2, 1))
+    assert output.shape == (1, 2, 1) and weights is None
+
+
+def test_inputs_may_be_named_and_sizes_have_to_be():
+    layer = make()
+    x, memory = draw(0, (2, 4, 12), (2, 7, 12))
+    torch.testing.assert_close(
+        layer(x=x, memory=memory, mask=None)[0], layer(x, memory)[0]
+    )
+    with pytest.raises(TypeError):
+        MultiHeadAttention(4, 2)
+    with pytest.raises(TypeError):
+        layer(x, memory, None, True)
+    cache = KVCache(batch=1, num_heads=1, max_length=1, d_k=1)
+    assert cache.length == 0
+    with pytest.raises(TypeError):
+        KVCache(1, 1, 1, 1, torch.float32)

@@ -121,6 +121,7 @@ def test_the_module_gives_any_length_from_any_start():
         expected = sinusoidal_positions(length, 6, start=start)
         assert torch.equal(module(length, start), expected)
     assert len(module.table) == 2000
+    assert torch.equal(module(3), sinusoidal_positions(3, 6))
     assert not list(module.parameters()) and not module.state_dict()
 
 

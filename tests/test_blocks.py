@@ -121,7 +121,7 @@ def test_dropout_acts_on_every_sublayer_and_on_the_wide_layer(kind):
     dropouts = [m.p for m in block.modules() if isinstance(m, torch.nn.Dropout)]
     assert dropouts == [0.25] * (3 if kind is EncoderBlock else 4)
     torch.manual_seed(0)
-    residual = block.around_feed_forward
+    residual = block.feed_forward_residual
     x, update = torch.zeros(50, 12).double(), torch.ones(50, 12).double()
     left = residual.leave(x, update)
     assert set(left.unique().tolist()) == {0.0, 1 / 0.75}

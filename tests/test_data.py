@@ -179,20 +179,21 @@ def small_multi30k(monkeypatch):
         for part in Multi30k.PARTS
         for language in ("en", "de")
     }
-    sums = "\n".join(
-        f"{hashlib.sha256(content).hexdigest()}  {name}"
+    sums = {
+        name: hashlib.sha256(content).hexdigest()
         for name, content in files.items()
-    )
-    monkeypatch.setattr(data, "_MULTI30K_SHA256", sums)
+    }
+    monkeypatch.setattr(data, "_SHA256", sums)
     monkeypatch.delenv("ATTNBOOK_MULTI30K", raising=False)
     return files
 
 
 def test_the_true_checksums_are_ten_and_well_formed():
-    lines = data._MULTI30K_SHA256.strip().split("\n")
     names = {f"{p}.{x}.gz" for p in Multi30k.PARTS for x in ("en", "de")}
-    assert {line.split()[1] for line in lines} == names and len(lines) == 10
-    assert all(len(bytes.fromhex(line.split()[0])) == 32 for line in lines)
+    assert data._SHA256.keys() == names and len(names) == 10
+    assert all(
+        len(bytes.fromhex(found)) == 32 for found in data._SHA256.values()
+    )
 
 
 def test_multi30k_is_read_from_the_folder_named(

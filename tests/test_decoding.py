@@ -14,7 +14,7 @@ from attnbook.transformer import Transformer
 from shared import draw_tokens, randomise, seeds
 
 START, END = 0, 1
-SYMBOLS = {"start": START, "end": END}
+SYMBOLS = {"start_token": START, "end_token": END}
 
 
 class Chain(nn.Module):
@@ -27,7 +27,7 @@ class Chain(nn.Module):
             sources, size, size, generator=generator, dtype=torch.float64
         )
 
-    def start(self, source, source_lengths=None, *, max_length):
+    def begin(self, source, source_lengths=None, *, max_length):
         return State(self.table[source[:, 0]])
 
     def step(self, tokens, state):
@@ -121,6 +121,22 @@ def test_greedy_can_miss_what_a_beam_of_two_finds():
     assert found == [[3]]  # 0.45 · 0.9 against 0.55 · 0.4
 
 
+@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
+def test_unlikely_targets_that_end_early_do_not_crowd_out_the_likely_one(
+    beam_size,
+):
+    chain = Chain(0, sources=1, size=7)
+    table = torch.full((7, 7), 0.001)
+    for now, following in itertools.pairwise([START, 2, 3, 4, 5, 6, END]):
+        table[now, END], table[now, following] = 0.02, 0.975
+    chain.table[0] = table.log()
+    source = torch.zeros(1, 1, dtype=torch.int64)
+    found = beam_search(
+        chain, source, max_length=9, beam_size=beam_size, **SYMBOLS
+    )
+    assert found == [[2, 3, 4, 5, 6]]
+
+
 def test_a_length_penalty_favours_longer_targets():
     chain = Chain(0, sources=1, size=3)
     chain.table[0] = torch.tensor(
@@ -132,7 +148,7 @@ def test_a_length_penalty_favours_longer_targets():
         found = beam_search(
             chain,
             source,
-            beam_size=4,
+            beam_size=8,
             max_length=4,
             length_penalty=penalty,
             **SYMBOLS,
@@ -182,7 +198,7 @@ def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(
 ):
     source = draw_tokens(seed, (4, 5), 11)
     lengths = torch.tensor([5, 1, 3, 4])
-    options = {"max_length": max_length, "start": 1, "end": 2}
+    options = {"max_length": max_length, "start_token": 1, "end_token": 2}
     greedy = greedy_search(model, source, lengths, **options)
     beam = beam_search(model, source, lengths, beam_size=1, **options)
     assert greedy == beam
@@ -206,7 +222,12 @@ def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(
 def test_a_beam_does_not_depend_on_batch_mates(model, seed):
     source = draw_tokens(seed, (4, 5), 11)
     lengths = torch.tensor([5, 1, 3, 4])
-    options = {"max_length": 8, "start": 1, "end": 2, "beam_size": 3}
+    options = {
+        "max_length": 8,
+        "start_token": 1,
+        "end_token": 2,
+        "beam_size": 3,
+    }
     together = beam_search(model, source, lengths, **options)
     for b in range(4):
         alone = beam_search(model, source[b : b + 1, : lengths[b]], **options)
@@ -219,21 +240,25 @@ def test_searching_switches_dropout_off_and_leaves_the_model_as_it_was(
     model, training
 ):
     source = draw_tokens(0, (2, 5), 11)
-    options = {"max_length": 9, "start": 1, "end": 2}
+    options = {"max_length": 9, "start_token": 1, "end_token": 2}
     for search in (greedy_search, beam_search):
         expected = search(model.eval(), source, **options)
         model.train(training)
         assert search(model, source, **options) == expected
-        assert model.training == training
+        assert all(m.training == training for m in model.modules())
     with pytest.raises(IndexError):
         greedy_search(model, source + 100, **options)
     assert model.training == training
+    model.train()
+    part = next(model.children()).eval()  # as one may freeze a part
+    greedy_search(model, source, **options)
+    assert not part.training and model.training
 
 
 def test_no_sources_give_no_targets():
     model = next(models())
     source = torch.zeros(0, 4, dtype=torch.int64)
-    options = {"max_length": 5, "start": 1, "end": 2}
+    options = {"max_length": 5, "start_token": 1, "end_token": 2}
     assert greedy_search(model, source, **options) == []
     assert beam_search(model, source, **options) == []
 

@@ -279,3 +279,17 @@ def test_inputs_may_be_named_and_sizes_have_to_be():
     assert cache.length == 0
     with pytest.raises(TypeError):
         KVCache(1, 1, 1, 1, torch.float32)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_mask_without_a_batch_axis_is_for_all_heads_and_examples(
+    need_weights,
+):
+    layer = (
+        make()
+    )  # as many heads as tokens: no axis may be mistaken for another
+    (x,) = draw(0, (2, 3, 12))
+    output, _ = layer(x, mask=causal_mask(3), need_weights=need_weights)
+    torch.testing.assert_close(output, layer(x, causal=True)[0])
+    batch_mask = causal_mask(3).expand(2, 3, 3)
+    torch.testing.assert_close(layer(x, mask=batch_mask)[0], output)

@@ -39,7 +39,7 @@ def test_the_query_is_the_state_before_the_step(energy):
     source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 3), 9)
     logits, alignments = model(source, target)
     memory, last = model.encoder(model.source_embedding(source))
-    hidden = model.first_hidden(torch.cat([last[0], last[1]], dim=-1)).tanh()
+    hidden = model.initial_state(torch.cat([last[0], last[1]], dim=-1)).tanh()
     for t in range(3):
         scores = model.energy(hidden.unsqueeze(1), memory).squeeze(1)
         weights = scores.softmax(dim=-1)
@@ -58,7 +58,7 @@ def test_a_fixed_context_is_the_encoders_last_states_at_every_step():
     memory, _ = model.encoder(model.source_embedding(source))
     # forward from the last token, backward from the first
     context = torch.cat([memory[:, -1, :4], memory[:, 0, 4:]], dim=-1)
-    hidden = model.first_hidden(context).tanh()
+    hidden = model.initial_state(context).tanh()
     for t in range(3):
         words = model.target_embedding(target[:, t])
         hidden = model.decoder(torch.cat([words, context], dim=-1), hidden)
@@ -72,7 +72,7 @@ def energy_of(kind, weights, q, k):
         return q @ weights["weight"] @ k
     if kind == "additive":
         hidden = q @ weights["query_weight"] + k @ weights["key_weight"]
-        return weights["energy"] @ hidden.tanh()
+        return weights["energy_weight"] @ hidden.tanh()
     return q @ k / (8**0.5 if kind == "scaled_dot" else 1)
 
 
@@ -142,7 +142,7 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(energy):
     source, target = draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 4), 9)
     lengths = torch.tensor([5, 1, 3])
     expected, _ = model(source, target, lengths)
-    state = model.start(source, lengths, max_length=4)
+    state = model.begin(source, lengths, max_length=4)
     for t in range(4):
         scores = model.step(target[:, t], state)
         torch.testing.assert_close(scores, expected[:, t])

@@ -49,9 +49,9 @@ def pairs(step, count=16):
     return [NUMBERS.pair(n) for n in NUMBERS.sample(count, seed=step)]
 
 
-def run(model, steps=12, batches=pairs, **options):
+def run(model, steps=12, pairs_of_step=pairs, **options):
     options = {"peak_rate": 0.01, "warmup": 5, "progress": False} | options
-    return train(model, batches, steps=steps, **options)
+    return train(model, pairs_of_step, steps=steps, **options)
 
 
 def parameters(model):
@@ -196,7 +196,7 @@ def test_a_training_killed_while_saving_keeps_the_last_whole_state(
     class Killed(BaseException):
         pass
 
-    replace = training._replace
+    replace = training.replace_file
 
     def broken(path, content):
         if path.name.startswith(victim):
@@ -206,7 +206,7 @@ def test_a_training_killed_while_saving_keeps_the_last_whole_state(
             raise Killed
         replace(path, content)
 
-    monkeypatch.setattr(training, "_replace", broken)
+    monkeypatch.setattr(training, "replace_file", broken)
     with pytest.raises(Killed):
         run(make(), steps=8, folder=tmp_path)
     monkeypatch.undo()
@@ -262,7 +262,7 @@ def test_number_words_are_learned(device):
     history = run(
         model,
         steps=400,
-        batches=lambda step: pairs(step, 64),
+        pairs_of_step=lambda step: pairs(step, 64),
         warmup=100,
         device=device,
     )
@@ -435,7 +435,17 @@ def test_the_command_learns_saves_and_shows_number_words(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--norm", "middle"], "pre or post: got 'middle'"),
+        (["--norm", "middle"], "invalid choice: 'middle'"),
+        (["--vocabulary", "50"], "numbers has no setting vocabulary"),
+        (["--steps", "0"], "steps must be at least 1: got 0"),
+        (["--batch", "-1"], "batch must be at least 1: got -1"),
+        (["--warmup", "-1"], "warmup must be at least 0: got -1"),
+        (["--peak-rate", "0"], "peak_rate must be above 0: got 0.0"),
+        (["--clip", "-1"], "clip must be above 0: got -1.0"),
+        (["--dropout", "1"], "dropout must be at least 0 and below 1: got 1"),
+        (["--save-every", "0"], "save_every must be at least 1: got 0"),
+        (["--threads", "0"], "threads must be at least 1: got 0"),
+        (["--num-layers", "0"], "num_layers must be at least 1: got 0"),
         (["--target", "tlh"], "got 'tlh'"),
         (["--num-heads", "3"], "d_model=16 is not divisible by num_heads=3"),
         (["--below", "5"], "got 5"),
@@ -451,9 +461,12 @@ def test_the_commands_help_names_every_setting(capsys):
     with pytest.raises(SystemExit):
         command.main(["--help"])
     printed = capsys.readouterr().out
-    for name in command.OPTIONS:
-        assert f"--{name} " in printed
-    assert "(0.003, 0.005)" in printed and "torchrun" in printed
+    for name in command.SETTINGS:
+        assert f"--{name.replace('_', '-')} " in printed
+    assert (
+        "numbers: 0.003, multi30k: 0.005" in " ".join(printed.split())
+        and "torchrun" in printed
+    )
 
 
 def test_the_command_trains_on_sentences_with_one_vocabulary(

@@ -172,7 +172,7 @@ def test_tied_embeddings_are_one_matrix():
 
 
 def test_positions_are_learned_when_a_length_is_given():
-    model = make(max_length=5)
+    model = make(num_positions=5)
     for embedding in (model.source_embedding, model.target_embedding):
         assert isinstance(embedding.positions, LearnedPositions)
         assert embedding.positions.table.shape == (5, 12)
@@ -196,7 +196,7 @@ def test_a_fresh_model_knows_nothing_but_is_not_far_off():
     )
     assert (
         model.output.bias is None
-        and model.encoder[0].around_attention.norm_first
+        and model.encoder[0].attention_residual.norm_first
     )
     source, target = draw_tokens(0, (8, 9), 300), draw_tokens(1, (8, 9), 200)
     logits, _ = model(source, target)
@@ -218,7 +218,7 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(seed, length):
     lengths = torch.tensor([5, 1, 3])
     expected, _ = model(source, target, lengths)
     with torch.no_grad():
-        state = model.start(source, lengths, max_length=length)
+        state = model.begin(source, lengths, max_length=length)
         for t in range(length):
             scores = model.step(target[:, t], state)
             torch.testing.assert_close(scores, expected[:, t])
@@ -232,7 +232,14 @@ def test_keys_and_values_of_the_source_are_computed_once():
             linear.register_forward_hook(lambda *_: calls.append(1))
     source = draw_tokens(0, (3, 5), 11)
     with torch.no_grad():
-        state = model.start(source, max_length=4)
+        state = model.begin(source, max_length=4)
         for _ in range(4):
             model.step(source[:, 0] % 9, state)
     assert len(calls) == 2 * len(model.decoder)
+
+
+def test_a_model_without_layers_is_refused():
+    with pytest.raises(
+        ValueError, match="num_layers must be at least 1: got 0"
+    ):
+        make(num_layers=0)

@@ -98,3 +98,25 @@ def test_shared_subwords_stay_shared(tmp_path):
     ).save(tmp_path)
     model = Translator.load(tmp_path).model
     assert model.output.weight is model.source_embedding.word.weight
+
+
+def test_a_translation_ends_where_learned_positions_end():
+    translator = Translator(
+        NUMBERS.source,
+        NUMBERS.target,
+        d_model=8,
+        num_heads=2,
+        num_layers=1,
+        d_ff=8,
+        num_positions=6,
+    )
+    with torch.no_grad():
+        translator.model.output.weight.zero_()[:4] = -1.0  # never ends
+        translator.model.decoder_norm.weight.zero_()
+        translator.model.decoder_norm.bias.fill_(1.0)
+    written = translator.translate(["one thousand two"])
+    assert len(NUMBERS.target.split(written[0])) == 6
+    with pytest.raises(
+        ValueError, match="max_length must be at least 1: got 0"
+    ):
+        translator.translate(["one"], max_length=0)

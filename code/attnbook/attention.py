@@ -63,25 +63,29 @@ def additive_scores(
     key: Float[Tensor, "*#batch key d_key"],
     query_weight: Float[Tensor, "d_query d_hidden"],
     key_weight: Float[Tensor, "d_key d_hidden"],
-    energy: Float[Tensor, " d_hidden"],
+    energy_weight: Float[Tensor, " d_hidden"],
 ) -> Float[Tensor, "*#batch query key"]:
     """Score by a small network with one hidden layer, ``tanh(q W_q + k W_k) · v``.
 
-    ``energy`` is the vector v that turns the hidden layer into one number. Needs memory for
+    ``energy_weight`` is the vector v that turns the hidden layer into one number. Needs memory for
     ``L_query · L_key · d_hidden`` numbers, where a dot product needs ``L_query · L_key``.
 
     Raises ``ValueError`` if a weight does not fit the others.
     Source: Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, section A.1.2.
     """
-    _require_shape("energy", energy, query_weight.shape[-1:])
+    _require_shape("energy_weight", energy_weight, query_weight.shape[-1:])
     _require_shape(
-        "query_weight", query_weight, (query.shape[-1], energy.shape[-1])
+        "query_weight", query_weight, (query.shape[-1], energy_weight.shape[0])
     )
-    _require_shape("key_weight", key_weight, (key.shape[-1], energy.shape[-1]))
+    _require_shape(
+        "key_weight", key_weight, (key.shape[-1], energy_weight.shape[0])
+    )
     # (..., query, 1, d_hidden) and (..., 1, key, d_hidden)
     from_query = (query @ query_weight).unsqueeze(-2)
     from_key = (key @ key_weight).unsqueeze(-3)
-    return torch.tanh(from_query + from_key) @ energy  # (..., query, key)
+    return (
+        torch.tanh(from_query + from_key) @ energy_weight
+    )  # (..., query, key)
 
 
 def causal_mask(
@@ -164,7 +168,8 @@ def attention(
     which never stores the ``L_query × L_key`` weights, and ``weights`` is None.
 
     The kernel that saves this memory takes four-dimensional inputs ``(batch, heads, length,
-    features)``; for others PyTorch computes the same in the plain way. It has no second derivative.
+    features)``; for others PyTorch computes the same in the plain way. The kernel has no second
+    derivative.
 
     ``mask`` is True where attending is allowed. ``causal=True`` stands for (or adds)
     ``causal_mask(L)``; the fused kernel then skips the forbidden half instead of reading a mask.

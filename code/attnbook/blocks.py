@@ -9,7 +9,8 @@ from attnbook.multihead import KeysAndValues, KVCache, MultiHeadAttention
 class FeedForward(nn.Module):
     """The same small network for each position: widen to ``d_ff``, ReLU, back to ``d_model``.
 
-    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2; the dropout
+    after the ReLU is not in the paper, but in its authors' code and in PyTorch's.
     """
 
     def __init__(
@@ -26,15 +27,18 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        return self.narrow(self.dropout(self.widen(x).relu_()))
+        wide = self.widen(x).relu_()  # in place: nothing needs what was below 0
+        return self.narrow(self.dropout(wide))
 
 
 class Residual(nn.Module):
     """How a sub-layer joins the residual stream: what goes into it, and what becomes of its result.
 
-    Pre-norm (``norm_first=True``): ``x + dropout(sublayer(norm(x)))``, after Xiong et al. 2020,
-    https://arxiv.org/abs/2002.04745. Post-norm: ``norm(x + dropout(sublayer(x)))``, as in
+    Pre-norm (``norm_first=True``): ``x + dropout(sublayer(norm(x)))``, as analysed by Xiong et al.
+    2020, https://arxiv.org/abs/2002.04745. Post-norm: ``norm(x + dropout(sublayer(x)))``, as in
     Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4.
+
+    Two methods, one before and one after the sub-layer, because attention also returns weights.
     """
 
     def __init__(
@@ -81,11 +85,11 @@ class EncoderBlock(nn.Module):
         self.self_attention = MultiHeadAttention(
             d_model=d_model, num_heads=num_heads
         )
-        self.around_attention = Residual(d_model, **residual)
+        self.attention_residual = Residual(d_model, **residual)
         self.feed_forward = FeedForward(
             d_model=d_model, d_ff=d_ff, dropout=dropout
         )
-        self.around_feed_forward = Residual(d_model, **residual)
+        self.feed_forward_residual = Residual(d_model, **residual)
 
     def forward(
         self,
@@ -99,11 +103,13 @@ class EncoderBlock(nn.Module):
     ]:
         """Return the new stream and, on request, the attention weights of each head."""
         update, weights = self.self_attention(
-            self.around_attention.enter(x), mask=mask, need_weights=need_weights
+            self.attention_residual.enter(x),
+            mask=mask,
+            need_weights=need_weights,
         )
-        x = self.around_attention.leave(x, update)
-        update = self.feed_forward(self.around_feed_forward.enter(x))
-        return self.around_feed_forward.leave(x, update), weights
+        x = self.attention_residual.leave(x, update)
+        update = self.feed_forward(self.feed_forward_residual.enter(x))
+        return self.feed_forward_residual.leave(x, update), weights
 
 
 class DecoderBlock(nn.Module):
@@ -123,15 +129,15 @@ class DecoderBlock(nn.Module):
     ) -> None:
         super().__init__()
         residual = {"dropout": dropout, "norm_first": norm_first}
-        heads = {"d_model": d_model, "num_heads": num_heads}
-        self.self_attention = MultiHeadAttention(**heads)
-        self.around_self_attention = Residual(d_model, **residual)
-        self.cross_attention = MultiHeadAttention(**heads)
-        self.around_cross_attention = Residual(d_model, **residual)
+        sizes = {"d_model": d_model, "num_heads": num_heads}
+        self.self_attention = MultiHeadAttention(**sizes)
+        self.self_attention_residual = Residual(d_model, **residual)
+        self.cross_attention = MultiHeadAttention(**sizes)
+        self.cross_attention_residual = Residual(d_model, **residual)
         self.feed_forward = FeedForward(
             d_model=d_model, d_ff=d_ff, dropout=dropout
         )
-        self.around_feed_forward = Residual(d_model, **residual)
+        self.feed_forward_residual = Residual(d_model, **residual)
 
     def forward(
         self,
@@ -143,23 +149,24 @@ class DecoderBlock(nn.Module):
         need_weights: bool = False,
     ) -> tuple[
         Float[Tensor, "batch target d_model"],
-        Float[Tensor, "batch heads target past"] | None,
+        Float[Tensor, "batch heads target seen"] | None,
         Float[Tensor, "batch heads target source"] | None,
     ]:
         """Return the new stream and, on request, the weights over the target and the source.
 
         ``memory`` is the encoder's output, or the keys and values that ``cross_attention`` makes
-        of it; ``memory_mask`` is False for its padding. Padding behind the target needs no mask,
+        of it; ``memory_mask`` is False for its padding. Padding after the target needs no mask,
         since no token sees what comes later.
 
         With ``past``, the keys and values of the tokens before, x is the next token alone; it is
-        added to ``past``. Raises ``ValueError`` if it is more than one.
+        added to ``past``, and the weights are over all of them. Raises ``ValueError`` for several
+        tokens: they would see each other.
         """
         if past is not None and x.shape[1] != 1:
             raise ValueError(
                 f"with the past in a cache, tokens come one at a time: got {x.shape[1]}"
             )
-        entered = self.around_self_attention.enter(x)
+        entered = self.self_attention_residual.enter(x)
         keys_and_values = self.self_attention.keys_and_values(entered)
         if past is not None:
             keys_and_values = past.append(*keys_and_values)
@@ -169,14 +176,14 @@ class DecoderBlock(nn.Module):
             causal=past is None,
             need_weights=need_weights,
         )
-        x = self.around_self_attention.leave(x, update)
+        x = self.self_attention_residual.leave(x, update)
         update, cross_weights = self.cross_attention(
-            self.around_cross_attention.enter(x),
+            self.cross_attention_residual.enter(x),
             memory,
             memory_mask,
             need_weights=need_weights,
         )
-        x = self.around_cross_attention.leave(x, update)
-        update = self.feed_forward(self.around_feed_forward.enter(x))
-        x = self.around_feed_forward.leave(x, update)
+        x = self.cross_attention_residual.leave(x, update)
+        update = self.feed_forward(self.feed_forward_residual.enter(x))
+        x = self.feed_forward_residual.leave(x, update)
         return x, self_weights, cross_weights

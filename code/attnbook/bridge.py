@@ -22,8 +22,14 @@ def to_pytorch(module: nn.Module) -> nn.Module:
     ``Transformer``         ``nn.Transformer``, which has no embeddings and no output map
     ======================  ================================================================
 
-    All of them batch first, and with dropout in the same places (modules that PyTorch makes drop
-    attention weights, too). Their masks are True where attending is **not** allowed.
+    All of them are batch first. They do not drop attention weights, because ours do not; those
+    that PyTorch's constructors make do. Their masks are True where attending is **not** allowed:
+
+    >>> from attnbook.attention import causal_mask
+    >>> ours = MultiHeadAttention(d_model=4, num_heads=2)
+    >>> theirs, x, mask = to_pytorch(ours), torch.randn(1, 3, 4), causal_mask(3)
+    >>> torch.allclose(ours(x, mask=mask)[0], theirs(x, x, x, attn_mask=~mask)[0], atol=1e-6)
+    True
 
     Raises ``TypeError`` for any other module.
     """
@@ -34,7 +40,7 @@ def to_pytorch(module: nn.Module) -> nn.Module:
 
 @to_pytorch.register
 @torch.no_grad()
-def _(ours: MultiHeadAttention) -> nn.MultiheadAttention:
+def _attention_to_pytorch(ours: MultiHeadAttention) -> nn.MultiheadAttention:
     maps = ours.query, ours.key, ours.value
     bias = ours.output.bias is not None
     theirs = nn.MultiheadAttention(
@@ -54,32 +60,33 @@ def _(ours: MultiHeadAttention) -> nn.MultiheadAttention:
 
 
 @to_pytorch.register
-def _(ours: EncoderBlock) -> nn.TransformerEncoderLayer:
+def _encoder_block_to_pytorch(ours: EncoderBlock) -> nn.TransformerEncoderLayer:
     theirs = nn.TransformerEncoderLayer(**_options(ours))
     theirs.self_attn = to_pytorch(ours.self_attention)
-    _copy(ours.around_attention.norm, theirs.norm1)
+    _copy(ours.attention_residual.norm, theirs.norm1)
     _copy(ours.feed_forward.widen, theirs.linear1)
     _copy(ours.feed_forward.narrow, theirs.linear2)
-    _copy(ours.around_feed_forward.norm, theirs.norm2)
+    _copy(ours.feed_forward_residual.norm, theirs.norm2)
     return theirs.train(ours.training)
 
 
 @to_pytorch.register
-def _(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
+def _decoder_block_to_pytorch(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
     theirs = nn.TransformerDecoderLayer(**_options(ours))
     theirs.self_attn = to_pytorch(ours.self_attention)
     theirs.multihead_attn = to_pytorch(ours.cross_attention)
-    _copy(ours.around_self_attention.norm, theirs.norm1)
-    _copy(ours.around_cross_attention.norm, theirs.norm2)
+    _copy(ours.self_attention_residual.norm, theirs.norm1)
+    _copy(ours.cross_attention_residual.norm, theirs.norm2)
     _copy(ours.feed_forward.widen, theirs.linear1)
     _copy(ours.feed_forward.narrow, theirs.linear2)
-    _copy(ours.around_feed_forward.norm, theirs.norm3)
+    _copy(ours.feed_forward_residual.norm, theirs.norm3)
     return theirs.train(ours.training)
 
 
 @to_pytorch.register
-def _(ours: Transformer) -> nn.Transformer:
+def _transformer_to_pytorch(ours: Transformer) -> nn.Transformer:
     options = _options(ours.encoder[0])
+    # stacks without layers and norm first, since PyTorch would copy one layer to all places
     theirs = nn.Transformer(
         **options,
         custom_encoder=nn.TransformerEncoder(
@@ -99,7 +106,7 @@ def _(ours: Transformer) -> nn.Transformer:
 
 
 def _options(block: EncoderBlock | DecoderBlock) -> dict:
-    residual = block.around_feed_forward
+    residual = block.feed_forward_residual
     return {
         "d_model": block.feed_forward.widen.in_features,
         "nhead": block.self_attention.num_heads,

@@ -6,6 +6,7 @@ import io
 import os
 import random
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ PAD, START, END, UNKNOWN = range(4)
 SPECIAL = ("<pad>", "<start>", "<end>", "<unknown>")
 
 Pair = tuple[list[int], list[int]]  # the tokens of a source and of its target
+PairsOfStep = Callable[[int], Sequence[Pair]]  # a step is counted from 0
 
 
 class Vocabulary:
@@ -43,7 +45,7 @@ class Vocabulary:
         return [self._numbers.get(token, UNKNOWN) for token in tokens]
 
     def decode(self, numbers: Sequence[int]) -> list[str]:
-        """The tokens that have these numbers. Raises ``IndexError`` for others."""
+        """The tokens of these numbers. Raises ``IndexError`` for one that is too large."""
         return [self.tokens[number] for number in numbers]
 
 
@@ -51,11 +53,11 @@ LANGUAGES = ("de", "en", "es", "fr", "fr_CH")
 
 
 class NumberTokens:
-    """The words of a language's numbers as tokens, so that every number can be put together.
+    """The words that a language's numbers are made of, as tokens: every number can be written.
 
-    A token that continues a word keeps its joint: ``-`` for a hyphen, ``+`` where nothing stands
-    between. ``split`` and ``join`` are each other's inverse. English is spelt without commas and
-    "and" (four hundred eighty-one), so that its tokens are its digits' names.
+    A token that continues a word starts with ``-`` if a hyphen joins it, and with ``+`` if nothing
+    stands between. For number words ``join`` undoes ``split``. English is spelt without commas and
+    without "and": four hundred eighty-one.
 
     Raises ``ValueError`` for a language that is not among ``LANGUAGES``.
 
@@ -101,17 +103,15 @@ class NumberTokens:
         """Cut a text into tokens."""
         tokens = []
         for word in text.split(" "):
-            parts = re.split("(?=-)", word)
-            if self._pieces is not None:
-                parts = [
-                    p for part in parts for p in self._pieces.findall(part)
-                ]
-                parts[1:] = ["+" + part for part in parts[1:]]
-            tokens += parts
+            if self._pieces is None:
+                tokens += re.split("(?=-)", word)
+            else:
+                first, *others = self._pieces.findall(word) or [word]
+                tokens += [first, *("+" + part for part in others)]
         return tokens
 
     def join(self, tokens: Sequence[str]) -> str:
-        """Put tokens together to a text."""
+        """Join tokens into a text."""
         return " ".join(tokens).replace(" -", "-").replace(" +", "")
 
     def encode(self, text: str) -> list[int]:
@@ -126,9 +126,12 @@ class NumberTokens:
 class NumberWords:
     """Numbers below ``below`` in the words of two languages: pairs without end, and exact.
 
-    Some numbers are held out, for testing only. By value: every tenth, by chance (and by
-    ``seed``), so that the tested numbers are like the others. By length, with ``longest=n``: all
-    whose source has more than n tokens, so that the tested numbers are longer than any others.
+    Some numbers are held out, for testing only. By value: about a tenth of all, chosen by a hash of
+    ``seed`` and the number, so that the tested numbers are like the others. By length, with
+    ``longest=n``: all whose source has more than n tokens, so that the tested numbers are longer
+    than any that were learned.
+
+    Raises ``ValueError`` if ``below`` is less than 100 or more than 10¹².
 
     >>> numbers = NumberWords("en", "fr", below=1000)
     >>> numbers.texts(481)
@@ -150,7 +153,7 @@ class NumberWords:
             )
         self.source, self.target = NumberTokens(source), NumberTokens(target)
         self.below, self.longest, self.seed = below, longest, seed
-        self.pair = lru_cache(maxsize=200_000)(self.pair)
+        self.pair = lru_cache(200_000)(self.pair)  # spelling takes time
 
     def texts(self, number: int) -> tuple[str, str]:
         """A number in the words of both languages."""
@@ -166,12 +169,12 @@ class NumberWords:
         if self.longest is not None:
             return len(self.pair(number)[0]) > self.longest
         digest = hashlib.sha256(f"{self.seed} {number}".encode()).digest()
-        return digest[0] < 26  # of 256: every tenth
+        return digest[0] < 26  # of 256 values: a tenth
 
     def sample(
         self, count: int, *, held_out: bool = False, seed: int | str = 0
     ) -> list[int]:
-        """Draw ``count`` numbers, by chance and by ``seed``, from one of the two parts.
+        """Draw ``count`` numbers at random, the same for the same ``seed``, from one of the parts.
 
         Raises ``ValueError`` if that part seems to be empty.
         """
@@ -255,30 +258,30 @@ class Subwords:
         return self._processor.decode(list(numbers))
 
 
-_MULTI30K_SHA256 = """
-d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f  train.en.gz
-726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6  train.de.gz
-14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28  val.en.gz
-f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a  val.de.gz
-611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9  test_2016_flickr.en.gz
-9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8  test_2016_flickr.de.gz
-76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074  test_2017_flickr.en.gz
-a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee  test_2017_flickr.de.gz
-aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58  test_2017_mscoco.en.gz
-799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338  test_2017_mscoco.de.gz
-"""
+_SHA256 = {
+    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2017_flickr.en.gz": "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
+    "test_2017_flickr.de.gz": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
+    "test_2017_mscoco.en.gz": "aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58",
+    "test_2017_mscoco.de.gz": "799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338",
+}
 
 
 class Multi30k:
-    """Descriptions of 31,014 photographs in English, with their translations into German.
+    """Descriptions of photographs in English and their translations into German, 32,475 pairs.
 
     The files come from the folder that the environment variable ``ATTNBOOK_MULTI30K`` names. If
-    it is not set, they are downloaded once (1.4 MB) from https://github.com/multi30k/dataset into
-    PyTorch's cache; what has arrived stays there if the rest fails. All are checked against
-    their SHA-256.
+    it is not set, each is downloaded when it is first needed (1.4 MB in all) from
+    https://github.com/multi30k/dataset into PyTorch's cache, and stays there. All are checked
+    against their SHA-256. They are not part of this package.
 
-    Source: Elliott et al. 2016, https://arxiv.org/abs/1605.00459. The photographs' descriptions
-    are for research and teaching; they are not part of this package.
+    Sources: Elliott et al. 2016, https://arxiv.org/abs/1605.00459; the test sets of 2017: Elliott
+    et al. 2017, https://arxiv.org/abs/1710.07177.
     """
 
     URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
@@ -309,7 +312,7 @@ class Multi30k:
         sides = [
             gzip.decompress(self._read(f"{part}.{language}.gz"))
             .decode("utf8")
-            .split("\n")[:-1]
+            .split("\n")[:-1]  # splitlines() would also split at rarer signs
             for language in (self.source, self.target)
         ]
         return list(zip(*sides, strict=True))
@@ -324,10 +327,10 @@ class Multi30k:
                 self._download(name, path)
         content = path.read_bytes()
         found = hashlib.sha256(content).hexdigest()
-        if found != _sha256(name):
+        if found != _SHA256[name]:
             raise ValueError(
                 f"{path} is not the file of Multi30k: its SHA-256 is {found}, "
-                f"expected {_sha256(name)}"
+                f"expected {_SHA256[name]}"
             )
         return content
 
@@ -335,19 +338,14 @@ class Multi30k:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             torch.hub.download_url_to_file(
-                self.URL + name, str(path), hash_prefix=_sha256(name)
+                self.URL + name, str(path), hash_prefix=_SHA256[name]
             )
         except (OSError, RuntimeError) as error:
             raise ConnectionError(
                 f"{self.URL + name} could not be downloaded ({error}). Files that are complete "
-                f"stay in {path.parent}, so trying again goes on from there. Without a network, "
-                "get the files elsewhere and name their folder in ATTNBOOK_MULTI30K."
+                f"stay in {path.parent}: try again, and only the others are fetched. Without a "
+                "network, get the files elsewhere and name their folder in ATTNBOOK_MULTI30K."
             ) from error
-
-
-def _sha256(name: str) -> str:
-    lines = _MULTI30K_SHA256.strip().split("\n")
-    return dict(reversed(line.split()) for line in lines)[name]
 
 
 @dataclass
@@ -434,7 +432,7 @@ class Epochs:
         if not pairs:
             raise ValueError("there are no pairs to make batches of")
         self.pairs, self.max_tokens, self.seed = pairs, max_tokens, seed
-        # what collate will add: END to a source, START and END to a target
+        # with END; a target's START is read, but not written
         self._lengths = [max(len(s) + 1, len(t) + 1) for s, t in pairs]
         self._starts = [0]  # the first step of each epoch so far
         self._epoch = lru_cache(maxsize=2)(self._epoch)
@@ -449,9 +447,6 @@ class Epochs:
         while self._starts[-1] <= step:
             epoch = len(self._starts) - 1
             self._starts.append(self._starts[-1] + len(self._epoch(epoch)))
-        epoch = next(e for e, s in enumerate(self._starts) if s > step) - 1
+        epoch = bisect_right(self._starts, step) - 1
         indices = self._epoch(epoch)[step - self._starts[epoch]]
         return [self.pairs[i] for i in indices]
-
-
-Batches = Callable[[int], Sequence[Pair]]  # from a step's number to its pairs

@@ -1,4 +1,4 @@
-"""Multi-head attention: several small attentions side by side, and their memory in decoding."""
+"""Multi-head attention: several small attentions side by side, and a cache for decoding."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,7 +15,7 @@ KeysAndValues = tuple[
 class KVCache:
     """Keys and values of the tokens so far, so that a new token computes only its own.
 
-    The buffers are allocated once, for ``max_length`` tokens; ``length`` of them are in use.
+    The buffers are allocated once, for ``max_length`` tokens; the first ``length`` are in use.
     For inference: what is written into a buffer takes no gradient along.
     """
 
@@ -29,8 +29,9 @@ class KVCache:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        shape = (2, batch, num_heads, max_length, d_k)
-        self._buffer = torch.empty(shape, dtype=dtype, device=device)
+        shape = (batch, num_heads, max_length, d_k)
+        self._keys = torch.empty(shape, dtype=dtype, device=device)
+        self._values = torch.empty_like(self._keys)
         self.length = 0
 
     def append(
@@ -38,18 +39,18 @@ class KVCache:
         key: Float[Tensor, "batch heads new d_k"],
         value: Float[Tensor, "batch heads new d_k"],
     ) -> KeysAndValues:
-        """Write the keys and values of new tokens behind the others; return those of all tokens.
+        """Append the keys and values of new tokens; return those of all tokens so far.
 
-        What is returned is a view of the buffers, so it costs no copy.
+        What is returned are views of the buffers: nothing is copied.
 
         Raises ``ValueError`` if the buffers are too short or made for another batch.
         """
-        _, batch, heads, max_length, d_k = self._buffer.shape
+        batch, heads, max_length, d_k = self._keys.shape
         end = self.length + key.shape[-2]
         if end > max_length:
             raise ValueError(
                 f"the cache holds max_length={max_length} tokens: got {key.shape[-2]} more "
-                f"behind the {self.length} that are there"
+                f"after the {self.length} that are there"
             )
         expected = (batch, heads, key.shape[-2], d_k)
         for name, tensor in (("key", key), ("value", value)):
@@ -57,20 +58,21 @@ class KVCache:
                 raise ValueError(
                     f"the cache needs a {name} of the shape {expected}: got {tuple(tensor.shape)}"
                 )
-        self._buffer[0, :, :, self.length : end] = key
-        self._buffer[1, :, :, self.length : end] = value
+        self._keys[:, :, self.length : end] = key
+        self._values[:, :, self.length : end] = value
         self.length = end
-        key, value = self._buffer[:, :, :, :end]
-        return key, value
+        return self._keys[:, :, :end], self._values[:, :, :end]
 
     def reorder(self, rows: Int[Tensor, " new_batch"]) -> None:
-        """Let row b continue what row ``rows[b]`` holds, as beam search needs."""
-        used = self._buffer[:, :, :, : self.length].index_select(1, rows)
-        if len(rows) != self._buffer.shape[1]:
-            shape = list(self._buffer.shape)
-            shape[1] = len(rows)
-            self._buffer = self._buffer.new_empty(shape)
-        self._buffer[:, :, :, : self.length] = used
+        """Let row b continue what row ``rows[b]`` holds, as beam search needs.
+
+        There may be more or fewer rows than before.
+        """
+        for name in ("_keys", "_values"):
+            old = getattr(self, name)
+            new = old.new_empty(len(rows), *old.shape[1:])
+            new[:, :, : self.length] = old[rows, :, : self.length]
+            setattr(self, name, new)
 
 
 class MultiHeadAttention(nn.Module):
@@ -80,8 +82,9 @@ class MultiHeadAttention(nn.Module):
     through the map W_O. The maps of all heads are stored as one: rows ``h · d_k`` to
     ``(h + 1) · d_k`` of a weight belong to head h.
 
-    ``dropout`` drops attention weights. It is off by default because PyTorch's fused kernel on
-    the CPU cannot drop weights: training with it takes more time and ``L²`` memory there.
+    ``dropout`` drops attention weights. It is off by default, and in the blocks of this package,
+    because PyTorch's fused kernel on the CPU cannot drop weights: training with it takes more time
+    and ``L²`` memory there.
 
     Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.2.
@@ -122,7 +125,7 @@ class MultiHeadAttention(nn.Module):
         memory: Float[Tensor, "batch key d_model"]
         | KeysAndValues
         | None = None,
-        mask: Bool[Tensor, "#batch #query key"] | None = None,
+        mask: Bool[Tensor, "*#batch #query #key"] | None = None,
         *,
         causal: bool = False,
         need_weights: bool = False,
@@ -130,22 +133,27 @@ class MultiHeadAttention(nn.Module):
         Float[Tensor, "batch query d_model"],
         Float[Tensor, "batch heads query key"] | None,
     ]:
-        """Let x ask: the queries come from x, the keys and values from ``memory``.
+        """Attend from x to ``memory``: the queries come from x, the keys and values from memory.
 
         Without ``memory`` they come from x too: self-attention. Where they are known already,
-        from ``keys_and_values`` or a cache, pass the two in its place. ``mask`` is True where
-        attending is allowed, the same for all heads; ``causal=True`` keeps each token from those
-        after it. Returns the output and, on request, the weights of each head.
+        from ``keys_and_values`` or a ``KVCache``, pass the tuple ``(keys, values)`` instead.
+
+        ``mask`` is True where attending is allowed, and the same for all heads: ``(query, key)``
+        for the whole batch, or ``(batch, query, key)``, where batch and query may be 1.
+        ``causal=True`` keeps each token from attending to those after it. Returns the output and,
+        on request, the weights of each head. Raises what ``attention`` raises.
         """
         query = self._split(self.query(x))
         if not isinstance(memory, tuple):
             memory = self.keys_and_values(x if memory is None else memory)
         key, value = memory
+        if mask is not None and mask.ndim > 2:
+            mask = mask.unsqueeze(1)  # the same for every head
         heads, weights = attention(
             query,
             key,
             value,
-            None if mask is None else mask.unsqueeze(1),  # for every head
+            mask,
             causal=causal,
             dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,

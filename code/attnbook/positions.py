@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 
 def frequencies(d_features: int) -> Float[Tensor, " pairs"]:
-    """Angles by which each pair of features turns from one position to the next, in radians.
+    """Angular frequencies of the pairs of features, in radians per position, as float64.
 
-    Pair i turns by ``10000^(-2i / d_features)``: once round in 2π positions for the first pair,
-    in nearly 10000 · 2π for the last. Float64; an odd last feature counts as a pair.
+    Pair i turns by ``10000^(-2i / d_features)`` from one position to the next: the first pair
+    goes round in 2π positions, the last in ``10000^((d_features - 2) / d_features) · 2π``. An odd
+    last feature counts as a pair.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
 
@@ -19,8 +20,8 @@ def frequencies(d_features: int) -> Float[Tensor, " pairs"]:
     tensor([1.0000, 0.0100], dtype=torch.float64)
     """
     _require_positive("d_features", d_features)
-    even = torch.arange(0, d_features, 2, dtype=torch.float64)
-    return torch.exp(-math.log(10000) * even / d_features)
+    even_features = torch.arange(0, d_features, 2, dtype=torch.float64)
+    return torch.exp(-math.log(10000) * even_features / d_features)
 
 
 def sinusoidal_positions(
@@ -54,7 +55,7 @@ def sinusoidal_positions(
 def shift_matrix(offset: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
     """The matrix M with ``PE(p + offset) = M PE(p)`` for every position p, in float64.
 
-    Each pair of features turns by its own angle, whatever p is, because
+    Each pair (sine, cosine) turns by its own angle, whatever p is, because
     ``sin(a + b) = cos(b) sin(a) + sin(b) cos(a)`` and
     ``cos(a + b) = cos(b) cos(a) - sin(b) sin(a)``.
 
@@ -75,13 +76,14 @@ def shift_matrix(offset: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
 def rotary(
     x: Float[Tensor, "*batch length d_k"], *, start: int = 0
 ) -> Float[Tensor, "*batch length d_k"]:
-    """Turn the features of each vector by angles that grow with its position.
+    """Rotate each pair of features by an angle that grows with the vector's position.
 
     Applied to queries and to keys: their dot product then depends on how far apart two positions
-    are, and not on where they are. Row i has the position ``start + i``.
+    are, and not on where they are. Row i has the position ``start + i``. A pair counts as
+    (cosine, sine) here, so the rotation is the transpose of the one in ``shift_matrix``.
 
     Raises ``ValueError`` if the number of features is odd.
-    Source: Su et al. 2021, https://arxiv.org/abs/2104.09864, section 3.2.2, eq. 34.
+    Source: Su et al. 2021, https://arxiv.org/abs/2104.09864, section 3.4.2, eq. 34.
 
     >>> rotary(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
     tensor([[1.0000, 0.0000],
@@ -89,8 +91,9 @@ def rotary(
     """
     length, d_k = x.shape[-2:]
     _require_even("the number of features", d_k)
-    waves = sinusoidal_positions(length, d_k, start=start, dtype=torch.float64)
-    sin, cos = waves.to(x).view(length, -1, 2).unbind(dim=-1)
+    position = torch.arange(start, start + length, dtype=torch.float64)
+    angle = torch.outer(position, frequencies(d_k))  # (length, pairs)
+    cos, sin = angle.cos().to(x), angle.sin().to(x)
     first, second = x.unflatten(-1, (-1, 2)).unbind(dim=-1)
     turned = [first * cos - second * sin, first * sin + second * cos]
     return torch.stack(turned, dim=-1).flatten(start_dim=-2)
@@ -119,6 +122,8 @@ class SinusoidalPositions(nn.Module):
 class LearnedPositions(nn.Module):
     """One vector for each of ``max_length`` positions, learned like the words' vectors.
 
+    At the start of training they are random and as large as the sinusoidal ones.
+
     Source: Gehring et al. 2017, https://arxiv.org/abs/1705.03122, section 3.1.
     """
 
@@ -127,7 +132,7 @@ class LearnedPositions(nn.Module):
         _require_positive("max_length", max_length)
         _require_positive("d_model", d_model)
         self.table = nn.Parameter(torch.empty(max_length, d_model))
-        nn.init.normal_(self.table, std=0.02)
+        nn.init.normal_(self.table, std=math.sqrt(0.5))
 
     def forward(
         self, length: int, start: int = 0
@@ -145,12 +150,13 @@ class LearnedPositions(nn.Module):
         return self.table[start:end]
 
 
-class Embedding(nn.Module):
+class TokenEmbedding(nn.Module):
     """Tokens to vectors: the word's vector plus the position's vector, then dropout.
 
     ``positions`` is a module that maps ``(length, start)`` to the vectors of those positions, such
-    as ``SinusoidalPositions(d_model)``; None leaves positions out. Word vectors are multiplied by
-    ``√d_model``, so that they are not drowned by the positions' features between -1 and 1.
+    as ``SinusoidalPositions(d_model)``; None leaves positions out. Word vectors are drawn with the
+    variance ``1 / d_model`` and multiplied by ``√d_model``, so they start out about as large as the
+    positions' features, which lie between -1 and 1.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4.
     """

@@ -22,7 +22,8 @@ ENERGIES = ("dot", "scaled_dot", "general", "additive")
 class Energy(nn.Module):
     """One of the four energies, with the weights it needs (none for the two dot products).
 
-    Raises ``ValueError`` if ``kind`` is not one of ``ENERGIES``.
+    An energy is what the papers on Seq2Seq call the score of a query against a key. Raises
+    ``ValueError`` if ``kind`` is not one of ``ENERGIES``.
     """
 
     def __init__(self, kind: str, d_model: int) -> None:
@@ -35,7 +36,7 @@ class Energy(nn.Module):
             "additive": {
                 "query_weight": (d_model, d_model),
                 "key_weight": (d_model, d_model),
-                "energy": (d_model,),
+                "energy_weight": (d_model,),
             },
         }
         self.weights = nn.ParameterDict(
@@ -61,21 +62,23 @@ class Energy(nn.Module):
 
 @dataclass
 class RecurrentState:
-    """What the decoder keeps from step to step; ``memory`` holds the encoder's states."""
+    """What the decoder keeps from step to step."""
 
-    hidden: Float[Tensor, "batch d_model"]
-    memory: Float[Tensor, "batch source d_model"]
+    hidden: Float[Tensor, "batch d_model"]  # the decoder's state
+    memory: Float[Tensor, "batch source d_model"]  # the encoder's states
     memory_mask: Bool[Tensor, "batch 1 source"] | None
-    fixed: Float[Tensor, "batch d_model"]
+    fixed_context: Float[Tensor, "batch d_model"]  # the encoder's last states
 
     def repeat(self, times: int) -> None:
-        """Make ``times`` rows of each, one behind the other, before the first step."""
-        self.hidden, self.memory, self.fixed = (
-            part.repeat_interleave(times, dim=0)
-            for part in (self.hidden, self.memory, self.fixed)
-        )
+        """Put ``times`` copies of each row next to each other."""
+
+        def copies(x: Tensor) -> Tensor:
+            return x.repeat_interleave(times, dim=0)
+
+        self.hidden, self.memory = copies(self.hidden), copies(self.memory)
+        self.fixed_context = copies(self.fixed_context)
         if self.memory_mask is not None:
-            self.memory_mask = self.memory_mask.repeat_interleave(times, dim=0)
+            self.memory_mask = copies(self.memory_mask)
 
     def reorder(self, rows: Int[Tensor, " batch"]) -> None:
         """Let row b continue what row ``rows[b]``, of the same source, has written."""
@@ -88,12 +91,13 @@ class Seq2Seq(nn.Module):
     With ``energy=None`` the decoder gets the same context vector at every step: the encoder's
     last states. With an energy it makes a new one at every step: its state before the step is the
     query, the encoder's states are the keys and the values. Both have the same parameters but
-    for the energy's own.
+    for the energy's own. The decoder's state and the context together give the scores, by one
+    linear map.
 
     Raises ``ValueError`` if ``d_model`` is odd (each direction of the encoder has half of it) or
-    the energy unknown. Sources: Sutskever et al. 2014, https://arxiv.org/abs/1409.3215; Cho et al.
-    2014, https://arxiv.org/abs/1406.1078 (fixed context); Bahdanau et al. 2015,
-    https://arxiv.org/abs/1409.0473, section 3; Luong et al. 2015, https://arxiv.org/abs/1508.04025.
+    the energy unknown. Sources: Cho et al. 2014, https://arxiv.org/abs/1406.1078 (fixed context);
+    Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, section 3 (attention, query and additive
+    energy); Luong et al. 2015, https://arxiv.org/abs/1508.04025, section 3.1 (the other energies).
 
     >>> model = Seq2Seq(source_size=9, target_size=7, d_model=8, energy="dot")
     >>> logits, alignments = model(torch.tensor([[3, 4, 5]]), torch.tensor([[1, 6]]))
@@ -118,7 +122,7 @@ class Seq2Seq(nn.Module):
         self.encoder = nn.GRU(
             d_model, d_model // 2, bidirectional=True, batch_first=True
         )
-        self.first_hidden = nn.Linear(d_model, d_model)
+        self.initial_state = nn.Linear(d_model, d_model)
         self.energy = None if energy is None else Energy(energy, d_model)
         self.target_embedding = nn.Embedding(target_size, d_model)
         self.decoder = nn.GRUCell(2 * d_model, d_model)
@@ -147,28 +151,28 @@ class Seq2Seq(nn.Module):
         target: Int[Tensor, "batch target"],
         source_lengths: Int[Tensor, " batch"] | None = None,
     ) -> tuple[
-        Float[Tensor, "batch target both"],
+        Float[Tensor, "batch target readout"],
         Float[Tensor, "batch target source"] | None,
     ]:
-        """The decoder's states beside their contexts, from which ``output`` makes the scores."""
-        state = self.start(source, source_lengths)
+        """The decoder's states beside their contexts, 2 · d_model features, for ``output``."""
+        state = self.begin(source, source_lengths)
         hidden, alignments = [], []
-        for words in self.target_embedding(target).unbind(dim=1):
-            seen, weights = self._advance(words, state)
-            hidden.append(seen)
+        for embedded in self.target_embedding(target).unbind(dim=1):
+            readout, weights = self._advance(embedded, state)
+            hidden.append(readout)
             alignments.append(weights)
         if self.energy is None:
             return torch.stack(hidden, dim=1), None
         return torch.stack(hidden, dim=1), torch.stack(alignments, dim=1)
 
-    def start(
+    def begin(
         self,
         source: Int[Tensor, "batch source"],
         source_lengths: Int[Tensor, " batch"] | None = None,
         *,
         max_length: int | None = None,
     ) -> RecurrentState:
-        """Read the source. ``max_length`` is not needed here: a recurrent state does not grow.
+        """Read the source. ``max_length`` is ignored: a recurrent state does not grow.
 
         Raises ``ValueError`` for a source without tokens.
         """
@@ -192,24 +196,24 @@ class Seq2Seq(nn.Module):
         memory, _ = pad_packed_sequence(
             packed, batch_first=True, total_length=length
         )
-        fixed = last.transpose(0, 1).flatten(start_dim=1)  # both directions
+        context = last.transpose(0, 1).flatten(start_dim=1)  # both directions
         return RecurrentState(
-            self.first_hidden(fixed).tanh(), memory, mask, fixed
+            self.initial_state(context).tanh(), memory, mask, context
         )
 
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> Float[Tensor, "batch target_size"]:
         """Take one more token of each target and score the next; ``state`` goes on by one."""
-        seen, _ = self._advance(self.target_embedding(tokens), state)
-        return self.output(seen)
+        readout, _ = self._advance(self.target_embedding(tokens), state)
+        return self.output(readout)
 
     def _advance(
-        self, words: Float[Tensor, "batch d_model"], state: RecurrentState
+        self, embedded: Float[Tensor, "batch d_model"], state: RecurrentState
     ) -> tuple[
-        Float[Tensor, "batch both"], Float[Tensor, "batch source"] | None
+        Float[Tensor, "batch readout"], Float[Tensor, "batch source"] | None
     ]:
-        context, weights = state.fixed, None
+        context, weights = state.fixed_context, None
         if self.energy is not None:
             query = state.hidden.unsqueeze(1)
             scores = self.energy(query, state.memory)
@@ -217,6 +221,6 @@ class Seq2Seq(nn.Module):
             context = (weights @ state.memory).squeeze(1)
             weights = weights.squeeze(1)
         state.hidden = self.decoder(
-            torch.cat([words, context], dim=-1), state.hidden
+            torch.cat([embedded, context], dim=-1), state.hidden
         )
         return torch.cat([state.hidden, context], dim=-1), weights

@@ -8,8 +8,9 @@ Numbers: "four hundred eighty-one" into "quatre cent quatre-vingt-un", in half a
 cores. Multi30k: English descriptions of photographs into German, in minutes on a GPU, in hours on
 a CPU. The data of Multi30k are downloaded, or read from the folder ATTNBOOK_MULTI30K.
 
-The folder receives the training while it runs: start the same command again after an interruption
-and it goes on where it was saved last. It also receives the finished model, which
+The folder keeps the training (settings.json, state.json and the tensors step-N.safetensors): start
+the same command again after an interruption, and it continues from where it was saved last. At the
+end it receives the model (config.json, model.safetensors and, for sentences, the subwords), which
 attnbook.translator.Translator.load(folder) reads.
 """
 
@@ -21,132 +22,230 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import torch.distributed as dist
 
 from attnbook.data import (
     PAD,
-    Batches,
     Epochs,
     Multi30k,
-    NumberTokens,
     NumberWords,
     Pair,
+    PairsOfStep,
     Subwords,
     collate,
 )
-from attnbook.training import processes, smoothed_loss, train
-from attnbook.translator import Translator
+from attnbook.training import (
+    processes,
+    rank_and_world,
+    replace_file,
+    require_same_settings,
+    smoothed_loss,
+    train,
+)
+from attnbook.translator import Tokens, Translator
 
-TASKS = ("numbers", "multi30k")
-# name: (what it is, type, default for numbers, default for multi30k)
-OPTIONS = {
-    "source": ("language to read", str, "en", "en"),
-    "target": ("language to write", str, "fr", "de"),
-    "below": ("numbers: largest number, not included", int, 100_000, None),
-    "longest": ("numbers: hold out those of more tokens", int, None, None),
-    "vocabulary": ("multi30k: size of the joint vocabulary", int, None, 8000),
-    "d-model": ("features of a token", int, 64, 128),
-    "num-heads": ("attention heads", int, 4, 4),
-    "num-layers": ("blocks in encoder and in decoder", int, 2, 4),
-    "d-ff": ("width of the feed-forward networks", int, 256, 256),
-    "dropout": ("probability of dropping a feature", float, 0.0, 0.3),
-    "norm": ("pre or post: norm before or after", str, "pre", "pre"),
-    "batch": ("pairs (numbers), tokens (multi30k)", int, 128, 4096),
-    "steps": ("steps of training in all", int, 750, 8000),
-    "peak-rate": ("highest learning rate", float, 0.003, 0.005),
-    "warmup": ("steps until it is reached", int, 200, 2000),
-    "label-smoothing": ("probability given away", float, 0.0, 0.1),
-    "clip": ("longest gradient", float, 1.0, 1.0),
-    "seed": ("of weights, data and dropout", int, 0, 0),
+# Settings of each task, with their defaults
+DEFAULTS = {
+    "numbers": {
+        "source": "en",
+        "target": "fr",
+        "below": 100_000,
+        "longest": None,
+        "d_model": 64,
+        "num_heads": 4,
+        "num_layers": 2,
+        "d_ff": 256,
+        "dropout": 0.0,
+        "norm": "pre",
+        "batch": 128,
+        "steps": 750,
+        "peak_rate": 0.003,
+        "warmup": 200,
+        "label_smoothing": 0.0,
+        "clip": 1.0,
+        "seed": 0,
+    },
+    "multi30k": {
+        "source": "en",
+        "target": "de",
+        "vocabulary": 8000,
+        "d_model": 128,
+        "num_heads": 4,
+        "num_layers": 4,
+        "d_ff": 256,
+        "dropout": 0.3,
+        "norm": "pre",
+        "batch": 4096,
+        "steps": 8000,
+        "peak_rate": 0.005,
+        "warmup": 2000,
+        "label_smoothing": 0.1,
+        "clip": 1.0,
+        "seed": 0,
+    },
+}
+# What they mean, and their types
+SETTINGS = {
+    "source": ("language to translate from", str),
+    "target": ("language to translate into", str),
+    "below": ("train and test on numbers below this one", int),
+    "longest": ("hold out all numbers of more tokens than this", int),
+    "vocabulary": ("number of subwords, for both languages together", int),
+    "d_model": ("features of a token", int),
+    "num_heads": ("attention heads", int),
+    "num_layers": ("blocks of the encoder, and of the decoder", int),
+    "d_ff": ("width of the feed-forward networks", int),
+    "dropout": ("probability of dropping a feature", float),
+    "norm": ("pre or post: layer norm before or after a sub-layer", str),
+    "batch": ("size of a batch: numbers; tokens of multi30k", int),
+    "steps": ("steps of training in all", int),
+    "peak_rate": ("highest learning rate", float),
+    "warmup": ("steps until the highest rate is reached", int),
+    "label_smoothing": ("probability spread over all words", float),
+    "clip": ("largest norm of a gradient", float),
+    "seed": ("of weights, data and dropout", int),
 }
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    """The command's options; settings that are not given are None."""
+    command = argparse.ArgumentParser(
         prog="python -m attnbook.train",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--task", required=True, choices=TASKS)
-    parser.add_argument(
+    command.add_argument("--task", required=True, choices=DEFAULTS)
+    command.add_argument(
         "--folder", required=True, type=Path, help="where the training is kept"
     )
-    group = parser.add_argument_group(
-        "settings", "Defaults in parentheses, for numbers and for multi30k."
-    )
-    for name, (what, kind, *defaults) in OPTIONS.items():
-        shown = ", ".join("–" if d is None else str(d) for d in defaults)
+    group = command.add_argument_group("settings, with defaults for each task")
+    for name, (meaning, kind) in SETTINGS.items():
+        defaults = [
+            f"{task}: {'none' if known[name] is None else known[name]}"
+            for task, known in DEFAULTS.items()
+            if name in known
+        ]
         group.add_argument(
-            f"--{name}", type=kind, metavar="X", help=f"{what} ({shown})"
+            "--" + name.replace("_", "-"),
+            type=kind,
+            choices=["pre", "post"] if name == "norm" else None,
+            metavar="X",
+            help=f"{meaning} ({', '.join(defaults)})",
         )
-    group = parser.add_argument_group("what changes no result but for rounding")
-    group.add_argument("--device", help="cpu or cuda (cuda where there is one)")
-    group.add_argument("--threads", type=int, help="of a CPU (all cores)")
-    group.add_argument("--save-every", type=int, default=250, metavar="STEPS")
-    group.add_argument(
-        "--evaluate-every", type=int, default=250, metavar="STEPS"
+    group = command.add_argument_group(
+        "options that do not change the result, but for rounding"
     )
-    return parser
-
-
-def settings(options: argparse.Namespace) -> dict:
-    """The task and its settings, defaults filled in."""
-    chosen = {"task": options.task}
-    for name, (_, _, *defaults) in OPTIONS.items():
-        key = name.replace("-", "_")
-        value = getattr(options, key)
-        chosen[key] = (
-            defaults[TASKS.index(options.task)] if value is None else value
+    group.add_argument(
+        "--device", help="cpu or cuda (default: cuda where there is one)"
+    )
+    group.add_argument(
+        "--threads", type=int, help="of the CPU (default: one for each core)"
+    )
+    for name in ("save", "evaluate"):
+        group.add_argument(
+            f"--{name}-every",
+            type=int,
+            default=250,
+            metavar="STEPS",
+            help="(default: 250)",
         )
-    if chosen["norm"] not in ("pre", "post"):
-        raise ValueError(f"norm must be pre or post: got {chosen['norm']!r}")
-    return chosen
+    return command
+
+
+def settings_of(options: argparse.Namespace) -> dict:
+    """The task and its settings, with defaults for those not given.
+
+    Raises ``ValueError`` for a setting that the task does not have, or an impossible value.
+    """
+    defaults = DEFAULTS[options.task]
+    given = {
+        name: getattr(options, name)
+        for name in SETTINGS
+        if getattr(options, name) is not None
+    }
+    foreign = given.keys() - defaults.keys()
+    if foreign:
+        raise ValueError(
+            f"{options.task} has no setting {', '.join(sorted(foreign))}"
+        )
+    settings = {"task": options.task, **defaults, **given}
+    limits = {
+        "at least 1": ("batch", "steps"),
+        "at least 0": ("warmup",),
+        "above 0": ("peak_rate", "clip"),
+    }
+    possible = {
+        "at least 1": lambda x: x >= 1,
+        "at least 0": lambda x: x >= 0,
+        "above 0": lambda x: x > 0,
+    }
+    for limit, names in limits.items():
+        for name in names:
+            if not possible[limit](settings[name]):
+                raise ValueError(
+                    f"{name} must be {limit}: got {settings[name]}"
+                )
+    for name in ("dropout", "label_smoothing"):
+        if not 0 <= settings[name] < 1:
+            raise ValueError(
+                f"{name} must be at least 0 and below 1: got {settings[name]}"
+            )
+    return settings
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Run the command; what is wrong with its options is said without a traceback."""
     command = parser()
     options = command.parse_args(arguments)
     try:
-        chosen = settings(options)
+        settings = settings_of(options)
+        for name in ("threads", "save_every", "evaluate_every"):
+            number = getattr(options, name)
+            if number is not None and number < 1:
+                raise ValueError(f"{name} must be at least 1: got {number}")
         if options.threads:
             torch.set_num_threads(options.threads)
         with processes(options.device) as device:
-            run(chosen, options, device)
+            run(settings, options, device)
     except (ValueError, OSError) as error:
         command.error(str(error))
 
 
 def run(
-    chosen: dict, options: argparse.Namespace, device: torch.device
+    settings: dict, options: argparse.Namespace, device: torch.device
 ) -> None:
-    """Prepare the data and the model, train, and show what it learned."""
-    _require_same_settings(options.folder, chosen)
-    task = (_numbers if chosen["task"] == "numbers" else _multi30k)(chosen)
-    torch.manual_seed(chosen["seed"])
+    """Prepare the data and the model, train, and show what was learned."""
+    is_main = rank_and_world()[0] == 0
+    if is_main:
+        _keep_settings(options.folder, settings)
+    task = (
+        _numbers(settings)
+        if settings["task"] == "numbers"
+        else _multi30k(settings)
+    )
+    torch.manual_seed(settings["seed"])
     sizes = ("d_model", "num_heads", "num_layers", "d_ff", "dropout")
     translator = Translator(
         task.source_tokens,
         task.target_tokens,
-        **{name: chosen[name] for name in sizes},
-        norm_first=chosen["norm"] == "pre",
+        **{name: settings[name] for name in sizes},
+        norm_first=settings["norm"] == "pre",
         tied=task.source_tokens is task.target_tokens,
     )
-    first = not dist.is_initialized() or dist.get_rank() == 0
-    if first:
+    if is_main:
         count = sum(p.numel() for p in translator.model.parameters())
         print(f"{count:,} parameters, on {device}", flush=True)
     how = ("steps", "peak_rate", "warmup", "label_smoothing", "clip", "seed")
     train(
         translator.model,
-        task.batches,
-        **{name: chosen[name] for name in how},
+        task.pairs_of_step,
+        **{name: settings[name] for name in how},
         device=device,
         folder=options.folder,
         save_every=options.save_every,
-        evaluate=lambda model: task.evaluate(translator),
+        evaluate=lambda _: task.evaluate(translator),
         evaluate_every=options.evaluate_every,
     )
-    if not first:
+    if not is_main:
         return
     translator.save(options.folder)
     sources = [source for source, _ in task.examples]
@@ -161,26 +260,26 @@ def run(
 class Task:
     """What is to be learned, and how to tell whether it has been."""
 
-    source_tokens: NumberTokens | Subwords
-    target_tokens: NumberTokens | Subwords
-    batches: Batches
+    source_tokens: Tokens
+    target_tokens: Tokens
+    pairs_of_step: PairsOfStep
     evaluate: Callable[[Translator], dict[str, float]]
     examples: list[tuple[str, str]]
 
 
-def _numbers(chosen: dict) -> Task:
+def _numbers(settings: dict) -> Task:
     numbers = NumberWords(
-        chosen["source"],
-        chosen["target"],
-        below=chosen["below"],
-        longest=chosen["longest"],
-        seed=chosen["seed"],
+        settings["source"],
+        settings["target"],
+        below=settings["below"],
+        longest=settings["longest"],
+        seed=settings["seed"],
     )
     tested = numbers.sample(1000, held_out=True, seed="test")
     texts = [numbers.texts(number) for number in tested]
 
-    def batches(step: int) -> list[Pair]:
-        drawn = numbers.sample(chosen["batch"], seed=step)
+    def pairs_of_step(step: int) -> list[Pair]:
+        drawn = numbers.sample(settings["batch"], seed=step)
         return [numbers.pair(number) for number in drawn]
 
     def evaluate(translator: Translator) -> dict[str, float]:
@@ -188,26 +287,32 @@ def _numbers(chosen: dict) -> Task:
         right = [w == t for w, (_, t) in zip(written, texts, strict=True)]
         return {"exact": sum(right) / len(right)}
 
-    return Task(numbers.source, numbers.target, batches, evaluate, texts[:5])
+    return Task(
+        numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5]
+    )
 
 
-def _multi30k(chosen: dict) -> Task:
-    data = Multi30k(chosen["source"], chosen["target"])
+def _multi30k(settings: dict) -> Task:
+    data = Multi30k(settings["source"], settings["target"])
     texts = {
+        # as Subwords gives them back
         part: [(s.lower(), t.lower()) for s, t in data.texts(part)]
         for part in ("train", "val")
     }
-    words = Subwords.learn(
-        (text for pair in texts["train"] for text in pair), chosen["vocabulary"]
+    subwords = Subwords.learn(
+        (text for pair in texts["train"] for text in pair),
+        settings["vocabulary"],
     )
     pairs = {
-        part: [(words.encode(s), words.encode(t)) for s, t in texts[part]]
+        part: [(subwords.encode(s), subwords.encode(t)) for s, t in texts[part]]
         for part in texts
     }
-    batches = Epochs(pairs["train"], chosen["batch"], seed=chosen["seed"])
+    pairs_of_step = Epochs(
+        pairs["train"], settings["batch"], seed=settings["seed"]
+    )
     unseen = pairs["val"]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def evaluate(translator: Translator) -> dict[str, float]:
         model = translator.model.eval()
         device = model.output.weight.device
@@ -222,25 +327,18 @@ def _multi30k(chosen: dict) -> Task:
             tokens += (target != PAD).sum().item()
         return {"perplexity": math.exp(total / tokens)}
 
-    return Task(words, words, batches, evaluate, texts["val"][:5])
+    return Task(subwords, subwords, pairs_of_step, evaluate, texts["val"][:5])
 
 
-def _require_same_settings(folder: Path, chosen: dict) -> None:
-    """Keep the settings beside the training; only the number of steps may change later."""
+def _keep_settings(folder: Path, settings: dict) -> None:
+    """Write the settings beside the training; only the number of steps may change later."""
     path = folder / "settings.json"
     if path.exists():
         there = json.loads(path.read_text("utf8"))
-        changed = [
-            f"{name}={there.get(name)} there, {chosen.get(name)} now"
-            for name in chosen | there
-            if name != "steps" and there.get(name) != chosen.get(name)
-        ]
-        if changed:
-            raise ValueError(
-                f"{folder} holds another training ({'; '.join(changed)}): choose another folder"
-            )
+        same = {"steps": settings["steps"]}
+        require_same_settings(folder, there | same, settings)
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(chosen, indent=2) + "\n", "utf8")
+    replace_file(path, (json.dumps(settings, indent=2) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import trange
 
-from attnbook.data import PAD, Batch, Batches, Pair, collate
+from attnbook.data import PAD, Batch, Pair, PairsOfStep, collate
 
 
 def learning_rate(step: int, *, peak: float, warmup: int) -> float:
@@ -41,10 +41,12 @@ def smoothed_loss(
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the scores ``hidden @ weight.mT``, summed over all targets but padding.
 
-    A target word gets the probability ``1 - label_smoothing``, and ``label_smoothing`` is spread
-    evenly over all words. The scores are worked through piece by piece and never stored as a
-    whole: with 8000 words that saves a third of the time, and most of the memory. There is no
-    second derivative.
+    With smoothing ε and V words, the target is to have the probability ``1 - ε + ε / V`` and every
+    other word ``ε / V``, so that the loss of one target is
+    ``logsumexp(scores) - (1 - ε) · score of the target - ε · mean of the scores``, in nats.
+
+    The scores are worked through piece by piece and never stored as a whole, which saves time and
+    memory where there are many words. There is no second derivative.
 
     Source: Szegedy et al. 2016, https://arxiv.org/abs/1512.00567, section 7.
     """
@@ -58,42 +60,45 @@ class _LossInPieces(torch.autograd.Function):
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
-    def forward(ctx, hidden, weight, target, smoothing):
+    def forward(
+        ctx,
+        hidden: Float[Tensor, "targets d_hidden"],
+        weight: Float[Tensor, "words d_hidden"],
+        target: Int[Tensor, " targets"],
+        smoothing: float,
+    ) -> Float[Tensor, ""]:
         words = len(weight)
         loss = hidden.new_zeros(())
-        wanted = any(ctx.needs_input_grad)
-        hidden_grad, weight_grad = (
-            torch.zeros_like(hidden),
-            torch.zeros_like(weight),
-        )
-        piece = max(
+        hidden_grad = torch.zeros_like(hidden)
+        weight_grad = torch.zeros_like(weight)
+        size = max(
             1, 2**21 // words
         )  # 8 MB of scores: small enough for a cache
-        for first in range(0, len(hidden), piece):
-            rows = slice(first, first + piece)
+        for first in range(0, len(hidden), size):
+            rows = slice(first, first + size)
             right = target[rows, None]  # (piece, 1)
-            counts = right != PAD
+            is_token = right != PAD
             scores = hidden[rows] @ weight.mT  # (piece, words)
             total = scores.logsumexp(dim=-1, keepdim=True)
+            of_target = scores.gather(1, right)
             mean = scores.mean(dim=-1, keepdim=True)
-            hit = scores.gather(1, right)
-            losses = total - (1 - smoothing) * hit - smoothing * mean
-            loss += losses.masked_fill(~counts, 0.0).sum()
-            if wanted:
-                # by the scores: their softmax minus the smoothed target
-                grad = scores.sub_(total).exp_().sub_(smoothing / words)
-                grad.scatter_add_(1, right, torch.full_like(hit, smoothing - 1))
-                grad.mul_(counts)
-                torch.mm(grad, weight, out=hidden_grad[rows])
-                weight_grad.addmm_(grad.mT, hidden[rows])
-        if wanted:
-            ctx.save_for_backward(hidden_grad, weight_grad)
+            losses = total - (1 - smoothing) * of_target - smoothing * mean
+            loss += losses.masked_fill(~is_token, 0.0).sum()
+            # by the scores: their softmax minus the smoothed target
+            grad = scores.sub_(total).exp_().sub_(smoothing / words)
+            grad.scatter_add_(
+                1, right, torch.full_like(of_target, smoothing - 1)
+            )
+            grad.mul_(is_token)
+            hidden_grad[rows] = grad @ weight
+            weight_grad.addmm_(grad.mT, hidden[rows])
+        ctx.save_for_backward(hidden_grad, weight_grad)
         return loss
 
     @staticmethod
     @once_differentiable
     @torch.amp.custom_bwd(device_type="cuda")
-    def backward(ctx, scale):
+    def backward(ctx, scale: Float[Tensor, ""]) -> tuple[Tensor | None, ...]:
         hidden_grad, weight_grad = ctx.saved_tensors
         return hidden_grad * scale, weight_grad * scale, None, None
 
@@ -119,7 +124,7 @@ class _Objective(nn.Module):
 
 def train(
     model: nn.Module,
-    batches: Batches,
+    pairs_of_step: PairsOfStep,
     *,
     steps: int,
     peak_rate: float,
@@ -134,23 +139,26 @@ def train(
     evaluate_every: int = 1000,
     progress: bool = True,
 ) -> dict:
-    """Train a model, in place, on the pairs that ``batches(step)`` gives for each step.
+    """Train a model, in place, on the pairs that ``pairs_of_step(step)`` gives for each step.
 
-    Adam as in the paper (β = 0.9 and 0.98), ``learning_rate`` with this peak and warm-up, gradients
-    clipped to the norm ``clip``. On CUDA the forward pass runs in bfloat16 where that is safe.
+    Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9, ``learning_rate`` with this peak and
+    warm-up, gradients clipped to the norm ``clip``. On CUDA the forward pass runs in bfloat16 where
+    that is safe. PyTorch's random numbers are seeded anew at every step.
 
     Under ``torchrun`` each process takes its share of every batch; the result is that of one
-    process, but for rounding and dropout. Its process group must exist (``processes``).
+    process, but for rounding and dropout. Call it inside ``processes``.
 
-    With a ``folder``, the training is saved every ``save_every`` steps and at the end, and goes on
-    from what it finds there. ``evaluate(model)`` is called every ``evaluate_every`` steps and at
-    the end. PyTorch's random numbers are seeded anew at every step.
+    With a ``folder``, the training is saved there every ``save_every`` steps and at the end, and
+    continues from what it finds there. ``evaluate(model)`` is called every ``evaluate_every`` steps
+    and at the end. Afterwards the model is on ``device``, in evaluation mode.
 
     Returns the history: ``{"losses": [one a step], "evaluations": [{"step": …, …}]}``; a loss is
-    the mean over the batch's target tokens. Raises ``ValueError`` if a batch is smaller than the
-    number of processes, the folder holds a training with other settings, or a loss is not finite.
+    the mean over the batch's target tokens, in nats, with label smoothing. Raises ``ValueError`` if
+    a batch is smaller than the number of processes, the folder holds a training with other
+    settings, or a loss is not finite.
 
-    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 5.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
+    and bfloat16 came later.
     """
     settings = {
         "peak_rate": peak_rate,
@@ -159,7 +167,7 @@ def train(
         "clip": clip,
         "seed": seed,
     }
-    rank, world = _rank_and_world()
+    rank, world = rank_and_world()
     device = torch.device(device)
     model.to(device)
     optimizer = torch.optim.Adam(
@@ -191,11 +199,12 @@ def train(
         disable=None if progress and rank == 0 else True,
     )
     for step in bar:
+        # the hash of integers, unlike that of texts, is always the same
         torch.manual_seed(hash((seed, step, rank)) % 2**63)
         rate = learning_rate(step, peak=peak_rate, warmup=warmup)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        loss = _gradients(objective, batches(step), device)
+        loss = _gradients(objective, pairs_of_step(step), device)
         if not math.isfinite(loss):
             raise ValueError(
                 f"the loss of step {step} is {loss}, after steps at rates up to {rate:.2g}: "
@@ -226,7 +235,7 @@ def _gradients(
     objective: nn.Module, pairs: Sequence[Pair], device: torch.device
 ) -> float:
     """Backpropagate the loss of this process's share of the pairs; return the loss of all."""
-    rank, world = _rank_and_world()
+    rank, world = rank_and_world()
     if len(pairs) < world:
         raise ValueError(
             f"a batch of {len(pairs)} pairs is too small for {world} processes"
@@ -270,9 +279,9 @@ class Checkpoint:
             for key, value in optimizer.state[parameter].items():
                 tensors[f"adam.{key}.{name}"] = value
         file = f"step-{len(history['losses'])}.safetensors"
-        _replace(self.folder / file, save(tensors))
+        replace_file(self.folder / file, save(tensors))
         state = {"tensors": file, "settings": settings, **history}
-        _replace(self.folder / "state.json", json.dumps(state).encode())
+        replace_file(self.folder / "state.json", json.dumps(state).encode())
         for old in self.folder.glob("step-*.safetensors"):
             if old.name != file:
                 old.unlink()
@@ -291,16 +300,7 @@ class Checkpoint:
         if not path.exists():
             return None
         state = json.loads(path.read_text("utf8"))
-        saved = state.pop("settings")
-        if saved != settings:
-            changed = [
-                f"{name}={saved.get(name)} there, {settings.get(name)} now"
-                for name in settings | saved
-                if saved.get(name) != settings.get(name)
-            ]
-            raise ValueError(
-                f"{self.folder} holds a training with other settings: {'; '.join(changed)}"
-            )
+        require_same_settings(self.folder, state.pop("settings"), settings)
         tensors = load_file(self.folder / state.pop("tensors"))
         _copy_into(model, tensors, "model.", self.folder)
         adam = optimizer.state_dict()
@@ -316,10 +316,24 @@ class Checkpoint:
         return state
 
 
+def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
+    """Raise ``ValueError`` and name the differences if there are any."""
+    changed = [
+        f"{name}={saved.get(name)} there, {settings.get(name)} now"
+        for name in settings | saved
+        if saved.get(name) != settings.get(name)
+    ]
+    if changed:
+        raise ValueError(
+            f"{folder} holds a training with other settings ({'; '.join(changed)}): "
+            "choose another folder"
+        )
+
+
 def save_weights(model: nn.Module, path: str | Path) -> None:
-    """Write a model's parameters as safetensors; one that is shared is written once."""
+    """Write a model's parameters, not its buffers, as safetensors; shared ones are written once."""
     tensors = {name: p.detach() for name, p in model.named_parameters()}
-    _replace(Path(path), save(tensors))
+    replace_file(Path(path), save(tensors))
 
 
 def load_weights(model: nn.Module, path: str | Path) -> None:
@@ -352,7 +366,7 @@ def processes(
         dist.destroy_process_group()
 
 
-def _rank_and_world() -> tuple[int, int]:
+def rank_and_world() -> tuple[int, int]:
     if not dist.is_initialized():
         return 0, 1
     return dist.get_rank(), dist.get_world_size()
@@ -376,7 +390,7 @@ def _wait() -> None:
         dist.barrier()
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Write a file so that at any moment its old or its new content is there, whole."""
     temporary = path.with_name(f".{path.name}.part")
     with temporary.open("wb") as file:

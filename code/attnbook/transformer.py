@@ -9,7 +9,11 @@ from torch import Tensor, nn
 from attnbook.attention import padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock
 from attnbook.multihead import KeysAndValues, KVCache
-from attnbook.positions import Embedding, LearnedPositions, SinusoidalPositions
+from attnbook.positions import (
+    LearnedPositions,
+    SinusoidalPositions,
+    TokenEmbedding,
+)
 
 
 @dataclass
@@ -23,21 +27,27 @@ class AttentionMaps:
 
 @dataclass
 class DecodingState:
-    """What the decoder keeps from step to step, for each of its layers."""
+    """What the decoder keeps from step to step; the lists have one entry for each layer."""
 
-    memory: list[KeysAndValues]
+    memory: list[KeysAndValues]  # of the source
     memory_mask: Bool[Tensor, "batch 1 source"] | None
-    past: list[KVCache]
+    past: list[KVCache]  # of the target so far
 
     def repeat(self, times: int) -> None:
-        """Make ``times`` rows of each, one behind the other, before the first step."""
-        first_key, _ = self.memory[0]
-        rows = torch.arange(len(first_key), device=first_key.device)
-        rows = rows.repeat_interleave(times)
-        self.memory = [(key[rows], value[rows]) for key, value in self.memory]
+        """Put ``times`` copies of each row next to each other."""
+
+        def copies(x: Tensor) -> Tensor:
+            return x.repeat_interleave(times, dim=0)
+
+        self.memory = [
+            (copies(key), copies(value)) for key, value in self.memory
+        ]
         if self.memory_mask is not None:
-            self.memory_mask = self.memory_mask[rows]
-        self.reorder(rows)
+            self.memory_mask = copies(self.memory_mask)
+        rows = torch.arange(
+            len(self.memory[0][0]), device=self.memory[0][0].device
+        )
+        self.reorder(rows // times)
 
     def reorder(self, rows: Int[Tensor, " batch"]) -> None:
         """Let row b continue what row ``rows[b]``, of the same source, has written."""
@@ -48,12 +58,14 @@ class DecodingState:
 class Transformer(nn.Module):
     """Encoder and decoder of ``num_layers`` blocks each, between embeddings and an output map.
 
-    ``source_size`` and ``target_size`` count the tokens of the two vocabularies. Positions are
-    sinusoidal; with ``max_length``, learned up to there. ``norm_first`` chooses pre-norm, where
-    one more norm closes each stack, or the post-norm of 2017. ``tied=True`` lets the source
-    embedding, the target embedding and the output map share one matrix.
+    ``source_size`` and ``target_size`` are the numbers of different tokens on the two sides.
+    Positions are sinusoidal. With ``num_positions`` they are learned instead, a table for each
+    side, and longer inputs are an error. ``norm_first=True`` is pre-norm, with one more norm after
+    each stack; ``False`` is the post-norm of 2017. ``tied=True`` lets the source embedding, the
+    target embedding and the output map share one matrix.
 
-    Raises ``ValueError`` if embeddings are tied between vocabularies of different sizes.
+    Raises ``ValueError`` for less than one layer, and if embeddings are tied between vocabularies
+    of different sizes.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3 and figure 1.
 
     >>> model = Transformer(source_size=9, target_size=7, d_model=8, num_heads=2, num_layers=1,
@@ -75,21 +87,23 @@ class Transformer(nn.Module):
         dropout: float = 0.1,
         norm_first: bool = True,
         tied: bool = False,
-        max_length: int | None = None,
+        num_positions: int | None = None,
     ) -> None:
         super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers must be at least 1: got {num_layers}")
         if tied and source_size != target_size:
             raise ValueError(
                 "tied embeddings need one vocabulary for both sides: "
                 f"got source_size={source_size} and target_size={target_size}"
             )
 
-        def embedding(size: int) -> Embedding:
-            if max_length is None:
+        def embedding(size: int) -> TokenEmbedding:
+            if num_positions is None:
                 positions = SinusoidalPositions(d_model)
             else:
-                positions = LearnedPositions(max_length, d_model)
-            return Embedding(
+                positions = LearnedPositions(num_positions, d_model)
+            return TokenEmbedding(
                 size, d_model, positions=positions, dropout=dropout
             )
 
@@ -147,7 +161,7 @@ class Transformer(nn.Module):
         *,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch target d_model"], AttentionMaps | None]:
-        """The decoder's last layer, from which ``output`` makes the scores."""
+        """What the decoder gives after its last norm, from which ``output`` makes the scores."""
         memory, mask, source_maps = self.encode(
             source, source_lengths, need_weights=need_weights
         )
@@ -179,7 +193,10 @@ class Transformer(nn.Module):
         Bool[Tensor, "batch 1 source"] | None,
         list[Float[Tensor, "batch heads source source"] | None],
     ]:
-        """Read the source: the memory, which of it is not padding, and each layer's weights."""
+        """Read the source. Returns the memory, its mask (False for padding) and the weights.
+
+        The weights are a list with an entry for each layer: None unless requested.
+        """
         mask = None
         if source_lengths is not None:
             mask = padding_mask(source_lengths, source.shape[1])
@@ -190,14 +207,17 @@ class Transformer(nn.Module):
             maps.append(weights)
         return self.encoder_norm(x), mask, maps
 
-    def start(
+    def begin(
         self,
         source: Int[Tensor, "batch source"],
         source_lengths: Int[Tensor, " batch"] | None = None,
         *,
         max_length: int,
     ) -> DecodingState:
-        """Read the source and get ready to write up to ``max_length`` tokens, one by one."""
+        """Read the source and get ready to write up to ``max_length`` tokens, one by one.
+
+        For inference: no gradient passes through the caches.
+        """
         memory, mask, _ = self.encode(source, source_lengths)
         keys_and_values = [
             block.cross_attention.keys_and_values(memory)

@@ -4,10 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
-from attnbook.data import END, START, NumberTokens, Subwords, collate
-from attnbook.decoding import beam_search, greedy_search
+from attnbook.data import END, SPECIAL, START, NumberTokens, Subwords, collate
+from attnbook.decoding import beam_search, greedy_search, inference
 from attnbook.training import load_weights, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
@@ -43,20 +41,24 @@ class Translator:
     ) -> list[str]:
         """Translate texts, by greedy search or, with a ``beam_size`` above 1, by beam search.
 
-        A translation ends after ``max_length`` tokens at the latest; by default after twice as
-        many as its batch's longest source has, and ten.
+        A translation ends after ``max_length`` tokens at the latest; by default after ten more than
+        twice the length of the longest source, or where the model's learned positions end.
         """
         device = next(self.model.parameters()).device
         sources = [self.source_tokens.encode(text) for text in texts]
+        if max_length is None:
+            max_length = 10 + 2 * max(map(len, sources), default=0)
+            if self.options.get("num_positions"):
+                max_length = min(max_length, self.options["num_positions"])
         order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
         translations = [""] * len(texts)
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             batch = collate([(sources[i], []) for i in rows]).to(device)
             options = {
-                "start": START,
-                "end": END,
-                "max_length": max_length or 2 * batch.source.shape[1] + 10,
+                "start_token": START,
+                "end_token": END,
+                "max_length": max_length,
             }
             inputs = self.model, batch.source, batch.source_lengths
             if beam_size == 1:
@@ -77,8 +79,9 @@ class Translator:
     ) -> tuple[list[str], list[str], AttentionMaps]:
         """How the model attends when it reads a source and writes this target.
 
-        Returns the tokens it reads in the source, those it reads in the target (the start symbol
-        first: row t of a map belongs to the writing of token t + 1), and all its maps.
+        Returns the tokens of the source, those of the target, and all maps, for a batch of one.
+        The target's tokens begin with the start symbol, because they are what the decoder reads:
+        row t of ``target`` and ``cross`` belongs to the writing of token t + 1.
         """
         device = next(self.model.parameters()).device
         pair = (
@@ -86,16 +89,13 @@ class Translator:
             self.target_tokens.encode(target),
         )
         batch = collate([pair]).to(device)
-        training = self.model.training
-        self.model.eval()
-        with torch.no_grad():
+        with inference(self.model):
             _, maps = self.model(
                 batch.source, batch.target[:, :-1], need_weights=True
             )
-        self.model.train(training)
         return (
-            [*self.source_tokens.split(source), "<end>"],
-            ["<start>", *self.target_tokens.split(target)],
+            [*self.source_tokens.split(source), SPECIAL[END]],
+            [SPECIAL[START], *self.target_tokens.split(target)],
             maps,
         )
 
@@ -117,7 +117,10 @@ class Translator:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":
-        """Read what ``save`` wrote; ready to translate, on the CPU."""
+        """Read what ``save`` wrote; ready to translate, on the CPU.
+
+        Raises ``FileNotFoundError`` if the folder holds no translator.
+        """
         folder = Path(folder)
         config = json.loads((folder / "config.json").read_text("utf8"))
         sides = [

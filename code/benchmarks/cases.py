@@ -192,7 +192,12 @@ def greedy_side(ours: bool, where: Where) -> Run:
     if ours:
         return lambda: torch.tensor(
             greedy_search(
-                model, source, lengths, start=START, end=NEVER, max_length=64
+                model,
+                source,
+                lengths,
+                start_token=START,
+                end_token=NEVER,
+                max_length=64,
             )
         )
     theirs = PyTorchTransformer(model).eval()

@@ -272,3 +272,24 @@ def test_impossible_sizes_raise_an_error_that_names_them(search):
         search(Chain(0), source, max_length=0, **SYMBOLS)
     with pytest.raises(ValueError, match="beam_size must be at least 1: got 0"):
         beam_search(Chain(0), source, max_length=3, beam_size=0, **SYMBOLS)
+
+
+class OnlyTwoSentences(Chain):
+    """Rules out everything but ``3 4 end`` and ``3 5 end``, and all after an impossible start."""
+
+    def __init__(self):
+        super().__init__(0, sources=1, size=6)
+        table = torch.zeros(6, 6, dtype=torch.float64)
+        table[START, 3] = table[4, END] = table[5, END] = 1.0
+        table[3, 4], table[3, 5] = 0.6, 0.4
+        self.table[0] = table.log()
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4, 9])
+def test_what_the_model_rules_out_is_never_written(beam_size):
+    source = torch.zeros(1, 1, dtype=torch.int64)
+    options = {"max_length": 5, **SYMBOLS}
+    model = OnlyTwoSentences()
+    assert beam_search(model, source, beam_size=beam_size, **options) == [
+        [3, 4]
+    ]

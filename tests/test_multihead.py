@@ -239,13 +239,37 @@ def test_a_cache_refuses_what_does_not_fit_and_keeps_what_it_has():
 
 
 @pytest.mark.parametrize(
-    ("d_model", "heads"), [(10, 3), (4, 0), (0, 2), (4, -2)]
+    ("d_model", "heads", "says"),
+    [
+        (10, 3, "d_model=10 is not divisible by num_heads=3"),
+        (4, 0, "at least 1: got 4 and 0"),
+        (0, 2, "at least 1: got 0 and 2"),
+        (4, -2, "at least 1: got 4 and -2"),
+    ],
 )
-def test_wrong_sizes_raise_an_error_that_names_them(d_model, heads):
-    with pytest.raises(
-        ValueError, match=f"d_model={d_model} is not.*num_heads={heads}"
-    ):
+def test_wrong_sizes_raise_an_error_that_names_them(d_model, heads, says):
+    with pytest.raises(ValueError, match=says):
         MultiHeadAttention(d_model=d_model, num_heads=heads)
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_another_batch_is_not_broadcast():
+    layer = make()
+    x, memory = draw(0, (1, 4, 12), (3, 7, 12))
+    with pytest.raises(ValueError, match="same batch: got 1 and 3"):
+        layer(x, memory)
+
+
+def test_no_gradient_passes_through_a_cache():
+    layer = make()
+    (x,) = draw(0, (1, 2, 12))
+    cache = KVCache(1, 3, 2, 4, dtype=torch.float64)
+    for token in x.split(1, dim=1):
+        past = cache.append(*layer.keys_and_values(token))
+        output, _ = layer(token, past)
+    output.sum().backward()
+    assert layer.key.weight.grad is None
+    assert (layer.query.weight.grad != 0).any()
 
 
 def test_a_cache_may_get_fewer_rows():

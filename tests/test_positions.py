@@ -118,16 +118,24 @@ def test_rotation_keeps_dtype_and_device(device, dtype):
 def test_the_module_gives_any_length_from_any_start():
     module = SinusoidalPositions(6)
     for length, start in ((3, 0), (2, 254), (256, 0), (1, 256), (700, 300)):
-        expected = sinusoidal_positions(length, 6, start=start)
+        expected = sinusoidal_positions(
+            length, 6, start=start, dtype=torch.float64
+        )
         assert torch.equal(module(length, start), expected)
-    assert len(module.table) == 2000
-    assert torch.equal(module(3), sinusoidal_positions(3, 6))
+    assert torch.equal(module(3), module(3, 0))
     assert not list(module.parameters()) and not module.state_dict()
 
 
-def test_the_module_stays_in_its_dtype_when_its_table_grows():
-    module = SinusoidalPositions(6).to(torch.float16)
-    assert module(300).dtype == torch.float16
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_embedding_rounds_exact_positions_to_its_own_dtype(device, dtype):
+    embedding = TokenEmbedding(5, 6, positions=SinusoidalPositions(6))
+    with torch.no_grad():
+        embedding.word.weight.zero_()
+    embedding = embedding.bfloat16().to(device, dtype)  # rounds no position
+    x = embedding(torch.zeros(1, 3, dtype=torch.int64, device=device), 7)
+    expected = sinusoidal_positions(3, 6, start=7, dtype=dtype)
+    assert torch.equal(x.cpu(), expected.unsqueeze(0))
 
 
 def test_learned_positions_are_rows_of_a_table_that_ends():
@@ -140,6 +148,10 @@ def test_learned_positions_are_rows_of_a_table_that_ends():
         ValueError, match="max_length=10: got 3 positions from 8"
     ):
         module(3, 8)
+    with pytest.raises(
+        ValueError, match=r"from 0 to.*: got 2 positions from -5"
+    ):
+        module(2, -5)
 
 
 def test_an_embedding_is_word_plus_position():
@@ -196,6 +208,7 @@ def test_dropout_follows_the_sum_of_word_and_position():
         (lambda: shift_matrix(1, 5), "d_model must be even.*got 5"),
         (lambda: shift_matrix(1, 0), "d_model must be even.*got 0"),
         (lambda: rotary(torch.zeros(2, 3)), "must be even.*got 3"),
+        (lambda: SinusoidalPositions(0), "d_model must be.*got 0"),
         (lambda: LearnedPositions(0, 4), "max_length must be.*got 0"),
         (lambda: LearnedPositions(4, 0), "d_model must be.*got 0"),
     ],

@@ -181,10 +181,20 @@ def test_works_in_every_dtype_with_finite_gradients(device, dtype, energy):
                 draw_tokens(0, (2, 3), 9),
                 torch.tensor([3, 0]),
             ),
-            r"at least one token: got lengths \[3, 0\]",
+            r"at least one token each: got lengths \[3, 0\]",
+        ),
+        (
+            lambda: make("dot").begin(torch.zeros(0, 3).long()),
+            r"at least one source is needed.*got lengths \[\]",
         ),
     ],
 )
 def test_bad_input_raises_an_error_that_names_it(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_every_source_needs_a_length():
+    with pytest.raises(ValueError, match="2 sources and 1 lengths"):
+        make("dot").begin(draw_tokens(0, (2, 6), 11), torch.tensor([6]))

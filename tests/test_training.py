@@ -100,6 +100,30 @@ def test_the_loss_is_cross_entropy_over_all_but_padding(
         )
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_loss_is_summed_in_float32_and_knows_no_autocast(dtype):
+    hidden, weight = draw(0, (4096, 8), (30, 8), dtype=torch.float32)
+    target = draw_tokens(0, (4096,), 30)
+    exact = smoothed_loss(hidden, weight, target, 0.1)
+    rounded = smoothed_loss(hidden.to(dtype), weight.to(dtype), target, 0.1)
+    assert rounded.dtype == torch.float32
+    assert rounded.item() == pytest.approx(exact.item(), rel=2e-3)
+    weight.requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        cast = smoothed_loss(hidden, weight, target, 0.1)
+    assert cast.item() == pytest.approx(exact.item(), rel=1e-6)
+    cast.backward()
+    assert weight.grad.dtype == torch.float32
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_the_loss_needs_a_target_for_each_vector():
+    with pytest.raises(ValueError, match=r"\(2, 3\) and targets \(3, 2\)"):
+        smoothed_loss(
+            torch.ones(2, 3, 8), torch.ones(30, 8), torch.ones(3, 2).long()
+        )
+
+
 def test_a_step_is_adams_with_the_papers_constants():
     model, twin = (make(dropout=0.0).double() for _ in range(2))
     history = run(model, steps=3, label_smoothing=0.1, clip=0.5)
@@ -138,10 +162,9 @@ def test_it_evaluates_in_time_and_goes_on_training():
     seen = []
 
     def evaluate(model):
-        seen.append(model.training)
-        model.eval()
+        seen.append((model.training, torch.is_grad_enabled()))
         torch.manual_seed(99)  # disturbs nothing
-        return {"calls": len(seen)}
+        return {"calls": torch.tensor(len(seen))}
 
     history = run(model, evaluate=evaluate, evaluate_every=5)
     assert history["evaluations"] == [
@@ -149,7 +172,7 @@ def test_it_evaluates_in_time_and_goes_on_training():
         {"step": 10, "calls": 2},
         {"step": 12, "calls": 3},
     ]
-    assert seen == [True, True, True]
+    assert seen == 3 * [(False, False)]
     assert history["losses"] == run(make(dropout=0.9))["losses"]
 
 
@@ -236,13 +259,64 @@ def test_weights_come_back_and_those_of_another_model_are_refused(tmp_path):
     wider = make(d_ff=48, source_size=60, target_size=60, tied=True)
     before = parameters(wider)
     with pytest.raises(
-        ValueError, match=r"widen\.weight.*\(48, 16\).*\(32, 16\)"
+        ValueError, match=r"widen\.weight is \(48, 16\) here and \(32"
     ):
         load_weights(wider, path)
     deeper = make(num_layers=2, source_size=60, target_size=60, tied=True)
-    with pytest.raises(ValueError, match=r"encoder\.1.*none there"):
+    with pytest.raises(ValueError, match=r"encoder\.1.* and missing there"):
         load_weights(deeper, path)
     assert torch.equal(parameters(wider), before)
+    post_norm = make(
+        source_size=60, target_size=60, tied=True, norm_first=False
+    )
+    with pytest.raises(ValueError, match=r"coder_norm.* is missing here"):
+        load_weights(post_norm, path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"model\.safetensors is damaged"):
+        load_weights(model, path)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"losses": [', r"state\.json is damaged"),
+        ("[1]", r"state\.json is damaged"),
+        ('{"losses": []}', r"state\.json lacks 'settings'"),
+    ],
+)
+def test_a_damaged_state_is_named(tmp_path, content, says):
+    run(make(), steps=2, folder=tmp_path)
+    (tmp_path / "state.json").write_text(content)
+    with pytest.raises(ValueError, match=says):
+        run(make(), folder=tmp_path)
+
+
+def test_fewer_steps_than_are_done_are_refused(tmp_path):
+    run(make(), steps=4, folder=tmp_path)
+    with pytest.raises(ValueError, match="training of 4 steps: got steps=3"):
+        run(make(), steps=3, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"steps": 0}, "steps must be at least 1: got 0"),
+        ({"save_every": 0}, "save_every must be at least 1: got 0"),
+        ({"evaluate_every": 0}, "evaluate_every must be at least 1: got 0"),
+        ({"peak_rate": -0.1}, "peak_rate must be above 0: got -0.1"),
+        ({"clip": 0.0}, "clip must be above 0: got 0.0"),
+        ({"label_smoothing": 2.0}, "label_smoothing must lie.*got 2.0"),
+        ({"pairs_of_step": lambda step: []}, "at least one pair: got none"),
+    ],
+)
+def test_impossible_settings_are_refused(options, says):
+    with pytest.raises(ValueError, match=says):
+        run(make(), **options)
+
+
+def test_a_silent_training_prints_nothing(capsys):
+    run(make(), evaluate=lambda model: {"x": 1.0})
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_loss_that_is_not_finite_stops_the_training_before_harm(tmp_path):
@@ -250,7 +324,10 @@ def test_a_loss_that_is_not_finite_stops_the_training_before_harm(tmp_path):
     with torch.no_grad():
         model.output.weight[5] = math.nan
     before = parameters(model.encoder)
-    with pytest.raises(ValueError, match=r"loss of step 0 is nan.*peak rate"):
+    with pytest.raises(
+        ValueError,
+        match=r"loss of step 0 is nan: try.*than 0\.01.*than 5 steps",
+    ):
         run(model, folder=tmp_path)
     assert torch.equal(parameters(model.encoder), before)
     assert not list(tmp_path.iterdir())
@@ -316,7 +393,7 @@ torch.manual_seed(0)
 model = Transformer(source_size=len(numbers.source), target_size=len(numbers.target),
                     d_model=16, num_heads=2, num_layers=1, d_ff=32, dropout=0.0).double()
 with processes("cpu") as device:
-    train(model, lambda s: [numbers.pair(n) for n in numbers.sample(13, seed=s)], steps=30,
+    train(model, lambda s: [numbers.pair(n) for n in numbers.sample(1 + s % 13, seed=s)], steps=30,
           peak_rate=0.01, warmup=5, label_smoothing=0.1, device=device, progress=False,
           folder=sys.argv[1])
 """
@@ -438,13 +515,11 @@ def test_the_command_learns_saves_and_shows_number_words(tmp_path, capsys):
         (["--norm", "middle"], "invalid choice: 'middle'"),
         (["--vocabulary", "50"], "numbers has no setting vocabulary"),
         (["--steps", "0"], "steps must be at least 1: got 0"),
-        (["--batch", "-1"], "batch must be at least 1: got -1"),
-        (["--warmup", "-1"], "warmup must be at least 0: got -1"),
-        (["--peak-rate", "0"], "peak_rate must be above 0: got 0.0"),
-        (["--clip", "-1"], "clip must be above 0: got -1.0"),
-        (["--dropout", "1"], "dropout must be at least 0 and below 1: got 1"),
         (["--save-every", "0"], "save_every must be at least 1: got 0"),
         (["--threads", "0"], "threads must be at least 1: got 0"),
+        (["--dropout", "2"], "got 2.0"),
+        (["--longest", "0"], "with longest=0"),
+        (["--device", "gpu"], "device must be cpu or cuda: got gpu"),
         (["--num-layers", "0"], "num_layers must be at least 1: got 0"),
         (["--target", "tlh"], "got 'tlh'"),
         (["--num-heads", "3"], "d_model=16 is not divisible by num_heads=3"),
@@ -455,6 +530,25 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys, arguments, says):
     with pytest.raises(SystemExit):
         command.main(small_command(tmp_path, *arguments))
     assert says in capsys.readouterr().err
+    command.main(small_command(tmp_path))  # the folder is as good as new
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_named(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command.main(small_command(tmp_path, "--device", "cuda"))
+    assert "device is cuda, but PyTorch finds no GPU" in capsys.readouterr().err
+
+
+def test_an_interruption_says_how_to_continue(tmp_path, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "train", interrupt)
+    with pytest.raises(SystemExit) as stop:
+        command.main(small_command(tmp_path))
+    assert stop.value.code == 130
+    assert "the same command continues" in capsys.readouterr().err
 
 
 def test_the_commands_help_names_every_setting(capsys):

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from attnbook.attention import causal_mask
 from attnbook.bridge import to_pytorch
-from attnbook.positions import LearnedPositions, sinusoidal_positions
+from attnbook.positions import LearnedPositions, SinusoidalPositions
 from attnbook.transformer import Transformer
 from shared import (
     DEVICES,
@@ -178,10 +178,7 @@ def test_positions_are_learned_when_a_length_is_given():
         assert embedding.positions.table.shape == (5, 12)
     with pytest.raises(ValueError, match="max_length=5: got 6"):
         model(draw_tokens(0, (1, 6), 11), draw_tokens(0, (1, 2), 9))
-    sinusoidal = make().target_embedding.positions
-    torch.testing.assert_close(
-        sinusoidal(3), sinusoidal_positions(3, 12).double()
-    )
+    assert isinstance(make().target_embedding.positions, SinusoidalPositions)
 
 
 def test_a_fresh_model_knows_nothing_but_is_not_far_off():
@@ -243,3 +240,13 @@ def test_a_model_without_layers_is_refused():
         ValueError, match="num_layers must be at least 1: got 0"
     ):
         make(num_layers=0)
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_every_source_needs_a_length_and_a_target():
+    model = make()
+    source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 4), 9)
+    with pytest.raises(ValueError, match="2 sources and 1 lengths"):
+        model(source, target, torch.tensor([6]))
+    with pytest.raises(ValueError, match="same batch: got 2 and 1"):
+        model(source[:1], target)

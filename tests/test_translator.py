@@ -120,3 +120,11 @@ def test_a_translation_ends_where_learned_positions_end():
         ValueError, match="max_length must be at least 1: got 0"
     ):
         translator.translate(["one"], max_length=0)
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_texts_come_in_a_list_and_in_batches(translator):
+    with pytest.raises(TypeError, match="got the text 'one'"):
+        translator.translate("one")
+    with pytest.raises(ValueError, match=r"batch_size must.*got 0"):
+        translator.translate(["one"], batch_size=0)

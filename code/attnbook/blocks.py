@@ -17,6 +17,8 @@ class FeedForward(nn.Module):
         self, *, d_model: int, d_ff: int, dropout: float = 0.0
     ) -> None:
         super().__init__()
+        if d_ff < 1:
+            raise ValueError(f"d_ff must be at least 1: got {d_ff}")
         self.widen = nn.Linear(d_model, d_ff)
         self.narrow = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)

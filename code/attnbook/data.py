@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import itertools
 import os
 import random
 import re
@@ -176,22 +177,22 @@ class NumberWords:
     ) -> list[int]:
         """Draw ``count`` numbers at random, the same for the same ``seed``, from one of the parts.
 
-        Raises ``ValueError`` if that part seems to be empty.
+        Raises ``ValueError`` if hardly any number belongs to that part.
         """
         generator = random.Random(f"{self.seed} {seed}")
         drawn = []
-        tries = 0
-        while len(drawn) < count:
-            number = generator.randrange(self.below)
-            tries += 1
-            if self.is_held_out(number) == held_out:
-                drawn.append(number)
-            elif tries > 10_000 and not drawn:
+        for tries in itertools.count():
+            if len(drawn) == count:
+                return drawn
+            if tries == 1000 * (len(drawn) + 10):
                 part = "held out" if held_out else "for training"
                 raise ValueError(
-                    f"no number below {self.below} is {part} with longest={self.longest}"
+                    f"of {tries} numbers below {self.below} only {len(drawn)} are {part} "
+                    f"with longest={self.longest}"
                 )
-        return drawn
+            number = generator.randrange(self.below)
+            if self.is_held_out(number) == held_out:
+                drawn.append(number)
 
 
 class Subwords:
@@ -222,6 +223,7 @@ class Subwords:
                 vocab_size=size,
                 model_type="bpe",
                 character_coverage=1.0,
+                max_sentence_length=2**24,  # longer ones would be left out
                 num_threads=1,  # the same tokens every time
                 pad_id=PAD,
                 bos_id=START,
@@ -321,6 +323,11 @@ class Multi30k:
         folder = os.environ.get("ATTNBOOK_MULTI30K")
         if folder:
             path = Path(folder) / name
+            if not path.exists():
+                raise FileNotFoundError(
+                    f"there is no {path}: ATTNBOOK_MULTI30K has to name the folder with the files "
+                    "of Multi30k, or be unset to download them"
+                )
         else:
             path = Path(torch.hub.get_dir()) / "multi30k" / name
             if not path.exists():
@@ -330,7 +337,7 @@ class Multi30k:
         if found != _SHA256[name]:
             raise ValueError(
                 f"{path} is not the file of Multi30k: its SHA-256 is {found}, "
-                f"expected {_SHA256[name]}"
+                f"expected {_SHA256[name]}. Delete it and get it again."
             )
         return content
 
@@ -389,7 +396,7 @@ def _pad(rows: list[list[int]]) -> Int[Tensor, "batch length"]:
 
 
 def batches_by_length(
-    lengths: Sequence[int], max_tokens: int, *, seed: int = 0
+    lengths: Sequence[int], max_tokens: int, *, seed: int | str = 0
 ) -> list[list[int]]:
     """Group examples of like length: the less padding, the less work.
 
@@ -439,7 +446,7 @@ class Epochs:
 
     def _epoch(self, epoch: int) -> list[list[int]]:
         return batches_by_length(
-            self._lengths, self.max_tokens, seed=self.seed + epoch
+            self._lengths, self.max_tokens, seed=f"{self.seed} {epoch}"
         )
 
     def __call__(self, step: int) -> list[Pair]:

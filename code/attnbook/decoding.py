@@ -69,7 +69,7 @@ def beam_search(
     (``length_penalty=0.0``) short targets win, as every token makes a target less likely. A source
     of which no candidate ends within ``max_length`` tokens gets its likeliest beginning.
 
-    Returns lists of tokens as ``greedy_search`` does, and is the same as that for ``beam_size=1``.
+    Returns lists of tokens as ``greedy_search`` does; with ``beam_size=1`` the same, but for ties.
     Dropout is off meanwhile. Raises ``ValueError`` for a ``max_length`` or ``beam_size`` below 1.
 
     Source: Wu et al. 2016, https://arxiv.org/abs/1609.08144, section 7, eq. 14, without its
@@ -96,6 +96,8 @@ def beam_search(
             logits = model.step(written[:, -1], state)  # (batch · beam, words)
             words = logits.shape[-1]
             log_probs = logits.double().log_softmax(dim=-1)
+            # a model may rule out every continuation of an impossible beginning
+            log_probs = log_probs.masked_fill(log_probs.isnan(), -torch.inf)
             extended = (scores.view(-1, 1) + log_probs).view(batch, -1)
             scores, index = extended.topk(beam_size, dim=-1)  # (batch, beam)
             rows, tokens = first_row + index // words, index % words

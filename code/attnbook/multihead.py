@@ -16,7 +16,7 @@ class KVCache:
     """Keys and values of the tokens so far, so that a new token computes only its own.
 
     The buffers are allocated once, for ``max_length`` tokens; the first ``length`` are in use.
-    For inference: what is written into a buffer takes no gradient along.
+    For inference: gradients do not pass through the buffers.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class KVCache:
                 raise ValueError(
                     f"the cache needs a {name} of the shape {expected}: got {tuple(tensor.shape)}"
                 )
-        self._keys[:, :, self.length : end] = key
-        self._values[:, :, self.length : end] = value
+        self._keys[:, :, self.length : end] = key.detach()
+        self._values[:, :, self.length : end] = value.detach()
         self.length = end
         return self._keys[:, :, :end], self._values[:, :, :end]
 
@@ -86,7 +86,7 @@ class MultiHeadAttention(nn.Module):
     because PyTorch's fused kernel on the CPU cannot drop weights: training with it takes more time
     and ``L²`` memory there.
 
-    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or one of them below 1.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.2.
 
     >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
@@ -104,7 +104,12 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+        if num_heads < 1 or d_model < 1:
+            raise ValueError(
+                "d_model and num_heads must be at least 1: "
+                f"got {d_model} and {num_heads}"
+            )
+        if d_model % num_heads:
             raise ValueError(
                 f"d_model={d_model} is not divisible by num_heads={num_heads}"
             )
@@ -141,12 +146,17 @@ class MultiHeadAttention(nn.Module):
         ``mask`` is True where attending is allowed, and the same for all heads: ``(query, key)``
         for the whole batch, or ``(batch, query, key)``, where batch and query may be 1.
         ``causal=True`` keeps each token from attending to those after it. Returns the output and,
-        on request, the weights of each head. Raises what ``attention`` raises.
+        on request, the weights of each head. Raises ``ValueError`` for different batch sizes, and
+        what ``attention`` raises.
         """
         query = self._split(self.query(x))
         if not isinstance(memory, tuple):
             memory = self.keys_and_values(x if memory is None else memory)
         key, value = memory
+        if len(key) != len(x):
+            raise ValueError(
+                f"x and memory need the same batch: got {len(x)} and {len(key)}"
+            )
         if mask is not None and mask.ndim > 2:
             mask = mask.unsqueeze(1)  # the same for every head
         heads, weights = attention(

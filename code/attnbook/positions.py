@@ -100,23 +100,20 @@ def rotary(
 
 
 class SinusoidalPositions(nn.Module):
-    """The vectors of ``sinusoidal_positions``, kept between calls: nothing to learn, any length."""
+    """``sinusoidal_positions`` as a module: nothing to learn, nothing to store, any length."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
+        _require_positive("d_model", d_model)
         self.d_model = d_model
-        table = sinusoidal_positions(256, d_model)
-        self.register_buffer("table", table, persistent=False)
 
     def forward(
         self, length: int, start: int = 0
     ) -> Float[Tensor, "length d_model"]:
-        """Positions ``start`` to ``start + length - 1``."""
-        end = start + length
-        if end > len(self.table):
-            longer = sinusoidal_positions(2 * end, self.d_model)
-            self.table = longer.to(self.table)
-        return self.table[start:end]
+        """Positions ``start`` to ``start + length - 1``, in float64 on the CPU."""
+        return sinusoidal_positions(
+            length, self.d_model, start=start, dtype=torch.float64
+        )
 
 
 class LearnedPositions(nn.Module):
@@ -142,9 +139,9 @@ class LearnedPositions(nn.Module):
         Raises ``ValueError`` beyond ``max_length``: no vector was learned for what lies there.
         """
         end = start + length
-        if end > len(self.table):
+        if start < 0 or end > len(self.table):
             raise ValueError(
-                f"learned positions end at max_length={len(self.table)}: "
+                f"learned positions run from 0 to max_length={len(self.table)}: "
                 f"got {length} positions from {start} on"
             )
         return self.table[start:end]
@@ -181,7 +178,7 @@ class TokenEmbedding(nn.Module):
         """Embed tokens that stand at positions ``start``, ``start + 1``, and so on."""
         x = self.word(tokens) * math.sqrt(self.word.embedding_dim)
         if self.positions is not None:
-            x = x + self.positions(tokens.shape[1], start)
+            x = x + self.positions(tokens.shape[1], start).to(x)
         return self.dropout(x)
 
 

@@ -15,6 +15,7 @@ from attnbook.attention import (
     padding_mask,
     scaled_dot_scores,
 )
+from attnbook.transformer import require_a_length_for_each
 
 ENERGIES = ("dot", "scaled_dot", "general", "additive")
 
@@ -174,17 +175,19 @@ class Seq2Seq(nn.Module):
     ) -> RecurrentState:
         """Read the source. ``max_length`` is ignored: a recurrent state does not grow.
 
-        Raises ``ValueError`` for a source without tokens.
+        Raises ``ValueError`` for a source without tokens, and for no source at all.
         """
         batch, length = source.shape
         mask = None
         if source_lengths is None:
             source_lengths = source.new_full((batch,), length)
         else:
+            require_a_length_for_each(source, source_lengths)
             mask = padding_mask(source_lengths, length)
-        if batch and source_lengths.min() < 1:
+        if batch == 0 or source_lengths.min() < 1:
             raise ValueError(
-                f"a source needs at least one token: got lengths {source_lengths.tolist()}"
+                "at least one source is needed, with at least one token each: "
+                f"got lengths {source_lengths.tolist()}"
             )
         packed = pack_padded_sequence(
             self.source_embedding(source),

@@ -36,6 +36,7 @@ from attnbook.data import (
 from attnbook.training import (
     processes,
     rank_and_world,
+    read_json,
     replace_file,
     require_same_settings,
     smoothed_loss,
@@ -154,7 +155,7 @@ def parser() -> argparse.ArgumentParser:
 def settings_of(options: argparse.Namespace) -> dict:
     """The task and its settings, with defaults for those not given.
 
-    Raises ``ValueError`` for a setting that the task does not have, or an impossible value.
+    Raises ``ValueError`` for a setting that the task does not have.
     """
     defaults = DEFAULTS[options.task]
     given = {
@@ -167,29 +168,7 @@ def settings_of(options: argparse.Namespace) -> dict:
         raise ValueError(
             f"{options.task} has no setting {', '.join(sorted(foreign))}"
         )
-    settings = {"task": options.task, **defaults, **given}
-    limits = {
-        "at least 1": ("batch", "steps"),
-        "at least 0": ("warmup",),
-        "above 0": ("peak_rate", "clip"),
-    }
-    possible = {
-        "at least 1": lambda x: x >= 1,
-        "at least 0": lambda x: x >= 0,
-        "above 0": lambda x: x > 0,
-    }
-    for limit, names in limits.items():
-        for name in names:
-            if not possible[limit](settings[name]):
-                raise ValueError(
-                    f"{name} must be {limit}: got {settings[name]}"
-                )
-    for name in ("dropout", "label_smoothing"):
-        if not 0 <= settings[name] < 1:
-            raise ValueError(
-                f"{name} must be at least 0 and below 1: got {settings[name]}"
-            )
-    return settings
+    return {"task": options.task, **defaults, **given}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -198,16 +177,21 @@ def main(arguments: list[str] | None = None) -> None:
     options = command.parse_args(arguments)
     try:
         settings = settings_of(options)
-        for name in ("threads", "save_every", "evaluate_every"):
-            number = getattr(options, name)
-            if number is not None and number < 1:
-                raise ValueError(f"{name} must be at least 1: got {number}")
+        if options.threads is not None and options.threads < 1:
+            raise ValueError(
+                f"threads must be at least 1: got {options.threads}"
+            )
         if options.threads:
             torch.set_num_threads(options.threads)
         with processes(options.device) as device:
             run(settings, options, device)
     except (ValueError, OSError) as error:
         command.error(str(error))
+    except KeyboardInterrupt:
+        command.exit(
+            130,
+            "\ninterrupted: the same command continues from the last save\n",
+        )
 
 
 def run(
@@ -215,8 +199,6 @@ def run(
 ) -> None:
     """Prepare the data and the model, train, and show what was learned."""
     is_main = rank_and_world()[0] == 0
-    if is_main:
-        _keep_settings(options.folder, settings)
     task = (
         _numbers(settings)
         if settings["task"] == "numbers"
@@ -232,6 +214,7 @@ def run(
         tied=task.source_tokens is task.target_tokens,
     )
     if is_main:
+        _keep_settings(options.folder, settings)
         count = sum(p.numel() for p in translator.model.parameters())
         print(f"{count:,} parameters, on {device}", flush=True)
     how = ("steps", "peak_rate", "warmup", "label_smoothing", "clip", "seed")
@@ -312,9 +295,8 @@ def _multi30k(settings: dict) -> Task:
     )
     unseen = pairs["val"]
 
-    @torch.no_grad()
     def evaluate(translator: Translator) -> dict[str, float]:
-        model = translator.model.eval()
+        model = translator.model
         device = model.output.weight.device
         total, tokens = 0.0, 0
         for i in range(0, len(unseen), 128):
@@ -333,10 +315,9 @@ def _multi30k(settings: dict) -> Task:
 def _keep_settings(folder: Path, settings: dict) -> None:
     """Write the settings beside the training; only the number of steps may change later."""
     path = folder / "settings.json"
-    if path.exists():
-        there = json.loads(path.read_text("utf8"))
-        same = {"steps": settings["steps"]}
-        require_same_settings(folder, there | same, settings)
+    if path.exists() and (folder / "state.json").exists():
+        steps = {"steps": settings["steps"]}
+        require_same_settings(folder, read_json(path) | steps, settings)
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(path, (json.dumps(settings, indent=2) + "\n").encode())
 

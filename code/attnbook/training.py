@@ -7,6 +7,7 @@ depend on n and on the seed alone. So it can stop anywhere and go on as if it ha
 import json
 import math
 import os
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from jaxtyping import Float, Int
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
@@ -21,6 +23,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import trange
 
 from attnbook.data import PAD, Batch, Pair, PairsOfStep, collate
+from attnbook.decoding import inference
 
 
 def learning_rate(step: int, *, peak: float, warmup: int) -> float:
@@ -46,12 +49,27 @@ def smoothed_loss(
     ``logsumexp(scores) - (1 - ε) · score of the target - ε · mean of the scores``, in nats.
 
     The scores are worked through piece by piece and never stored as a whole, which saves time and
-    memory where there are many words. There is no second derivative.
+    memory where there are many words. They have the weight's dtype, also under autocast, and are
+    summed in float32 at least. There is no second derivative.
 
+    Raises ``ValueError`` for shapes that do not fit and a smoothing outside 0 to 1.
     Source: Szegedy et al. 2016, https://arxiv.org/abs/1512.00567, section 7.
     """
+    if target.shape != hidden.shape[:-1]:
+        raise ValueError(
+            f"every vector needs one target: got vectors {tuple(hidden.shape[:-1])} "
+            f"and targets {tuple(target.shape)}"
+        )
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ValueError(
+            f"label_smoothing must lie between 0 and 1: got {label_smoothing}"
+        )
     return _LossInPieces.apply(
-        hidden.flatten(end_dim=-2), weight, target.flatten(), label_smoothing
+        hidden.reshape(-1, hidden.shape[-1]).to(weight.dtype),
+        weight,
+        target.flatten(),
+        label_smoothing,
+        torch.is_grad_enabled(),
     )
 
 
@@ -59,16 +77,17 @@ class _LossInPieces(torch.autograd.Function):
     """Loss and gradient of a piece while its scores are there; the backward pass only scales."""
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
     def forward(
         ctx,
         hidden: Float[Tensor, "targets d_hidden"],
         weight: Float[Tensor, "words d_hidden"],
         target: Int[Tensor, " targets"],
         smoothing: float,
+        need_gradients: bool,
     ) -> Float[Tensor, ""]:
         words = len(weight)
-        loss = hidden.new_zeros(())
+        dtype = torch.promote_types(weight.dtype, torch.float32)
+        loss = torch.zeros((), dtype=dtype, device=weight.device)
         hidden_grad = torch.zeros_like(hidden)
         weight_grad = torch.zeros_like(weight)
         size = max(
@@ -78,29 +97,29 @@ class _LossInPieces(torch.autograd.Function):
             rows = slice(first, first + size)
             right = target[rows, None]  # (piece, 1)
             is_token = right != PAD
-            scores = hidden[rows] @ weight.mT  # (piece, words)
-            total = scores.logsumexp(dim=-1, keepdim=True)
-            of_target = scores.gather(1, right)
-            mean = scores.mean(dim=-1, keepdim=True)
-            losses = total - (1 - smoothing) * of_target - smoothing * mean
-            loss += losses.masked_fill(~is_token, 0.0).sum()
-            # by the scores: their softmax minus the smoothed target
-            grad = scores.sub_(total).exp_().sub_(smoothing / words)
-            grad.scatter_add_(
-                1, right, torch.full_like(of_target, smoothing - 1)
-            )
-            grad.mul_(is_token)
-            hidden_grad[rows] = grad @ weight
-            weight_grad.addmm_(grad.mT, hidden[rows])
+            with torch.autocast(weight.device.type, enabled=False):
+                scores = hidden[rows] @ weight.mT  # (piece, words)
+                total = scores.logsumexp(dim=-1, keepdim=True)
+                of_target = scores.gather(1, right)
+                mean = scores.mean(dim=-1, keepdim=True)
+                losses = total - (1 - smoothing) * of_target - smoothing * mean
+                loss += losses[is_token].sum(dtype=dtype)
+                if need_gradients:
+                    # by the scores: their softmax minus the smoothed target
+                    grad = scores.sub_(total).exp_().sub_(smoothing / words)
+                    less = torch.full_like(of_target, smoothing - 1)
+                    grad.scatter_add_(1, right, less).mul_(is_token)
+                    hidden_grad[rows] = grad @ weight
+                    weight_grad.addmm_(grad.mT, hidden[rows])
         ctx.save_for_backward(hidden_grad, weight_grad)
         return loss
 
     @staticmethod
     @once_differentiable
-    @torch.amp.custom_bwd(device_type="cuda")
     def backward(ctx, scale: Float[Tensor, ""]) -> tuple[Tensor | None, ...]:
         hidden_grad, weight_grad = ctx.saved_tensors
-        return hidden_grad * scale, weight_grad * scale, None, None
+        scale = scale.to(weight_grad.dtype)
+        return hidden_grad * scale, weight_grad * scale, None, None, None
 
 
 class _Objective(nn.Module):
@@ -150,16 +169,27 @@ def train(
 
     With a ``folder``, the training is saved there every ``save_every`` steps and at the end, and
     continues from what it finds there. ``evaluate(model)`` is called every ``evaluate_every`` steps
-    and at the end. Afterwards the model is on ``device``, in evaluation mode.
+    and at the end, without dropout and gradients. Afterwards the model is on ``device``, in
+    evaluation mode.
 
     Returns the history: ``{"losses": [one a step], "evaluations": [{"step": …, …}]}``; a loss is
     the mean over the batch's target tokens, in nats, with label smoothing. Raises ``ValueError`` if
-    a batch is smaller than the number of processes, the folder holds a training with other
-    settings, or a loss is not finite.
+    a number is impossible, a loss is not finite, or the folder holds a training of more steps, with
+    other settings or of another model.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
     and bfloat16 came later.
     """
+    for name, number in {
+        "steps": steps,
+        "save_every": save_every,
+        "evaluate_every": evaluate_every,
+    }.items():
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1: got {number}")
+    for name, number in {"peak_rate": peak_rate, "clip": clip}.items():
+        if not number > 0:
+            raise ValueError(f"{name} must be above 0: got {number}")
     settings = {
         "peak_rate": peak_rate,
         "warmup": warmup,
@@ -180,13 +210,16 @@ def train(
         history = checkpoint.load(model, optimizer, settings) or history
     first = len(history["losses"])
     _require_equal_everywhere(first, folder)
+    if first > steps:
+        raise ValueError(
+            f"{folder} holds a training of {first} steps: got steps={steps}"
+        )
 
     objective = _Objective(model, label_smoothing)
     if world > 1:
         objective = DistributedDataParallel(
             objective,
             device_ids=[device] if device.type == "cuda" else None,
-            broadcast_buffers=False,
         )
     model.train()
     bar = trange(
@@ -199,16 +232,16 @@ def train(
         disable=None if progress and rank == 0 else True,
     )
     for step in bar:
-        # the hash of integers, unlike that of texts, is always the same
-        torch.manual_seed(hash((seed, step, rank)) % 2**63)
+        chance = random.Random(f"{seed} {step} {rank}")
+        torch.manual_seed(chance.getrandbits(63))
         rate = learning_rate(step, peak=peak_rate, warmup=warmup)
         for group in optimizer.param_groups:
             group["lr"] = rate
         loss = _gradients(objective, pairs_of_step(step), device)
         if not math.isfinite(loss):
             raise ValueError(
-                f"the loss of step {step} is {loss}, after steps at rates up to {rate:.2g}: "
-                "try a lower peak rate or a longer warm-up"
+                f"the loss of step {step} is {loss}: try a lower peak rate than {peak_rate:g} "
+                f"or a longer warm-up than {warmup} steps"
             )
         nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
@@ -219,10 +252,12 @@ def train(
         done = step + 1
         due = done % evaluate_every == 0 or done == steps
         if evaluate is not None and due and rank == 0:
-            result = {"step": done, **evaluate(model)}
-            history["evaluations"].append(result)
-            bar.write("  ".join(f"{name} {x:g}" for name, x in result.items()))
-            model.train()
+            with inference(model):
+                result = {n: float(x) for n, x in evaluate(model).items()}
+            history["evaluations"].append({"step": done, **result})
+            if progress:
+                text = "  ".join(f"{name} {x:g}" for name, x in result.items())
+                bar.write(f"step {done}  {text}")
         if checkpoint is not None and (done % save_every == 0 or done == steps):
             if rank == 0:
                 checkpoint.save(model, optimizer, settings, history)
@@ -235,17 +270,16 @@ def _gradients(
     objective: nn.Module, pairs: Sequence[Pair], device: torch.device
 ) -> float:
     """Backpropagate the loss of this process's share of the pairs; return the loss of all."""
+    if not pairs:
+        raise ValueError("a step needs at least one pair: got none")
     rank, world = rank_and_world()
-    if len(pairs) < world:
-        raise ValueError(
-            f"a batch of {len(pairs)} pairs is too small for {world} processes"
-        )
-    batch = collate(pairs[rank::world]).to(device)
+    share = pairs[rank::world]
+    batch = collate(share or pairs[:1]).to(device)
     tokens = sum(len(target) + 1 for _, target in pairs)  # each with its END
     with torch.autocast(
         device.type, torch.bfloat16, enabled=device.type == "cuda"
     ):
-        loss = objective(batch) / tokens
+        loss = objective(batch) * bool(share) / tokens
     # DistributedDataParallel takes the mean over the processes; the sum is wanted
     (loss * world).backward()
     loss = loss.detach()
@@ -256,6 +290,8 @@ def _gradients(
 
 class Checkpoint:
     """A training in a folder: its tensors as safetensors, everything else as JSON, no pickles.
+
+    The tensors are the parameters and what Adam keeps of each, not a module's buffers.
 
     ``state.json`` names the file of tensors that belongs to it and is replaced last, in one go.
     So whenever the process is killed, the folder holds one complete training: the new or the old.
@@ -299,10 +335,20 @@ class Checkpoint:
         path = self.folder / "state.json"
         if not path.exists():
             return None
-        state = json.loads(path.read_text("utf8"))
-        require_same_settings(self.folder, state.pop("settings"), settings)
-        tensors = load_file(self.folder / state.pop("tensors"))
-        _copy_into(model, tensors, "model.", self.folder)
+        state = read_json(path)
+        try:
+            saved, file = state.pop("settings"), state.pop("tensors")
+            history = {name: state[name] for name in ("losses", "evaluations")}
+        except KeyError as error:
+            raise ValueError(f"{path} lacks {error}") from error
+        require_same_settings(self.folder, saved, settings)
+        tensors = _read_tensors(self.folder / file)
+        weights = {
+            name.removeprefix("model."): tensor
+            for name, tensor in tensors.items()
+            if name.startswith("model.")
+        }
+        _copy_into(model, weights, self.folder)
         adam = optimizer.state_dict()
         adam["state"] = {
             i: {
@@ -313,7 +359,7 @@ class Checkpoint:
             if f"adam.step.{name}" in tensors  # else it was never trained
         }
         optimizer.load_state_dict(adam)
-        return state
+        return history
 
 
 def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
@@ -337,8 +383,30 @@ def save_weights(model: nn.Module, path: str | Path) -> None:
 
 
 def load_weights(model: nn.Module, path: str | Path) -> None:
-    """Read what ``save_weights`` wrote. Raises ``ValueError`` if it is of another model."""
-    _copy_into(model, load_file(path), "", Path(path))
+    """Read what ``save_weights`` wrote.
+
+    Raises ``ValueError`` if the parameters' names or shapes are those of another model. (The number
+    of heads changes neither.)
+    """
+    _copy_into(model, _read_tensors(Path(path)), Path(path))
+
+
+def read_json(path: Path) -> dict:
+    """Read a file of settings or of state. Raises ``ValueError`` and names it if it is damaged."""
+    try:
+        content = json.loads(path.read_text("utf8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is damaged: it holds no names with values")
+    return content
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
 
 
 @contextmanager
@@ -348,11 +416,17 @@ def processes(
     """Join the other processes of ``torchrun``, if there are any; yields the device to use.
 
     Without ``device``, CUDA where there is one. Several processes talk through NCCL on CUDA and
-    through Gloo on the CPU; on CUDA each takes the GPU of its number.
+    through Gloo on the CPU; on CUDA each takes the GPU of its number. Raises ``ValueError`` for
+    any other device, and for CUDA where there is none.
     """
+    has_cuda = torch.cuda.is_available()
     if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = "cuda" if has_cuda else "cpu"
+    if str(device).split(":")[0] not in ("cpu", "cuda"):
+        raise ValueError(f"device must be cpu or cuda: got {device}")
     device = torch.device(device)
+    if device.type == "cuda" and not has_cuda:
+        raise ValueError(f"device is {device}, but PyTorch finds no GPU here")
     if "WORLD_SIZE" not in os.environ:
         yield device
         return
@@ -401,17 +475,18 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _copy_into(
-    model: nn.Module, tensors: dict[str, Tensor], prefix: str, where: Path
+    model: nn.Module, tensors: dict[str, Tensor], where: Path
 ) -> None:
     parameters = dict(model.named_parameters())
-    for name, parameter in parameters.items():
-        tensor = tensors.get(prefix + name)
-        if tensor is None or tensor.shape != parameter.shape:
-            there = "none" if tensor is None else tuple(tensor.shape)
+    for name in parameters | tensors:
+        here, there = (
+            tuple(side[name].shape) if name in side else "missing"
+            for side in (parameters, tensors)
+        )
+        if here != there:
             raise ValueError(
-                f"{where} is of another model: {name} has the shape {tuple(parameter.shape)} "
-                f"here and {there} there"
+                f"{where} is of another model: {name} is {here} here and {there} there"
             )
     with torch.no_grad():
         for name, parameter in parameters.items():
-            parameter.copy_(tensors[prefix + name])
+            parameter.copy_(tensors[name])

@@ -199,6 +199,7 @@ class Transformer(nn.Module):
         """
         mask = None
         if source_lengths is not None:
+            require_a_length_for_each(source, source_lengths)
             mask = padding_mask(source_lengths, source.shape[1])
         x = self.source_embedding(source)
         maps = []
@@ -249,3 +250,11 @@ class Transformer(nn.Module):
         ):
             y, _, _ = block(y, memory, state.memory_mask, past=past)
         return self.output(self.decoder_norm(y)).squeeze(1)
+
+
+def require_a_length_for_each(source: Tensor, source_lengths: Tensor) -> None:
+    if len(source_lengths) != len(source):
+        raise ValueError(
+            "every source needs a length: "
+            f"got {len(source)} sources and {len(source_lengths)} lengths"
+        )

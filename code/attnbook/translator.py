@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attnbook.data import END, SPECIAL, START, NumberTokens, Subwords, collate
 from attnbook.decoding import beam_search, greedy_search, inference
-from attnbook.training import load_weights, save_weights
+from attnbook.training import load_weights, read_json, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
 Tokens = NumberTokens | Subwords
@@ -44,6 +44,10 @@ class Translator:
         A translation ends after ``max_length`` tokens at the latest; by default after ten more than
         twice the length of the longest source, or where the model's learned positions end.
         """
+        if isinstance(texts, str):
+            raise TypeError(f"texts is a list of texts: got the text {texts!r}")
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1: got {batch_size}")
         device = next(self.model.parameters()).device
         sources = [self.source_tokens.encode(text) for text in texts]
         if max_length is None:
@@ -122,7 +126,7 @@ class Translator:
         Raises ``FileNotFoundError`` if the folder holds no translator.
         """
         folder = Path(folder)
-        config = json.loads((folder / "config.json").read_text("utf8"))
+        config = read_json(folder / "config.json")
         sides = [
             NumberTokens(config[side]["numbers"])
             if "numbers" in config[side]

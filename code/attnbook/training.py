@@ -46,7 +46,7 @@ def smoothed_loss(
 
     With smoothing ε and V words, the target is to have the probability ``1 - ε + ε / V`` and every
     other word ``ε / V``, so that the loss of one target is
-    ``logsumexp(scores) - (1 - ε) · score of the target - ε · mean of the scores``, in nats.
+    ``-(1 - ε) log p(target) - ε mean of log p(word)``, in nats, where p is the scores' softmax.
 
     The scores are worked through piece by piece and never stored as a whole, which saves time and
     memory where there are many words. They have the weight's dtype, also under autocast, and are
@@ -64,10 +64,11 @@ def smoothed_loss(
         raise ValueError(
             f"label_smoothing must lie between 0 and 1: got {label_smoothing}"
         )
+    is_token = target != PAD
     return _LossInPieces.apply(
-        hidden.reshape(-1, hidden.shape[-1]).to(weight.dtype),
+        hidden[is_token].to(weight.dtype),
         weight,
-        target.flatten(),
+        target[is_token],
         label_smoothing,
         torch.is_grad_enabled(),
     )
@@ -94,23 +95,22 @@ class _LossInPieces(torch.autograd.Function):
             1, 2**21 // words
         )  # 8 MB of scores: small enough for a cache
         for first in range(0, len(hidden), size):
-            rows = slice(first, first + size)
-            right = target[rows, None]  # (piece, 1)
-            is_token = right != PAD
+            piece = slice(first, first + size)
+            right = target[piece, None]
             with torch.autocast(weight.device.type, enabled=False):
-                scores = hidden[rows] @ weight.mT  # (piece, words)
-                total = scores.logsumexp(dim=-1, keepdim=True)
-                of_target = scores.gather(1, right)
-                mean = scores.mean(dim=-1, keepdim=True)
-                losses = total - (1 - smoothing) * of_target - smoothing * mean
-                loss += losses[is_token].sum(dtype=dtype)
+                scores = hidden[piece] @ weight.mT  # (piece, words)
+                log_probs = scores.log_softmax(dim=-1)
+                of_target = log_probs.gather(1, right)
+                loss -= (1 - smoothing) * of_target.sum(dtype=dtype)
+                loss -= smoothing * log_probs.mean(dim=-1).sum(dtype=dtype)
                 if need_gradients:
                     # by the scores: their softmax minus the smoothed target
-                    grad = scores.sub_(total).exp_().sub_(smoothing / words)
-                    less = torch.full_like(of_target, smoothing - 1)
-                    grad.scatter_add_(1, right, less).mul_(is_token)
-                    hidden_grad[rows] = grad @ weight
-                    weight_grad.addmm_(grad.mT, hidden[rows])
+                    grad = log_probs.exp_().sub_(smoothing / words)
+                    grad.scatter_add_(
+                        1, right, torch.full_like(of_target, smoothing - 1)
+                    )
+                    torch.mm(grad, weight, out=hidden_grad[piece])
+                    weight_grad.addmm_(grad.mT, hidden[piece])
         ctx.save_for_backward(hidden_grad, weight_grad)
         return loss
 

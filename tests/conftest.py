@@ -8,15 +8,18 @@ from pathlib import Path
 
 import jaxtyping
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
 
 
 def pytest_sessionstart() -> None:
-    """Let `unshare -rn pytest` run: a shell cut off from every network, loopback included.
+    """Compute on one thread, and let `unshare -rn pytest` run, which cuts off every network.
 
+    Tensors are small here, and two threads wait for each other as soon as anything else runs.
     Notebook kernels and the browser talk to this machine through loopback, so raise that.
     """
+    torch.set_num_threads(1)
     if sys.platform != "linux":
         return
     import fcntl

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -531,6 +532,17 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys, arguments, says):
         command.main(small_command(tmp_path, *arguments))
     assert says in capsys.readouterr().err
     command.main(small_command(tmp_path))  # the folder is as good as new
+
+
+def test_the_command_learns_99_of_100_numbers_it_has_never_seen(
+    tmp_path, capsys
+):
+    folder = str(tmp_path / "run")
+    command.main(["--task", "numbers", "--steps", "500", "--folder", folder])
+    printed = capsys.readouterr().out
+    last = re.findall(r"step 500  exact ([\d.]+)", printed)
+    assert len(last) == 1 and float(last[0]) >= 0.99
+    assert printed.count("as expected") >= 4
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

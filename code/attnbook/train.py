@@ -139,7 +139,9 @@ def parser() -> argparse.ArgumentParser:
         "--device", help="cpu or cuda (default: cuda where there is one)"
     )
     group.add_argument(
-        "--threads", type=int, help="of the CPU (default: one for each core)"
+        "--threads",
+        type=int,
+        help="of the CPU (default: one for each core; 1 is best while other programs run)",
     )
     for name in ("save", "evaluate"):
         group.add_argument(

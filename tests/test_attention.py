@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings, strategies as st
+from torch.utils.flop_counter import FlopCounterMode
 
 from attnbook.attention import (
     additive_scores,
@@ -457,6 +458,14 @@ BAD_CALLS = [
     (masked_softmax, (A, torch.ones(3, 4)), {}, TypeError, "float32"),
     (masked_softmax, (A, torch.ones(2, 2).bool()), {}, ValueError, r"\(2, 2\)"),
     (dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
+    (dot_scores, (torch.zeros(2, 5, 6), A), {}, ValueError, "6 and 4"),
+    (
+        general_scores,
+        (A, B, torch.zeros(4, 3)),
+        {},
+        ValueError,
+        r"\(4, 4\).*\(4, 3\)",
+    ),
     (scaled_dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
     (
         general_scores,
@@ -591,14 +600,18 @@ def test_additive_scores_take_any_number_of_axes_in_front():
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
-def test_a_mask_may_have_the_axes_that_only_the_queries_have(need_weights):
-    query, key, value = draw(0, (2, 3, 5, 4), (6, 4), (6, 4))
-    mask = torch.ones(2, 3, 5, 6).bool().tril()
-    output, _ = attention(query, key, value, mask, need_weights=need_weights)
-    for b in range(2):
-        for h in range(3):
-            alone, _ = attention(query[b, h], key, value, mask[b, h])
-            torch.testing.assert_close(output[b, h], alone)
+def test_a_mask_may_have_the_axes_that_only_queries_or_only_keys_have(
+    need_weights,
+):
+    many, single = draw(0, (2, 3, 5, 4), (5, 4))
+    mask = torch.ones(2, 3, 5, 5).bool().tril()
+    for query, key in ((many, single), (single, many)):
+        output, _ = attention(query, key, key, mask, need_weights=need_weights)
+        query, key = query.expand(2, 3, 5, 4), key.expand(2, 3, 5, 4)
+        for b in range(2):
+            for h in range(3):
+                one = query[b, h], key[b, h], key[b, h], mask[b, h]
+                torch.testing.assert_close(output[b, h], attention(*one)[0])
 
 
 def test_tensors_may_be_named_and_options_have_to_be():
@@ -615,3 +628,14 @@ def test_tensors_may_be_named_and_options_have_to_be():
     with pytest.raises(TypeError):
         linear_attention(*tensors, True)
     assert causal_mask(length=2, device="cpu").shape == (2, 2)
+    assert attention(*tensors)[1] is None
+
+
+def test_linear_attention_does_less_work_unless_asked_for_more():
+    tensors = draw(0, *[(100, 4)] * 3)
+    work = []
+    for options in ({}, {"quadratic": True}):
+        with FlopCounterMode(display=False) as counter:
+            linear_attention(*tensors, **options)
+        work.append(counter.get_total_flops())
+    assert work[1] > 10 * work[0]

@@ -80,6 +80,7 @@ def test_a_decoder_block_equals_pytorchs_own(norm_first):
 def test_the_feed_forward_network_is_the_papers():
     with pytest.raises(ValueError, match="d_ff must be at least 1: got 0"):
         FeedForward(d_model=4, d_ff=0)
+    assert FeedForward(d_model=4, d_ff=1)(torch.ones(2, 4)).shape == (2, 4)
     network = randomise(FeedForward(d_model=4, d_ff=6).double())
     (x,) = draw(0, (2, 3, 4))
     wide = torch.clamp(x @ network.widen.weight.mT + network.widen.bias, min=0)

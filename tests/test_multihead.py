@@ -258,6 +258,8 @@ def test_another_batch_is_not_broadcast():
     x, memory = draw(0, (1, 4, 12), (3, 7, 12))
     with pytest.raises(ValueError, match="same batch: got 1 and 3"):
         layer(x, memory)
+    with pytest.raises(ValueError, match="same batch: got 3 and 1"):
+        layer(memory, x)
 
 
 def test_no_gradient_passes_through_a_cache():

@@ -143,15 +143,16 @@ def test_learned_positions_are_rows_of_a_table_that_ends():
     assert [p.shape for p in module.parameters()] == [(10, 4)]
     assert torch.equal(module(3, 2), module.table[2:5])
     assert torch.equal(module(10), module.table)
-    assert module.table.std().item() == pytest.approx(0.707, rel=0.4)
+    large = LearnedPositions(100, 40).table
+    assert large.std().item() == pytest.approx(0.5**0.5, rel=0.1)
     with pytest.raises(
         ValueError, match="max_length=10: got 3 positions from 8"
     ):
         module(3, 8)
-    with pytest.raises(
-        ValueError, match=r"from 0 to.*: got 2 positions from -5"
-    ):
-        module(2, -5)
+    for start in (-5, -1):
+        says = rf"from 0 to.*: got 2 positions from {start}"
+        with pytest.raises(ValueError, match=says):
+            module(2, start)
 
 
 def test_an_embedding_is_word_plus_position():
@@ -216,3 +217,18 @@ def test_dropout_follows_the_sum_of_word_and_position():
 def test_wrong_sizes_raise_an_error_that_names_them(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_inputs_may_be_named_and_options_have_to_be():
+    (x,) = draw(0, (3, 4))
+    torch.testing.assert_close(rotary(x=x), rotary(x))
+    table = sinusoidal_positions(length=2, d_model=4)
+    torch.testing.assert_close(table, sinusoidal_positions(2, 4))
+    TokenEmbedding(num_tokens=3, d_model=4, positions=None)
+    for call in (
+        lambda: rotary(x, 2),
+        lambda: sinusoidal_positions(2, 4, 3),
+        lambda: TokenEmbedding(3, 4, None),
+    ):
+        with pytest.raises(TypeError):
+            call()

@@ -261,7 +261,8 @@ def train(
         if checkpoint is not None and (done % save_every == 0 or done == steps):
             if rank == 0:
                 checkpoint.save(model, optimizer, settings, history)
-            _wait()
+            if world > 1:
+                dist.barrier()  # nobody leaves before it is saved
     model.eval()
     return history
 
@@ -441,6 +442,7 @@ def processes(
 
 
 def rank_and_world() -> tuple[int, int]:
+    """The number of this process, from 0, and how many there are."""
     if not dist.is_initialized():
         return 0, 1
     return dist.get_rank(), dist.get_world_size()
@@ -456,12 +458,6 @@ def _require_equal_everywhere(first: int, folder: str | Path | None) -> None:
             f"the processes found different trainings in {folder}, after {steps} steps: "
             "it must be one folder that all of them see"
         )
-
-
-def _wait() -> None:
-    """Until all processes are here."""
-    if dist.is_initialized():
-        dist.barrier()
 
 
 def replace_file(path: Path, content: bytes) -> None:

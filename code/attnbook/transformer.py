@@ -253,6 +253,7 @@ class Transformer(nn.Module):
 
 
 def require_a_length_for_each(source: Tensor, source_lengths: Tensor) -> None:
+    """Raise ``ValueError`` if there are more or fewer lengths than sources."""
     if len(source_lengths) != len(source):
         raise ValueError(
             "every source needs a length: "

@@ -5,6 +5,7 @@ import math
 import torch
 
 from .engine import Exercise, Prediction
+from .properties import changed, no_gradient, row_sums
 
 typical_score = Prediction(
     "3.1",
@@ -88,7 +89,7 @@ def _(generator):
 
 @scaled_scores.holds("Doubling the queries doubles their scores.")
 def _(f, query, key):
-    return _changed(
+    return changed(
         2 * f(query, key),
         f(2 * query, key),
         "twice a score is {}, but it becomes {}",
@@ -99,7 +100,7 @@ def _(f, query, key):
     "Swapping query and key transposes the scores of each head."
 )
 def _(f, query, key):
-    return _changed(
+    return changed(
         f(key, query).mT, f(query, key), "one score goes from {} to {}"
     )
 
@@ -108,7 +109,7 @@ def _(f, query, key):
 def _(f, query, key):
     other = query.clone()
     other[:, :, :-1] = 0.0
-    return _changed(
+    return changed(
         f(query, key)[:, -1:],
         f(other, key)[:, -1:],
         "a score goes from {} to {}",
@@ -117,7 +118,7 @@ def _(f, query, key):
 
 @scaled_scores.holds("Gradients flow back to the query and the key.")
 def _(f, query, key):
-    return _no_gradient(f, query, key)
+    return no_gradient(f, query, key)
 
 
 @scaled_scores.mistake("no scaling at all")
@@ -258,7 +259,7 @@ def _(f, weights):
 
 @effective_keys.holds("The order of the keys does not matter.")
 def _(f, weights):
-    return _changed(
+    return changed(
         f(weights), f(weights.flip(-1)), "reversing a row turns {} into {}"
     )
 
@@ -362,7 +363,7 @@ def _(generator):
 
 @softmax_with_temperature.holds("Each row of weights sums to 1.")
 def _(f, scores, temperature):
-    return _row_sums(f(scores, temperature))
+    return row_sums(f(scores, temperature))
 
 
 @softmax_with_temperature.holds("No weight is negative.")
@@ -394,7 +395,7 @@ def _(f, scores, temperature):
 )
 def _(f, scores, temperature):
     before, after = f(scores, temperature), f(scores + 3.0, temperature)
-    return _changed(before, after, "a weight goes from {} to {}")
+    return changed(before, after, "a weight goes from {} to {}")
 
 
 @softmax_with_temperature.mistake("multiplying by the temperature")
@@ -617,14 +618,14 @@ def _(generator):
 
 @normalised_scores.holds("Making a key three times as long changes no score.")
 def _(f, query, key):
-    return _changed(
+    return changed(
         f(query, key), f(query, 3 * key), "a score goes from {} to {}"
     )
 
 
 @normalised_scores.holds("Making a query three times as long changes no score.")
 def _(f, query, key):
-    return _changed(
+    return changed(
         f(query, key), f(3 * query, key), "a score goes from {} to {}"
     )
 
@@ -904,30 +905,3 @@ def _(d_model, d_k):
     """You take the fourth root of d_k, which is right when W_Q and W_K share the work. Here W_K
     keeps its usual spread, so W_Q has to do all of it."""
     return 1 / (math.sqrt(d_model) * d_k**0.25)
-
-
-def _changed(
-    before: torch.Tensor, after: torch.Tensor, sentence: str
-) -> str | None:
-    """None if equal, else the sentence with the pair of numbers that differs most."""
-    if torch.allclose(before, after, rtol=1e-3, atol=1e-4):
-        return None
-    worst = (before - after).abs().nan_to_num(torch.inf).argmax()
-    numbers = (f"{x.flatten()[worst].item():.4g}" for x in (before, after))
-    return (sentence[0].upper() + sentence[1:] + ".").format(*numbers)
-
-
-def _row_sums(weights: torch.Tensor) -> str | None:
-    sums = weights.sum(dim=-1)
-    if not (sums - 1).abs().max() < 1e-4:
-        return f"One sums to {sums.flatten()[(sums - 1).abs().argmax()]:.3g}."
-
-
-def _no_gradient(f, *tensors: torch.Tensor) -> str | None:
-    tensors = [tensor.clone().requires_grad_() for tensor in tensors]
-    result = f(*tensors)
-    if not result.requires_grad:
-        return "The result is cut off from its inputs (`detach`, `item`, `numpy`, `no_grad`?)."
-    gradients = torch.autograd.grad(result.sum(), tensors, allow_unused=True)
-    if any(gradient is None for gradient in gradients):
-        return "One of the inputs gets none."

@@ -1,0 +1,12 @@
+"""Right and wrong answers to the exercises, one module for each chapter.
+
+``WRONG`` holds (exercise, answer that no catalogue lists, part of the sentence that must be true);
+``RIGHT`` holds (exercise, answer in another style than the reference).
+"""
+
+from . import ch03
+
+_CHAPTERS = (ch03,)
+
+WRONG = [answer for chapter in _CHAPTERS for answer in chapter.WRONG]
+RIGHT = [answer for chapter in _CHAPTERS for answer in chapter.RIGHT]

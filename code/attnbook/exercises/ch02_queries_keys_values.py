@@ -1,0 +1,794 @@
+"""Exercises of chapter 2, "What are queries, keys and values?"."""
+
+import math
+
+import torch
+
+from .engine import Exercise, Prediction
+from .properties import changed, no_gradient, row_sums
+
+output_by_hand = Prediction(
+    "2.1",
+    "An output by hand",
+    stars=1,
+    minutes=5,
+    answer=4.0,
+    within=0.01,
+    hints=[
+        "The exponential undoes the logarithm: e^(ln 5) = 5. And e^0 = 1.",
+        "The exponentials sum to 8. What are the three weights?",
+    ],
+)
+output_by_hand.wrong_value(
+    "every value counted alike",
+    8.0,
+    "You took the plain mean of the three values. The scores differ, so the values do not get "
+    "equal shares.",
+)
+output_by_hand.wrong_value(
+    "the best key alone",
+    0.0,
+    "You returned the value of the key with the highest score. Softmax gives it the largest share, "
+    "but not everything.",
+)
+output_by_hand.wrong_value(
+    "the exponentials not divided by their sum",
+    32.0,
+    "You multiplied the values by the exponentials themselves. They sum to 8, so the output lies "
+    "outside the range of the values.",
+)
+output_by_hand.wrong_value(
+    "scores divided by their sum",
+    8 * math.log(2) / math.log(10),
+    "You divided each score by the sum of the scores. Without the exponential a score of 0 gets no "
+    "share at all.",
+)
+output_by_hand.wrong_value(
+    "scores used as weights",
+    8 * math.log(2),
+    "You multiplied the values by the scores. Scores are not shares: they need softmax first.",
+)
+output_by_hand.wrong_value(
+    "the values in reverse",
+    12.0,
+    "You gave the first key the weight of the last. The order of the weights is that of the keys.",
+)
+
+cross_attention = Exercise(
+    "2.2",
+    "One sentence asks another",
+    stars=1,
+    minutes=10,
+    hints=[
+        "Three products first: which of `x` and `memory` goes through which map?",
+        "Those who ask have queries. Those who are asked have keys and values.",
+        "From there on it is equation (2.2), which the chapter has as `attention`.",
+    ],
+)
+
+
+def _attention(query, key, value):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-1) @ value
+
+
+@cross_attention.solution
+def _(x, memory, query_map, key_map, value_map):
+    return _attention(x @ query_map, memory @ key_map, memory @ value_map)
+
+
+@cross_attention.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
+        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
+        torch.tensor([[1.0, 0.0], [1.0, 1.0]]),
+        torch.tensor([[1.0, 1.0], [-1.0, 0.0]]),
+        torch.tensor([[2.0, 0.0], [1.0, 1.0]]),
+    )
+    for batch, m, n, d_model, d_k, d_v in [
+        ((), 3, 3, 6, 6, 6),
+        ((2,), 4, 4, 6, 3, 3),
+        ((2,), 5, 3, 6, 4, 2),
+        ((3, 2), 1, 6, 5, 8, 3),
+    ]:
+        yield (
+            torch.randn(*batch, m, d_model, generator=generator),
+            torch.randn(*batch, n, d_model, generator=generator),
+            torch.randn(d_model, d_k, generator=generator) / d_model**0.5,
+            torch.randn(d_model, d_k, generator=generator) / d_model**0.5,
+            torch.randn(d_model, d_v, generator=generator) / d_model**0.5,
+        )
+
+
+@cross_attention.holds(
+    "What one token asks does not change the output of another."
+)
+def _(f, x, memory, query_map, key_map, value_map):
+    if x.shape[-2] < 2:
+        return None
+    other = torch.cat([x[..., :1, :] + 1, x[..., 1:, :]], dim=-2)
+    return changed(
+        f(x, memory, query_map, key_map, value_map)[..., 1:, :],
+        f(other, memory, query_map, key_map, value_map)[..., 1:, :],
+        "changing the first token of x moves another token's output from {} to {}",
+    )
+
+
+@cross_attention.holds("The order of the tokens in `memory` does not matter.")
+def _(f, x, memory, query_map, key_map, value_map):
+    return changed(
+        f(x, memory, query_map, key_map, value_map),
+        f(x, memory.flip(-2), query_map, key_map, value_map),
+        "reversing it, an output goes from {} to {}",
+    )
+
+
+@cross_attention.holds("Twice the value map, twice the output.")
+def _(f, x, memory, query_map, key_map, value_map):
+    return changed(
+        2 * f(x, memory, query_map, key_map, value_map),
+        f(x, memory, query_map, key_map, 2 * value_map),
+        "an output should be {} and is {}",
+    )
+
+
+@cross_attention.holds("Gradients flow back to every map.")
+def _(f, x, memory, query_map, key_map, value_map):
+    return no_gradient(
+        lambda *maps: f(x, memory, *maps).square(),
+        query_map,
+        key_map,
+        value_map,
+    )
+
+
+@cross_attention.mistake("the two sentences exchanged")
+def _(x, memory, query_map, key_map, value_map):
+    """You let the tokens of `memory` ask those of `x`. The result has a row for each token of
+    `memory`, and says nothing about what the tokens of `x` were looking for."""
+    return _attention(memory @ query_map, x @ key_map, x @ value_map)
+
+
+@cross_attention.mistake("self-attention")
+def _(x, memory, query_map, key_map, value_map):
+    """You take queries, keys and values from `x` alone. Nothing from `memory` can reach the
+    output."""
+    return _attention(x @ query_map, x @ key_map, x @ value_map)
+
+
+@cross_attention.mistake("the key map for queries and keys")
+def _(x, memory, query_map, key_map, value_map):
+    """You send queries and keys through the same map. Asking and being found are then the same
+    thing, and `query_map` can't learn."""
+    return _attention(x @ key_map, memory @ key_map, memory @ value_map)
+
+
+@cross_attention.mistake("query map and key map exchanged")
+def _(x, memory, query_map, key_map, value_map):
+    """You send `x` through the key map and `memory` through the query map. Each score is then that
+    of another question."""
+    return _attention(x @ key_map, memory @ query_map, memory @ value_map)
+
+
+@cross_attention.mistake("key map and value map exchanged")
+def _(x, memory, query_map, key_map, value_map):
+    """You find tokens by their values and hand over their keys. This only runs where keys and
+    values have the same number of features."""
+    return _attention(x @ query_map, memory @ value_map, memory @ key_map)
+
+
+@cross_attention.mistake("keys handed over instead of values")
+def _(x, memory, query_map, key_map, value_map):
+    """You mix the keys. They say how a token is found, not what it has to give, and the value map
+    is never used."""
+    return _attention(x @ query_map, memory @ key_map, memory @ key_map)
+
+
+@cross_attention.mistake("no division by √d_k")
+def _(x, memory, query_map, key_map, value_map):
+    """You use the scores undivided. The more features a key has, the sharper the weights become."""
+    scores = (x @ query_map) @ (memory @ key_map).mT
+    return scores.softmax(dim=-1) @ (memory @ value_map)
+
+
+@cross_attention.mistake("√d_model instead of √d_k")
+def _(x, memory, query_map, key_map, value_map):
+    """You divide by the root of the number of features of a token. A score adds up as many products
+    as a *key* has features."""
+    scores = (x @ query_map) @ (memory @ key_map).mT / math.sqrt(x.shape[-1])
+    return scores.softmax(dim=-1) @ (memory @ value_map)
+
+
+@cross_attention.mistake("softmax over the queries")
+def _(x, memory, query_map, key_map, value_map):
+    """Your softmax runs down the columns, over those who ask. They then compete for each key, and
+    the weights of one query do not sum to 1."""
+    query, key = x @ query_map, memory @ key_map
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-2) @ (memory @ value_map)
+
+
+@cross_attention.mistake("no softmax")
+def _(x, memory, query_map, key_map, value_map):
+    """You mix the values by their scores. These may be negative and need not sum to 1, so the
+    output can lie far outside the values."""
+    query, key = x @ query_map, memory @ key_map
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores @ (memory @ value_map)
+
+
+contributions = Exercise(
+    "2.3",
+    "Who contributed what",
+    stars=2,
+    minutes=10,
+    hints=[
+        "One entry: the weight of query i on key j, times one feature of value j. No sum.",
+        "The result has one axis more than either input. `weights[..., None]` adds an axis at the "
+        "end.",
+        "The weights need an axis for the features, the values one for the queries: broadcasting "
+        "does the rest.",
+    ],
+)
+
+
+@contributions.solution
+def _(weights, value):
+    return weights[..., :, :, None] * value[..., None, :, :]
+
+
+@contributions.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0.75, 0.25], [0.5, 0.5]]),
+        torch.tensor([[4.0, 0.0], [8.0, 2.0]]),
+    )
+    for batch, n_query, n_key, d_v in [
+        ((), 3, 3, 3),
+        ((2,), 4, 4, 4),
+        ((3,), 2, 5, 4),
+        ((2, 3), 4, 1, 2),
+    ]:
+        scores = torch.randn(*batch, n_query, n_key, generator=generator)
+        value = torch.randn(*batch, n_key, d_v, generator=generator)
+        yield scores.softmax(dim=-1), value
+
+
+@contributions.holds("Summed over the keys, the parts are the output.")
+def _(f, weights, value):
+    parts = f(weights, value)
+    return changed(
+        weights @ value,
+        parts.sum(dim=-2),
+        "an output is {}, its parts sum to {}",
+    )
+
+
+@contributions.holds("What a key contributes depends on its own value alone.")
+def _(f, weights, value):
+    if value.shape[-2] < 2:
+        return None
+    other = torch.cat([value[..., :-1, :], value[..., -1:, :] + 1], dim=-2)
+    return changed(
+        f(weights, value)[..., :-1, :],
+        f(weights, other)[..., :-1, :],
+        "changing the last value moves the part of another key from {} to {}",
+    )
+
+
+@contributions.mistake("already summed over the keys")
+def _(weights, value):
+    """You return the output itself. Once the parts are added up nobody can tell which token gave
+    what."""
+    return weights @ value
+
+
+@contributions.mistake("queries and keys exchanged")
+def _(weights, value):
+    """Your first two axes are key, then query. Summed along the axis of the keys, as the task has
+    it, they no longer give the output."""
+    return (weights[..., :, :, None] * value[..., None, :, :]).transpose(-3, -2)
+
+
+@contributions.mistake("the value of the one who asks")
+def _(weights, value):
+    """You multiply each weight by the value of the token that asks. What flows is the value of the
+    token that is attended to."""
+    return weights[..., :, :, None] * value[..., :, None, :]
+
+
+@contributions.mistake("the weights turned over")
+def _(weights, value):
+    """You use the weight of key j on query i. Rows of the weights belong to those who ask."""
+    return weights.mT[..., :, :, None] * value[..., None, :, :]
+
+
+@contributions.mistake("the values without their weights")
+def _(weights, value):
+    """You list every value for every query at full size. A token that is hardly attended to would
+    seem to give as much as any other."""
+    return torch.ones_like(weights)[..., None] * value[..., None, :, :]
+
+
+@contributions.mistake("divided by the number of keys")
+def _(weights, value):
+    """You divide by the number of keys, as in a plain mean. The weights already sum to 1."""
+    parts = weights[..., :, :, None] * value[..., None, :, :]
+    return parts / weights.shape[-1]
+
+
+@contributions.mistake("each row's parts scaled by its largest weight")
+def _(weights, value):
+    """You divide each row by its largest weight. The parts then sum to more than the output."""
+    largest = weights.amax(dim=-1, keepdim=True)
+    return (weights / largest)[..., :, :, None] * value[..., None, :, :]
+
+
+weights_without_self = Exercise(
+    "2.4",
+    "Looking at everyone else",
+    stars=2,
+    minutes=10,
+    hints=[
+        "A weight that has to be 0 must be kept out *before* softmax, so that the others share "
+        "everything.",
+        "For which score is the exponential exactly 0?",
+        "`scores.masked_fill(itself, -math.inf)` with a boolean diagonal, `torch.eye(L, "
+        "dtype=torch.bool)`.",
+    ],
+)
+
+
+def _scores(query, key):
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+def _eye(scores):
+    return torch.eye(scores.shape[-1], dtype=torch.bool)
+
+
+@weights_without_self.solution
+def _(query, key):
+    scores = _scores(query, key)
+    return scores.masked_fill(_eye(scores), -math.inf).softmax(dim=-1)
+
+
+@weights_without_self.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0], [2.0], [0.0]]),
+        torch.tensor([[1.0], [0.0], [2.0]]),
+    )
+    for batch, length, d_k in [((), 2, 3), ((2,), 4, 4), ((2, 3), 6, 16)]:
+        query, key = torch.randn(
+            2, *batch, length, d_k, generator=generator
+        ).unbind()
+        yield query, key
+    yield (  # scores far above and below zero
+        20 + torch.randn(5, 4, generator=generator),
+        torch.randn(5, 4, generator=generator) - 5,
+    )
+
+
+@weights_without_self.holds("No token attends to itself.")
+def _(f, query, key):
+    own = f(query, key).diagonal(dim1=-2, dim2=-1)
+    if not (own == 0).all():
+        return f"One does with weight {own.abs().max().item():.3g}."
+
+
+@weights_without_self.holds("Each row of weights sums to 1.")
+def _(f, query, key):
+    return row_sums(f(query, key))
+
+
+@weights_without_self.holds(
+    "Every other token, earlier or later, gets some weight."
+)
+def _(f, query, key):
+    if query.abs().max() > 10:  # there a weight may round to 0
+        return None
+    weights = f(query, key)
+    others = weights[..., ~_eye(weights)]
+    if not (others > 0).all():
+        return f"One gets {others.min().item():.3g}."
+
+
+@weights_without_self.mistake("the diagonal not excluded")
+def _(query, key):
+    """You return the weights of ordinary self-attention. Each token still looks at itself, often
+    most of all."""
+    return _scores(query, key).softmax(dim=-1)
+
+
+@weights_without_self.mistake("the diagonal removed after softmax")
+def _(query, key):
+    """You set the diagonal to 0 after softmax. Its share is then missing: the rows sum to less
+    than 1."""
+    weights = _scores(query, key).softmax(dim=-1)
+    return weights.masked_fill(_eye(weights), 0.0)
+
+
+@weights_without_self.mistake("the diagonal scores set to 0, or nearly")
+def _(query, key):
+    """You set the score of a token for itself to 0, or to a tiny number such as 1e−9. The
+    exponential of 0 is 1, so the token still gets a weight."""
+    scores = _scores(query, key)
+    return scores.masked_fill(_eye(scores), 0.0).softmax(dim=-1)
+
+
+@weights_without_self.mistake("only itself allowed")
+def _(query, key):
+    """You excluded all others and kept the diagonal: the mask is inverted. Each token attends to
+    itself alone."""
+    scores = _scores(query, key)
+    return scores.masked_fill(~_eye(scores), -math.inf).softmax(dim=-1)
+
+
+@weights_without_self.mistake("the mask multiplied by minus infinity")
+def _(query, key):
+    """You multiply the mask by minus infinity and add it. Where the mask is 0 this is 0 · ∞, which
+    is NaN."""
+    scores = _scores(query, key)
+    return (scores + _eye(scores) * -math.inf).softmax(dim=-1)
+
+
+@weights_without_self.mistake("later tokens excluded as well")
+def _(query, key):
+    """You exclude the diagonal and everything to its right. The first token then has nobody left to
+    attend to."""
+    scores = _scores(query, key)
+    late = torch.ones_like(scores, dtype=torch.bool).triu()
+    return scores.masked_fill(late, -math.inf).softmax(dim=-1)
+
+
+@weights_without_self.mistake("no division by √d_k")
+def _(query, key):
+    """You leave out the division by √d_k. With many features the weights become far too sharp."""
+    scores = query @ key.mT
+    return scores.masked_fill(_eye(scores), -math.inf).softmax(dim=-1)
+
+
+@weights_without_self.mistake("softmax over the queries")
+def _(query, key):
+    """Your softmax runs down the columns. Columns then sum to 1, and rows, the weights of one
+    query, do not."""
+    scores = _scores(query, key)
+    return scores.masked_fill(_eye(scores), -math.inf).softmax(dim=-2)
+
+
+score_matrix = Exercise(
+    "2.5",
+    "One matrix for two maps",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Write the scores with the maps in place: (x W_Q)(x W_K)ᵀ / √d_k.",
+        "The transpose of a product is the product of the transposes in reverse: (x W_K)ᵀ = "
+        "W_Kᵀ xᵀ.",
+        "Everything between x and xᵀ is M.",
+    ],
+)
+
+
+@score_matrix.solution
+def _(query_map, key_map):
+    return query_map @ key_map.mT / math.sqrt(query_map.shape[-1])
+
+
+@score_matrix.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
+        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
+    )
+    for d_model, d_k in [(4, 4), (6, 3), (3, 8), (5, 1)]:
+        yield torch.randn(2, d_model, d_k, generator=generator).unbind()
+
+
+@score_matrix.holds(
+    "x M xᵀ gives the scaled scores of a sentence of any length."
+)
+def _(f, query_map, key_map):
+    generator = torch.Generator().manual_seed(0)
+    matrix = f(query_map, key_map)
+    for length in (1, 3, 7):
+        x = torch.randn(length, len(query_map), generator=generator)
+        scores = _scores(x @ query_map, x @ key_map)
+        contradiction = changed(
+            scores, x @ matrix @ x.mT, "a score is {}, yours gives {}"
+        )
+        if contradiction:
+            return contradiction
+
+
+@score_matrix.holds("Exchanging the two maps transposes it.")
+def _(f, query_map, key_map):
+    return changed(
+        f(query_map, key_map).mT,
+        f(key_map, query_map),
+        "an entry should be {} and is {}",
+    )
+
+
+@score_matrix.mistake("transposed")
+def _(query_map, key_map):
+    """You have the transpose. With it token i would be scored by how well j asks for it: looking
+    for and being found are exchanged."""
+    return key_map @ query_map.mT / math.sqrt(query_map.shape[-1])
+
+
+@score_matrix.mistake("no division by √d_k")
+def _(query_map, key_map):
+    """You leave out the division. The matrix gives the scores before scaling."""
+    return query_map @ key_map.mT
+
+
+@score_matrix.mistake("√d_model instead of √d_k")
+def _(query_map, key_map):
+    """You divide by the root of the number of rows, the features of a token. The divisor belongs to
+    the features of a key."""
+    return query_map @ key_map.mT / math.sqrt(query_map.shape[-2])
+
+
+@score_matrix.mistake("divided by d_k instead of its root")
+def _(query_map, key_map):
+    """You divide by d_k. All scores come out too small by a factor of √d_k, and the weights too
+    even."""
+    return query_map @ key_map.mT / query_map.shape[-1]
+
+
+@score_matrix.mistake("the maps multiplied along the wrong side")
+def _(query_map, key_map):
+    """You transposed the first map, not the second. The result is as large as a key, not as a
+    token, and only fits where the two happen to be equal."""
+    return query_map.mT @ key_map / math.sqrt(query_map.shape[-1])
+
+
+@score_matrix.mistake("the maps multiplied entry by entry")
+def _(query_map, key_map):
+    """You multiply matching entries of the two maps. A score mixes every feature of one token with
+    every feature of the other."""
+    return query_map * key_map / math.sqrt(query_map.shape[-1])
+
+
+@score_matrix.mistake("the two directions averaged")
+def _(query_map, key_map):
+    """You average the matrix with its transpose. A symmetric matrix can only express relations that
+    hold both ways."""
+    product = query_map @ key_map.mT / math.sqrt(query_map.shape[-1])
+    return (product + product.mT) / 2
+
+
+lookup_by_distance = Exercise(
+    "2.6",
+    "A look-up by distance",
+    stars=2,
+    minutes=15,
+    hints=[
+        "All pairs of a query and a key: give each an axis of size 1 where the other has its "
+        "tokens, and subtract.",
+        "Square, then sum over the features, the last axis. That leaves (..., L_query, L_key).",
+        "A small distance must give a large weight: where does the minus stand?",
+    ],
+)
+
+
+def _squared_distances(query, key):
+    differences = query[..., :, None, :] - key[..., None, :, :]
+    return differences.square().sum(dim=-1)
+
+
+@lookup_by_distance.solution
+def _(query, key, value, sharpness):
+    distances = _squared_distances(query, key)
+    return (-sharpness * distances).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0.0], [2.0]]),
+        torch.tensor([[0.0], [1.0], [3.0]]),
+        torch.tensor([[8.0], [4.0], [0.0]]),
+        1.0,
+    )
+    for batch, n_query, n_key, d_k, d_v, sharpness in [
+        ((), 3, 3, 3, 3, 0.5),
+        ((2,), 4, 4, 4, 4, 0.2),
+        ((2, 3), 2, 5, 3, 4, 0.7),
+        ((2,), 5, 3, 2, 1, 2.0),
+    ]:
+        yield (
+            torch.randn(*batch, n_query, d_k, generator=generator),
+            torch.randn(*batch, n_key, d_k, generator=generator),
+            torch.randn(*batch, n_key, d_v, generator=generator),
+            sharpness,
+        )
+
+
+@lookup_by_distance.holds("Moving all queries and keys alike changes nothing.")
+def _(f, query, key, value, sharpness):
+    return changed(
+        f(query, key, value, sharpness),
+        f(query + 1, key + 1, value, sharpness),
+        "an output goes from {} to {}",
+    )
+
+
+@lookup_by_distance.holds("At sharpness 0 every output is the mean value.")
+def _(f, query, key, value, sharpness):
+    found = f(query, key, value, 0.0)
+    return changed(
+        value.mean(dim=-2, keepdim=True).expand_as(found),
+        found,
+        "the mean is {}, yours {}",
+    )
+
+
+@lookup_by_distance.holds("A very sharp query at a key finds its value.")
+def _(f, query, key, value, sharpness):
+    return changed(
+        value, f(key, key, value, 1e5), "the value is {}, the output {}"
+    )
+
+
+@lookup_by_distance.mistake("the minus forgotten")
+def _(query, key, value, sharpness):
+    """Your score grows with the distance. The farthest key then gets the largest weight."""
+    distances = _squared_distances(query, key)
+    return (sharpness * distances).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("the distance not squared")
+def _(query, key, value, sharpness):
+    """You use the distance itself. Far keys then keep a larger share, and the weights have a sharp
+    corner where a query meets a key."""
+    distances = _squared_distances(query, key).sqrt()
+    return (-sharpness * distances).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("the mean over the features")
+def _(query, key, value, sharpness):
+    """You average the squares over the features. The same distance then counts less, the more
+    features there are."""
+    distances = _squared_distances(query, key) / query.shape[-1]
+    return (-sharpness * distances).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("the sharpness squared as well")
+def _(query, key, value, sharpness):
+    """You multiply by the sharpness before you square. It then enters twice."""
+    distances = _squared_distances(sharpness * query, sharpness * key)
+    return (-distances).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("divided by the sharpness")
+def _(query, key, value, sharpness):
+    """You divide by the sharpness, as if it were a width. A larger number then makes the look-up
+    softer."""
+    distances = _squared_distances(query, key)
+    return (-distances / sharpness).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("the sharpness left out")
+def _(query, key, value, sharpness):
+    """You never use the sharpness. Every look-up is then equally soft."""
+    return (-_squared_distances(query, key)).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("softmax over the queries")
+def _(query, key, value, sharpness):
+    """Your softmax runs over the queries. The weights of one query then do not sum to 1, and its
+    output is no mean of the values."""
+    distances = _squared_distances(query, key)
+    return (-sharpness * distances).softmax(dim=-2) @ value
+
+
+@lookup_by_distance.mistake("the dot product")
+def _(query, key, value, sharpness):
+    """You score by the dot product. It grows with the length of a key, so a long key beats a near
+    one."""
+    return (sharpness * query @ key.mT).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("the exponentials not divided by their sum")
+def _(query, key, value, sharpness):
+    """You weigh by the exponentials without dividing by their sum. A query far from every key gets
+    an output near 0."""
+    distances = _squared_distances(query, key)
+    return (-sharpness * distances).exp() @ value
+
+
+query_map_for = Exercise(
+    "2.7",
+    "Maps written by hand",
+    stars=3,
+    minutes=25,
+    hints=[
+        "With x = I the queries are the rows of W_Q and the keys those of W_K. Write the scaled "
+        "scores as a product of matrices.",
+        "W_Q W_Kᵀ / √n = wanted. Solve it for W_Q: multiply both sides from the right.",
+        "`torch.linalg.inv` inverts a matrix. Which matrix stands to the right of W_Q?",
+    ],
+)
+
+
+@query_map_for.solution
+def _(wanted, key_map):
+    return math.sqrt(len(key_map)) * wanted @ torch.linalg.inv(key_map.mT)
+
+
+@query_map_for.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0.0, 1.0], [2.0, 0.0]]),
+        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
+    )
+    for n in (3, 4, 6):
+        noise = torch.randn(n, n, generator=generator) / n
+        yield (
+            torch.randn(n, n, generator=generator),
+            2 * torch.eye(n) + noise,
+        )
+
+
+@query_map_for.holds("The scaled scores of the one-hot tokens are as wanted.")
+def _(f, wanted, key_map):
+    scores = _scores(f(wanted, key_map), key_map)
+    return changed(wanted, scores, "one should be {} and is {}")
+
+
+@query_map_for.holds("Where no scores are wanted, there are no queries.")
+def _(f, wanted, key_map):
+    query_map = f(torch.zeros_like(wanted), key_map)
+    return changed(
+        torch.zeros_like(wanted), query_map, "an entry should be {} and is {}"
+    )
+
+
+@query_map_for.mistake("the division by √d_k forgotten")
+def _(wanted, key_map):
+    """You leave the division by √d_k out of the equation. The scores come out too small."""
+    return wanted @ torch.linalg.inv(key_map.mT)
+
+
+@query_map_for.mistake("divided by √d_k once more")
+def _(wanted, key_map):
+    """You divide by √d_k. Attention will divide by it too, so the scores come out too small by a
+    factor of d_k."""
+    return wanted @ torch.linalg.inv(key_map.mT) / math.sqrt(len(key_map))
+
+
+@query_map_for.mistake("the key map not transposed")
+def _(wanted, key_map):
+    """You invert the key map as it is. In the scores it stands transposed."""
+    return math.sqrt(len(key_map)) * wanted @ torch.linalg.inv(key_map)
+
+
+@query_map_for.mistake("transposed instead of inverted")
+def _(wanted, key_map):
+    """You multiply by the key map's transpose where its inverse is needed. The two are equal only
+    for a rotation."""
+    return math.sqrt(len(key_map)) * wanted @ key_map
+
+
+@query_map_for.mistake("multiplied from the left")
+def _(wanted, key_map):
+    """You put the inverse to the left of `wanted`. Products of matrices don't commute, and the key
+    map acts from the right."""
+    return math.sqrt(len(key_map)) * torch.linalg.inv(key_map.mT) @ wanted
+
+
+@query_map_for.mistake("the wanted table turned over")
+def _(wanted, key_map):
+    """You use the transpose of `wanted`. Row i then says who looks for i, not whom i looks for."""
+    return math.sqrt(len(key_map)) * wanted.mT @ torch.linalg.inv(key_map.mT)
+
+
+@query_map_for.mistake("as if the key map were the identity")
+def _(wanted, key_map):
+    """You return the wanted scores, scaled. That is right if every key is one-hot, and the key map
+    makes other keys of them."""
+    return math.sqrt(len(key_map)) * wanted

@@ -51,29 +51,30 @@ def parts_equal(weights, value):
     return mean.expand(*weights.shape, value.shape[-1])
 
 
-def others_right(query, key):
+def others_right(query, key, words):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return (scores - torch.diag(torch.full((scores.shape[-1],), 1e9))).softmax(
-        -1
-    )
+    same = (words.unsqueeze(-1) == words.unsqueeze(-2)).float()
+    return (scores - 1e9 * same).softmax(-1)
 
 
-def others_renormalised(query, key):
-    scores = (query @ key.mT / math.sqrt(query.shape[-1])).double()
-    weights = scores.softmax(-1) * (1 - torch.eye(scores.shape[-1]))
-    return (weights / weights.sum(-1, keepdim=True)).float()
-
-
-def others_in_place(query, key):
+def others_by_where(query, key, words):
     scores = torch.matmul(query, key.transpose(-2, -1)) / query.size(-1) ** 0.5
-    scores.diagonal(dim1=-2, dim2=-1).fill_(-torch.inf)
-    return torch.softmax(scores, dim=-1)
+    other = words[..., None] - words[..., None, :] != 0
+    return F.softmax(torch.where(other, scores, -torch.inf), dim=-1)
 
 
-def others_evenly(query, key):
-    length = query.shape[-2]
-    even = (1 - torch.eye(length)) / (length - 1)
-    return even.expand(*query.shape[:-1], length)
+def others_word_by_word(query, key, words):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    for word in words.unique():
+        here = words == word
+        hide = here[..., :, None] & here[..., None, :]
+        scores = scores.masked_fill(hide, float("-inf"))
+    return torch.softmax(scores, -1)
+
+
+def others_evenly(query, key, words):
+    other = (words[..., :, None] != words[..., None, :]).float()
+    return other / other.sum(-1, keepdim=True)
 
 
 def one_matrix_by_loops(query_map, key_map):
@@ -124,9 +125,9 @@ def map_by_pinv(wanted, key_map):
 
 
 WRONG = [
-    ("2.1", 5, "5 is too large"),
+    ("2.1", 6, "6 is too large"),
     ("2.1", -4, "-4 is negative"),
-    ("2.1", "4", "one number; yours is a str"),
+    ("2.1", "5", "one number; yours is a str"),
     (
         "2.2",
         cross_with_a_residual,
@@ -153,12 +154,12 @@ WRONG = [
     ("2.4", others_evenly, "off by up to"),
     (
         "2.4",
-        lambda query, key: others_in_place(query, key) * 0.5,
+        lambda *args: others_by_where(*args) * 0.5,
         "Each row of weights sums to 1",
     ),
     (
         "2.4",
-        lambda query, key: others_in_place(query, key).triu(),
+        lambda *args: others_by_where(*args).triu(),
         "Each row of weights sums to 1",
     ),
     (
@@ -191,16 +192,16 @@ WRONG = [
 ]
 
 RIGHT = [
-    ("2.1", 4),
-    ("2.1", torch.tensor(4.0)),
+    ("2.1", 5),
+    ("2.1", torch.tensor(5.0)),
     ("2.2", cross_right),
     ("2.2", cross_by_einsum),
     ("2.2", cross_mixing_first),
     ("2.3", parts_right),
     ("2.3", parts_by_loop),
     ("2.4", others_right),
-    ("2.4", others_renormalised),
-    ("2.4", others_in_place),
+    ("2.4", others_by_where),
+    ("2.4", others_word_by_word),
     ("2.5", one_matrix_by_loops),
     ("2.5", one_matrix_by_asking),
     ("2.6", by_cdist),

@@ -50,8 +50,10 @@ def hint(id: str) -> None:
 def _find(id: str) -> Exercise:
     exercises = {exercise.id: exercise for exercise in catalogue()}
     if id not in exercises:
+        chapter = str(id).split(".")[0] + "."
+        near = [known for known in exercises if known.startswith(chapter)]
         raise KeyError(
-            f"there is no exercise {id!r}; those with a check are "
-            f"{', '.join(map(repr, exercises))}, each in quotes"
+            f"no exercise {id!r} has a check and hints; those that have are "
+            f"{', '.join(map(repr, near or exercises))}, each in quotes"
         )
     return exercises[id]

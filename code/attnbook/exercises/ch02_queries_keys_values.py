@@ -12,7 +12,7 @@ output_by_hand = Prediction(
     "An output by hand",
     stars=1,
     minutes=5,
-    answer=4.0,
+    answer=5.0,
     within=0.01,
     hints=[
         "The exponential undoes the logarithm: e^(ln 5) = 5. And e^0 = 1.",
@@ -21,7 +21,7 @@ output_by_hand = Prediction(
 )
 output_by_hand.wrong_value(
     "every value counted alike",
-    8.0,
+    32 / 3,
     "You took the plain mean of the three values. The scores differ, so the values do not get "
     "equal shares.",
 )
@@ -33,7 +33,7 @@ output_by_hand.wrong_value(
 )
 output_by_hand.wrong_value(
     "the exponentials not divided by their sum",
-    32.0,
+    40.0,
     "You multiplied the values by the exponentials themselves. They sum to 8, so the output lies "
     "outside the range of the values.",
 )
@@ -50,7 +50,7 @@ output_by_hand.wrong_value(
 )
 output_by_hand.wrong_value(
     "the values in reverse",
-    12.0,
+    17.0,
     "You gave the first key the weight of the last. The order of the weights is that of the keys.",
 )
 
@@ -79,6 +79,13 @@ def _(x, memory, query_map, key_map, value_map):
 
 @cross_attention.inputs
 def _(generator):
+    yield (
+        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
+        torch.tensor([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]]),
+        torch.tensor([[1.0], [1.0]]),
+        torch.tensor([[1.0], [-1.0]]),
+        torch.tensor([[2.0], [1.0]]),
+    )
     yield (
         torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
         torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
@@ -155,6 +162,27 @@ def _(x, memory, query_map, key_map, value_map):
     """You take queries, keys and values from `x` alone. Nothing from `memory` can reach the
     output."""
     return _attention(x @ query_map, x @ key_map, x @ value_map)
+
+
+@cross_attention.mistake("everything from `memory`")
+def _(x, memory, query_map, key_map, value_map):
+    """You take queries, keys and values from `memory`. Nobody asks what the tokens of `x` want to
+    know, and the result has a row for each token of `memory`."""
+    return _attention(memory @ query_map, memory @ key_map, memory @ value_map)
+
+
+@cross_attention.mistake("values from those who ask")
+def _(x, memory, query_map, key_map, value_map):
+    """You take the values from `x`. A weight says how much of a token of `memory` is wanted, and
+    there is no token of `x` that belongs to it."""
+    return _attention(x @ query_map, memory @ key_map, x @ value_map)
+
+
+@cross_attention.mistake("the tokens mixed without the value map")
+def _(x, memory, query_map, key_map, value_map):
+    """You mix the tokens of `memory` as they are. The value map is never used, so what is handed
+    over can't be learned."""
+    return _attention(x @ query_map, memory @ key_map, memory)
 
 
 @cross_attention.mistake("the key map for queries and keys")
@@ -325,17 +353,17 @@ def _(weights, value):
     return (weights / largest)[..., :, :, None] * value[..., None, :, :]
 
 
-weights_without_self = Exercise(
+weights_on_other_words = Exercise(
     "2.4",
-    "Looking at everyone else",
+    "Looking at other words",
     stars=2,
-    minutes=10,
+    minutes=15,
     hints=[
+        "Which pairs of tokens are the same word? Compare `words` with itself, once with an axis "
+        "of size 1 at the end and once before it: a boolean (..., L, L).",
         "A weight that has to be 0 must be kept out *before* softmax, so that the others share "
         "everything.",
-        "For which score is the exponential exactly 0?",
-        "`scores.masked_fill(itself, -math.inf)` with a boolean diagonal, `torch.eye(L, "
-        "dtype=torch.bool)`.",
+        "For which score is the exponential exactly 0? `scores.masked_fill(same_word, ...)`.",
     ],
 )
 
@@ -344,118 +372,136 @@ def _scores(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-def _eye(scores):
-    return torch.eye(scores.shape[-1], dtype=torch.bool)
+def _same(words):
+    return words[..., :, None] == words[..., None, :]
 
 
-@weights_without_self.solution
-def _(query, key):
+@weights_on_other_words.solution
+def _(query, key, words):
     scores = _scores(query, key)
-    return scores.masked_fill(_eye(scores), -math.inf).softmax(dim=-1)
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
 
 
-@weights_without_self.inputs
+@weights_on_other_words.inputs
 def _(generator):
     yield (
         torch.tensor([[1.0], [2.0], [0.0]]),
         torch.tensor([[1.0], [0.0], [2.0]]),
+        torch.tensor([7, 5, 7]),
     )
-    for batch, length, d_k in [((), 2, 3), ((2,), 4, 4), ((2, 3), 6, 16)]:
-        query, key = torch.randn(
-            2, *batch, length, d_k, generator=generator
-        ).unbind()
-        yield query, key
-    yield (  # scores far above and below zero
-        20 + torch.randn(5, 4, generator=generator),
-        torch.randn(5, 4, generator=generator) - 5,
-    )
+    for words, d_k in [
+        ([4, 4, 9, 2], 3),
+        ([[1, 2, 1, 2, 3], [8, 8, 8, 6, 8]], 4),
+        ([[[3, 1, 2]], [[5, 5, 4]]], 16),
+    ]:
+        words = torch.tensor(words)
+        query = torch.randn(*words.shape, d_k, generator=generator)
+        key = torch.randn(*words.shape, d_k, generator=generator)
+        yield query, key, words
+    large = torch.tensor([[40.0, 0.0], [0.0, 40.0], [30.0, 30.0]])
+    yield large, large, torch.tensor([1, 2, 3])
 
 
-@weights_without_self.holds("No token attends to itself.")
-def _(f, query, key):
-    own = f(query, key).diagonal(dim1=-2, dim2=-1)
+@weights_on_other_words.holds("No token attends to its own word.")
+def _(f, query, key, words):
+    own = f(query, key, words)[_same(words)]
     if not (own == 0).all():
         return f"One does with weight {own.abs().max().item():.3g}."
 
 
-@weights_without_self.holds("Each row of weights sums to 1.")
-def _(f, query, key):
-    return row_sums(f(query, key))
+@weights_on_other_words.holds("Each row of weights sums to 1.")
+def _(f, query, key, words):
+    return row_sums(f(query, key, words))
 
 
-@weights_without_self.holds(
-    "Every other token, earlier or later, gets some weight."
+@weights_on_other_words.holds(
+    "Every other word, earlier or later, gets some weight."
 )
-def _(f, query, key):
+def _(f, query, key, words):
     if query.abs().max() > 10:  # there a weight may round to 0
         return None
-    weights = f(query, key)
-    others = weights[..., ~_eye(weights)]
+    others = f(query, key, words)[~_same(words)]
     if not (others > 0).all():
         return f"One gets {others.min().item():.3g}."
 
 
-@weights_without_self.mistake("the diagonal not excluded")
-def _(query, key):
-    """You return the weights of ordinary self-attention. Each token still looks at itself, often
+@weights_on_other_words.mistake("nothing excluded")
+def _(query, key, words):
+    """You return the weights of ordinary self-attention. A token still looks at its own word, often
     most of all."""
     return _scores(query, key).softmax(dim=-1)
 
 
-@weights_without_self.mistake("the diagonal removed after softmax")
-def _(query, key):
-    """You set the diagonal to 0 after softmax. Its share is then missing: the rows sum to less
-    than 1."""
+@weights_on_other_words.mistake("only the token itself excluded")
+def _(query, key, words):
+    """You exclude the diagonal alone. The other copies of the word are still attended to."""
+    itself = torch.eye(query.shape[-2], dtype=torch.bool)
+    scores = _scores(query, key)
+    return scores.masked_fill(itself, -math.inf).softmax(dim=-1)
+
+
+@weights_on_other_words.mistake("only the other copies excluded")
+def _(query, key, words):
+    """You exclude the other copies of a word and leave the token itself. It is the same word too,
+    and may take all the weight."""
+    itself = torch.eye(query.shape[-2], dtype=torch.bool)
+    scores = _scores(query, key)
+    return scores.masked_fill(_same(words) & ~itself, -math.inf).softmax(dim=-1)
+
+
+@weights_on_other_words.mistake("excluded after softmax")
+def _(query, key, words):
+    """You set the weights of the same word to 0 after softmax. Their share is then missing: the
+    rows sum to less than 1."""
     weights = _scores(query, key).softmax(dim=-1)
-    return weights.masked_fill(_eye(weights), 0.0)
+    return weights.masked_fill(_same(words), 0.0)
 
 
-@weights_without_self.mistake("the diagonal scores set to 0, or nearly")
-def _(query, key):
-    """You set the score of a token for itself to 0, or to a tiny number such as 1e−9. The
-    exponential of 0 is 1, so the token still gets a weight."""
+@weights_on_other_words.mistake("excluded after softmax, then divided again")
+def _(query, key, words):
+    """You remove weights after softmax and divide by what is left. Where a token had given all its
+    weight to its own word nothing is left, and 0/0 is NaN."""
+    weights = _scores(query, key).softmax(dim=-1)
+    weights = weights.masked_fill(_same(words), 0.0)
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+@weights_on_other_words.mistake("scores set to 0, or nearly")
+def _(query, key, words):
+    """You set the score for the same word to 0, or to a tiny number such as 1e−9. The exponential
+    of 0 is 1, so the word still gets a weight."""
     scores = _scores(query, key)
-    return scores.masked_fill(_eye(scores), 0.0).softmax(dim=-1)
+    return scores.masked_fill(_same(words), 0.0).softmax(dim=-1)
 
 
-@weights_without_self.mistake("only itself allowed")
-def _(query, key):
-    """You excluded all others and kept the diagonal: the mask is inverted. Each token attends to
-    itself alone."""
+@weights_on_other_words.mistake("only its own word allowed")
+def _(query, key, words):
+    """You excluded all other words and kept the same one: the mask is inverted. A token then sees
+    nothing but itself and its copies."""
     scores = _scores(query, key)
-    return scores.masked_fill(~_eye(scores), -math.inf).softmax(dim=-1)
+    return scores.masked_fill(~_same(words), -math.inf).softmax(dim=-1)
 
 
-@weights_without_self.mistake("the mask multiplied by minus infinity")
-def _(query, key):
+@weights_on_other_words.mistake("the mask multiplied by minus infinity")
+def _(query, key, words):
     """You multiply the mask by minus infinity and add it. Where the mask is 0 this is 0 · ∞, which
     is NaN."""
-    scores = _scores(query, key)
-    return (scores + _eye(scores) * -math.inf).softmax(dim=-1)
+    return (_scores(query, key) + _same(words) * -math.inf).softmax(dim=-1)
 
 
-@weights_without_self.mistake("later tokens excluded as well")
-def _(query, key):
-    """You exclude the diagonal and everything to its right. The first token then has nobody left to
-    attend to."""
-    scores = _scores(query, key)
-    late = torch.ones_like(scores, dtype=torch.bool).triu()
-    return scores.masked_fill(late, -math.inf).softmax(dim=-1)
-
-
-@weights_without_self.mistake("no division by √d_k")
-def _(query, key):
+@weights_on_other_words.mistake("no division by √d_k")
+def _(query, key, words):
     """You leave out the division by √d_k. With many features the weights become far too sharp."""
     scores = query @ key.mT
-    return scores.masked_fill(_eye(scores), -math.inf).softmax(dim=-1)
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
 
 
-@weights_without_self.mistake("softmax over the queries")
-def _(query, key):
+@weights_on_other_words.mistake("softmax over the queries")
+def _(query, key, words):
     """Your softmax runs down the columns. Columns then sum to 1, and rows, the weights of one
     query, do not."""
     scores = _scores(query, key)
-    return scores.masked_fill(_eye(scores), -math.inf).softmax(dim=-2)
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-2)
 
 
 score_matrix = Exercise(
@@ -483,7 +529,11 @@ def _(generator):
         torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
         torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
     )
-    for d_model, d_k in [(4, 4), (6, 3), (3, 8), (5, 1)]:
+    yield (
+        torch.tensor([[1.0], [2.0]]),
+        torch.tensor([[1.0], [-1.0]]),
+    )
+    for d_model, d_k in [(4, 4), (6, 3), (3, 8)]:
         yield torch.randn(2, d_model, d_k, generator=generator).unbind()
 
 
@@ -657,6 +707,23 @@ def _(query, key, value, sharpness):
     return (-sharpness * distances).softmax(dim=-1) @ value
 
 
+@lookup_by_distance.mistake("divided by √d_k as well")
+def _(query, key, value, sharpness):
+    """You divide by √d_k, as for dot products. Here the sharpness alone says how soft the look-up
+    is."""
+    scores = -sharpness * _squared_distances(query, key)
+    return (scores / math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
+
+
+@lookup_by_distance.mistake("summed, then squared")
+def _(query, key, value, sharpness):
+    """You add up the differences and square the sum. Differences of opposite sign then cancel, and
+    two vectors far apart can have the distance 0."""
+    differences = query[..., :, None, :] - key[..., None, :, :]
+    distances = differences.sum(dim=-1).square()
+    return (-sharpness * distances).softmax(dim=-1) @ value
+
+
 @lookup_by_distance.mistake("the sharpness squared as well")
 def _(query, key, value, sharpness):
     """You multiply by the sharpness before you square. It then enters twice."""
@@ -767,11 +834,17 @@ def _(wanted, key_map):
     return math.sqrt(len(key_map)) * wanted @ torch.linalg.inv(key_map)
 
 
+@query_map_for.mistake("the key map instead of an inverse")
+def _(wanted, key_map):
+    """You multiply by the key map as it is. To undo a map one needs its inverse, which is the same
+    only for a reflection."""
+    return math.sqrt(len(key_map)) * wanted @ key_map
+
+
 @query_map_for.mistake("transposed instead of inverted")
 def _(wanted, key_map):
-    """You multiply by the key map's transpose where its inverse is needed. The two are equal only
-    for a rotation."""
-    return math.sqrt(len(key_map)) * wanted @ key_map
+    """You multiply by the key map's transpose. It undoes a map only if that is a rotation."""
+    return math.sqrt(len(key_map)) * wanted @ key_map.mT
 
 
 @query_map_for.mistake("multiplied from the left")

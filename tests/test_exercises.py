@@ -78,6 +78,14 @@ def test_a_right_answer_in_another_style_is_accepted(id, answer):
     assert report.passed, str(report)
 
 
+def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
+    def all_ones(order):
+        return torch.ones(*order.shape, order.shape[-1])
+
+    failures = " ".join(grade("5.2", all_ones).failures)
+    assert "off by up to 1" in failures and "same factor" not in failures
+
+
 @pytest.mark.parametrize(
     "mode",
     [

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator
 
-from . import ch02_queries_keys_values, ch03_scaling
+from . import (
+    ch02_queries_keys_values,
+    ch03_scaling,
+    ch05_word_order,
+)
 from .engine import Exercise, Prediction
 from .report import Report
 
 __all__ = ["Exercise", "Prediction", "Report", "catalogue", "check", "hint"]
 
-_CHAPTERS = (ch02_queries_keys_values, ch03_scaling)
+_CHAPTERS = (
+    ch02_queries_keys_values,
+    ch03_scaling,
+    ch05_word_order,
+)
 _hints_given: dict[str, int] = {}
 
 

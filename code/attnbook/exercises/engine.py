@@ -473,6 +473,10 @@ def _text(error: BaseException) -> str:
 
 def _distance(pairs: list[tuple[Outcome, object]]) -> str:
     """How far off the first wrong result is, without saying what it should be."""
+    value, right = pairs[0][0].value, pairs[0][1]
+    if isinstance(right, torch.Tensor) and right.dtype == torch.bool:
+        wrong = (value != right).sum().item()
+        return f"The result is not right: {wrong} of {right.numel()} entries are wrong."
     differences, ratios = [], []
     for outcome, right in pairs:
         value, right = _float64(outcome.value), _float64(right)
@@ -483,9 +487,15 @@ def _distance(pairs: list[tuple[Outcome, object]]) -> str:
         f"The result is not right: it is off by up to {differences[0]:.2g}."
     )
     ratio = torch.cat(ratios)
+    factor = ratio.mean()
     if (
         len(ratio) > 2
-        and (ratio - ratio.mean()).abs().max() < 1e-3 * ratio.mean().abs()
+        and (ratio - factor).abs().max() < 1e-3 * factor.abs()
+        # also where the right result is 0, which has no ratio
+        and all(
+            same(_float64(o.value), factor * _float64(right))
+            for o, right in pairs
+        )
     ):
         sentence += " It is wrong by the same factor everywhere."
     return sentence

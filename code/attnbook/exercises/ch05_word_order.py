@@ -1,0 +1,1053 @@
+"""Exercises of chapter 5, "Does attention know word order?"."""
+
+import itertools
+import math
+
+import torch
+import torch.nn.functional as F
+
+from .engine import Exercise, Prediction
+from .properties import changed
+
+outputs_of_dog = Prediction(
+    "5.1",
+    "One word behind a causal mask",
+    stars=1,
+    minutes=5,
+    answer=8.0,
+    within=0.01,
+    hints=[
+        'The output of "dog" depends on "dog" and on the words before it. Does it depend on their '
+        "order, too?",
+        "One layer adds up what stands before, and a sum has no order. So count the sets of words "
+        'that can stand before "dog".',
+        "Each of the other three words is either before it or not.",
+    ],
+)
+outputs_of_dog.wrong_value(
+    "every order counted",
+    24.0,
+    "You give each order an output of its own. But many orders put the same words in front of "
+    '"dog", and the output only adds these up.',
+)
+outputs_of_dog.wrong_value(
+    "the mask forgotten",
+    1.0,
+    "You treat the layer as if every token saw every other. Behind a causal mask the words that "
+    'stand after "dog" are out of its sight.',
+)
+outputs_of_dog.wrong_value(
+    "only the place counted",
+    4.0,
+    'You count the places where "dog" can stand. At one and the same place, different words can '
+    "stand before it.",
+)
+outputs_of_dog.wrong_value(
+    "the orders of the other three",
+    6.0,
+    "You count the orders in which the other three words can follow each other. What matters is "
+    'which of them stand before "dog", not in which order.',
+)
+outputs_of_dog.wrong_value(
+    "the order of the words before it counted",
+    16.0,
+    'You tell apart the orders of the words before "dog". One layer adds these words up, and a sum '
+    "has no order.",
+)
+outputs_of_dog.wrong_value(
+    "the first place forgotten",
+    7.0,
+    'You count only cases in which some word stands before "dog". It can also be the first, and '
+    "then it sees itself alone.",
+)
+
+
+permutation_matrix = Exercise(
+    "5.2",
+    "A reordering as a matrix",
+    stars=1,
+    minutes=10,
+    hints=[
+        "Row i of the matrix picks row `order[i]` of x. Where must its single 1 stand?",
+        "The matrix has a 1 where the number of the column equals `order[i]`.",
+        "Compare `order[..., :, None]` with `torch.arange(L)`, or look for one-hot vectors.",
+    ],
+)
+
+
+def _permutation(order):
+    return F.one_hot(order, order.shape[-1]).float()
+
+
+def _orders(generator, *shape):
+    return torch.rand(shape, generator=generator).argsort(dim=-1)
+
+
+@permutation_matrix.solution
+def _(order):
+    return _permutation(order)
+
+
+@permutation_matrix.inputs
+def _(generator):
+    yield (torch.tensor([[1, 2, 0]]),)
+    yield (torch.tensor([[2, 0, 3, 1], [0, 2, 3, 1]]),)
+    yield (torch.tensor([[[0, 1, 2, 4, 3]], [[3, 4, 1, 2, 0]]]),)
+    for shape in [(3, 6), (2, 3, 5)]:
+        yield (_orders(generator, *shape),)
+
+
+@permutation_matrix.holds(
+    "P times a column of numbers lists them in the new order."
+)
+def _(f, order):
+    numbers = torch.arange(1.0, order.shape[-1] + 1)
+    found = f(order).float() @ numbers
+    return changed(order + 1.0, found, "where number {} belongs stands {}")
+
+
+@permutation_matrix.holds("Each row and each column holds a single 1.")
+def _(f, order):
+    P = f(order).float()
+    for axis, what in ((-1, "row"), (-2, "column")):
+        sums = P.sum(dim=axis)
+        if not torch.allclose(sums, torch.ones(()), atol=1e-4):
+            worst = sums.flatten()[(sums - 1).abs().argmax()]
+            return f"One {what} adds up to {worst:.3g}."
+    if not torch.allclose(P, P.round(), atol=1e-4):
+        return "There are other numbers than 0 and 1."
+
+
+@permutation_matrix.holds("The transpose puts the rows back.")
+def _(f, order):
+    P = f(order).float()
+    identity = torch.eye(order.shape[-1]).expand_as(P)
+    return changed(
+        identity, P.mT @ P, "an entry of the identity, {}, becomes {}"
+    )
+
+
+@permutation_matrix.mistake("the transpose: the way back")
+def _(order):
+    """You put the 1 of column i into row `order[i]`. This matrix undoes the reordering: it brings
+    the tokens of the new sentence back into the old order."""
+    return _permutation(order).mT
+
+
+@permutation_matrix.mistake("rows and columns reordered")
+def _(order):
+    """You reorder the rows of the identity and its columns, too. The two cancel, and the matrix
+    leaves every sentence as it was."""
+    return torch.eye(order.shape[-1]).expand(*order.shape, -1).clone()
+
+
+@permutation_matrix.mistake("places counted from 1")
+def _(order):
+    """You put each 1 one column too far to the left. The numbers in `order` count from 0, as
+    Python does."""
+    return _permutation((order - 1) % order.shape[-1])
+
+
+@permutation_matrix.mistake("from the end to the start")
+def _(order):
+    """You list the rows in reverse. The new sentence then reads backwards."""
+    return _permutation(order.flip(-1))
+
+
+@permutation_matrix.mistake("one order for the whole batch")
+def _(order):
+    """You use the first order for every sentence of the batch. Each sentence has an order of its
+    own."""
+    first = _permutation(order.reshape(-1, order.shape[-1])[0])
+    return first.expand(*order.shape, -1).clone()
+
+
+@permutation_matrix.mistake("the numbers of the tokens instead of ones")
+def _(order):
+    """You write the token's number where a 1 belongs. The product then multiplies each row by that
+    number, and token 0 vanishes."""
+    return _permutation(order) * order[..., None]
+
+
+@permutation_matrix.mistake("applied twice")
+def _(order):
+    """You multiply the reordering by itself. That reorders the sentence a second time, in its new
+    order."""
+    P = _permutation(order)
+    return P @ P
+
+
+order_blind_ceiling = Exercise(
+    "5.3",
+    "The ceiling for an order-blind model",
+    stars=1,
+    minutes=10,
+    hints=[
+        "The model sees the bag and must give all its sentences one answer. Which answer is right "
+        "most often, and how often?",
+        "In one bag it is right as often as the most frequent answer occurs there: the largest "
+        "number of the row.",
+        "Add up these largest numbers over the bags, and divide by the number of all sentences.",
+    ],
+)
+
+
+@order_blind_ceiling.solution
+def _(counts):
+    return counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.inputs
+def _(generator):
+    yield (torch.tensor([[[3.0, 1.0], [0.0, 2.0]]]),)
+    yield (torch.tensor([[[5.0, 5.0], [8.0, 0.0], [1.0, 3.0]]]),)
+    yield (
+        torch.tensor(
+            [
+                [[4.0, 1.0, 0.0], [0.0, 0.0, 7.0]],
+                [[2.0, 2.0, 1.0], [1.0, 6.0, 0.0]],
+            ]
+        ),
+    )
+    for shape in [(2, 5, 3), (3, 4, 6)]:
+        counts = torch.randint(0, 12, shape, generator=generator)
+        counts[:, 0] = counts[:, 0] * 5 + 1
+        yield (counts.float(),)
+
+
+@order_blind_ceiling.holds("If every bag has only one answer, it is 1.")
+def _(f, counts):
+    clear = torch.zeros_like(counts)
+    clear[..., 0] = counts.sum(dim=-1)
+    found = f(clear)
+    if not torch.allclose(found.float(), torch.ones(len(counts)), atol=1e-4):
+        return f"You return {found.flatten()[0]:.4g}."
+
+
+@order_blind_ceiling.holds(
+    "If in every bag all answers are equally frequent, it is 1 over their number."
+)
+def _(f, counts):
+    answers = counts.shape[-1]
+    even = counts.sum(dim=-1, keepdim=True).expand_as(counts).clone()
+    found = f(even)
+    if not torch.allclose(
+        found.float(), torch.full((len(counts),), 1 / answers), atol=1e-4
+    ):
+        return f"With {answers} answers you return {found.flatten()[0]:.4g}."
+
+
+@order_blind_ceiling.holds(
+    "Merging two bags, which hides something from the model, never raises it."
+)
+def _(f, counts):
+    merged = counts[:, 1:].clone()
+    merged[:, 0] = merged[:, 0] + counts[:, 0]
+    before, after = f(counts), f(merged)
+    if not (after <= before + 1e-5).all():
+        worst = (after - before).argmax()
+        return f"It rises from {before[worst]:.4g} to {after[worst]:.4g}."
+
+
+@order_blind_ceiling.holds("Ten times as many sentences change nothing.")
+def _(f, counts):
+    return changed(f(counts), f(10 * counts), "it goes from {} to {}")
+
+
+@order_blind_ceiling.mistake("the best bag for each answer")
+def _(counts):
+    """You take the largest number of each column. That asks which bag fits an answer best, but the
+    model is given the bag and looks for the answer."""
+    return counts.amax(dim=-2).sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("all bags weighted alike")
+def _(counts):
+    """You average the shares of the bags. A bag with a hundred sentences then counts no more than
+    a bag with one."""
+    shares = counts.amax(dim=-1) / counts.sum(dim=-1).clamp_min(1)
+    return shares.mean(dim=-1)
+
+
+@order_blind_ceiling.mistake("one answer for everything")
+def _(counts):
+    """You let the model give the same answer to all sentences. An order-blind model is not that
+    blind: it can tell one bag from another."""
+    return counts.sum(dim=-2).amax(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("only bags without doubt")
+def _(counts):
+    """You count only the bags in which a single answer occurs. In the others the model still does
+    its best, and is right part of the time."""
+    clear = (counts > 0).sum(dim=-1) == 1
+    return (counts.sum(dim=-1) * clear).sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("guessing in proportion")
+def _(counts):
+    """You let the model draw its answer as often as it occurs in the bag. That is right less often
+    than it could be."""
+    sums = counts.sum(dim=-1).clamp_min(1)
+    right = counts.square().sum(dim=-1) / sums
+    return right.sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("the number of sentences instead of the share")
+def _(counts):
+    """You return how many sentences are answered rightly. An accuracy is that number as a share of
+    all."""
+    return counts.amax(dim=-1).sum(dim=-1)
+
+
+@order_blind_ceiling.mistake("the errors instead of the right answers")
+def _(counts):
+    """You return the share of wrong answers. The two add up to 1."""
+    right = counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
+    return 1 - right
+
+
+@order_blind_ceiling.mistake("all data sets thrown together")
+def _(counts):
+    """You divide by the sentences of all data sets of the batch. Each data set has a ceiling of its
+    own."""
+    return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(
+        len(counts)
+    )
+
+
+mask_from_places = Exercise(
+    "5.4",
+    "A causal mask for tokens in any order",
+    stars=2,
+    minutes=10,
+    hints=[
+        "Each query has a place, each key has a place: compare every one with every other.",
+        "An axis of size 1 lets two tensors meet in all pairs: `query_places[:, :, None]`.",
+        "True where attending is allowed. A token may attend to its own place.",
+    ],
+)
+
+
+def _pairs(query_places, key_places):
+    return query_places[:, :, None], key_places[:, None, :]
+
+
+@mask_from_places.solution
+def _(query_places, key_places):
+    query, key = _pairs(query_places, key_places)
+    return key <= query
+
+
+@mask_from_places.inputs
+def _(generator):
+    yield torch.tensor([[2]]), torch.tensor([[3, 1, 2]])
+    yield torch.tensor([[3, 4]]), torch.tensor([[0, 1, 2, 3, 4]])
+    yield torch.tensor([[2, 0, 1]]), torch.tensor([[2, 0, 1]])
+    for length_query, length_key in [(3, 5), (4, 4), (5, 3)]:
+        start = torch.randint(0, 5, (2, 1), generator=generator)
+        key = start + _orders(generator, 2, length_key)
+        query = start + _orders(generator, 2, length_query)
+        yield query, key
+
+
+@mask_from_places.holds("No query may attend to a later place.")
+def _(f, query_places, key_places):
+    query, key = torch.broadcast_tensors(*_pairs(query_places, key_places))
+    leak = f(query_places, key_places) & (key > query)
+    if leak.any():
+        return f"The query at place {query[leak][0]} may attend to place {key[leak][0]}."
+
+
+@mask_from_places.holds("Every token may attend to itself.")
+def _(f, query_places, key_places):
+    own = f(key_places, key_places).diagonal(dim1=-2, dim2=-1)
+    if not own.all():
+        return f"The token at place {key_places[~own][0]} may not."
+
+
+@mask_from_places.holds(
+    "Listing the keys in reverse lists the columns in reverse."
+)
+def _(f, query_places, key_places):
+    before = f(query_places, key_places).flip(-1)
+    after = f(query_places, key_places.flip(-1))
+    if not torch.equal(before, after):
+        i, j = (
+            (before != after)[0].nonzero()[0].tolist()
+            if (before[0] != after[0]).any()
+            else (0, 0)
+        )
+        return f"Row {i}, column {j} does not follow."
+
+
+@mask_from_places.holds("Counting the places from 10 on changes nothing.")
+def _(f, query_places, key_places):
+    before = f(query_places, key_places)
+    after = f(query_places + 10, key_places + 10)
+    if not torch.equal(before, after):
+        return f"{(before != after).sum()} entries change."
+
+
+@mask_from_places.mistake("a token may not see itself")
+def _(query_places, key_places):
+    """You allow only earlier places, not the token's own. The first token then has nothing to
+    attend to at all."""
+    query, key = _pairs(query_places, key_places)
+    return key < query
+
+
+@mask_from_places.mistake("one token of the future visible")
+def _(query_places, key_places):
+    """You let each token see one place further. A model that is to predict the next word then
+    reads it off."""
+    query, key = _pairs(query_places, key_places)
+    return key <= query + 1
+
+
+@mask_from_places.mistake("the mask inverted")
+def _(query_places, key_places):
+    """You return True where attending is forbidden. In this book True means allowed, though some
+    functions of PyTorch mean the opposite."""
+    query, key = _pairs(query_places, key_places)
+    return key > query
+
+
+@mask_from_places.mistake("looking ahead instead of back")
+def _(query_places, key_places):
+    """You allow the token's own place and all later ones. The model then sees only what it has not
+    yet written."""
+    query, key = _pairs(query_places, key_places)
+    return key >= query
+
+
+@mask_from_places.mistake("a triangle from the first corner")
+def _(query_places, key_places):
+    """You compare the rows and columns at which tokens are stored. They are stored in any order
+    here, so that says nothing about their places."""
+    shape = (len(query_places), query_places.shape[1], key_places.shape[1])
+    return torch.ones(shape, dtype=torch.bool).tril()
+
+
+@mask_from_places.mistake("a triangle from the last corner")
+def _(query_places, key_places):
+    """You count rows and columns from the end, as if the queries were the last tokens in storage.
+    That is right for a sorted store only."""
+    length_query, length_key = query_places.shape[1], key_places.shape[1]
+    shape = (len(query_places), length_query, length_key)
+    return torch.ones(shape, dtype=torch.bool).tril(length_key - length_query)
+
+
+@mask_from_places.mistake("keys in the rows")
+def _(query_places, key_places):
+    """You give each key a row and each query a column. A mask has the shape of the scores, in which
+    a row belongs to a query."""
+    query, key = _pairs(query_places, key_places)
+    return (key <= query).mT
+
+
+@mask_from_places.mistake("only its own place")
+def _(query_places, key_places):
+    """You allow a token to see its own place alone. Then no word ever hears of another one."""
+    query, key = _pairs(query_places, key_places)
+    return key == query
+
+
+@mask_from_places.mistake("one sentence's places for the whole batch")
+def _(query_places, key_places):
+    """You use the places of the first sentence for all. Another sentence is stored in another
+    order."""
+    query, key = _pairs(query_places, key_places)
+    return (key[:1] <= query[:1]).expand(len(query_places), -1, -1).clone()
+
+
+even_causal_attention = Exercise(
+    "5.5",
+    "Causal attention that shares evenly",
+    stars=2,
+    minutes=10,
+    hints=[
+        "With equal scores token i gives each of the tokens 1 … i the same weight. How large is "
+        "it, and what is then the output?",
+        "The output is the mean of the values so far. `cumsum` gives the sums so far.",
+        "Divide the sums by 1, 2, 3, …, a column that is broadcast over the features.",
+    ],
+)
+
+
+def _so_far(value):
+    return value.cumsum(dim=-2)
+
+
+def _count(value):
+    return torch.arange(1.0, value.shape[-2] + 1)[:, None]
+
+
+@even_causal_attention.solution
+def _(value):
+    return _so_far(value) / _count(value)
+
+
+@even_causal_attention.inputs
+def _(generator):
+    yield (torch.tensor([[[6.0], [2.0], [1.0]]]),)
+    yield (torch.tensor([[[1.0, 8.0], [0.0, 4.0], [5.0, 0.0], [2.0, 0.0]]]),)
+    for shape in [(2, 5, 3), (3, 4, 4), (2, 3, 6, 2)]:
+        yield (torch.randn(shape, generator=generator),)
+
+
+@even_causal_attention.holds("The first output is the first value.")
+def _(f, value):
+    return changed(
+        value[..., 0, :], f(value)[..., 0, :], "the value is {}, the output {}"
+    )
+
+
+@even_causal_attention.holds("The last output is the mean of all values.")
+def _(f, value):
+    return changed(
+        value.mean(dim=-2),
+        f(value)[..., -1, :],
+        "the mean is {}, the output {}",
+    )
+
+
+@even_causal_attention.holds("A later value never changes an earlier output.")
+def _(f, value):
+    other = value.clone()
+    other[..., -1, :] += 3.0
+    return changed(
+        f(value)[..., :-1, :],
+        f(other)[..., :-1, :],
+        "an earlier output goes from {} to {}",
+    )
+
+
+@even_causal_attention.holds("Values that are all equal stay as they are.")
+def _(f, value):
+    equal = value[..., :1, :].expand_as(value).clone()
+    return changed(equal, f(equal), "a value goes from {} to {}")
+
+
+@even_causal_attention.mistake("the mean over all tokens")
+def _(value):
+    """You average over the whole sentence for each token. Early tokens then know words that have
+    not been written yet."""
+    return value.mean(dim=-2, keepdim=True).expand_as(value).clone()
+
+
+@even_causal_attention.mistake("the sum instead of the mean")
+def _(value):
+    """You add up the values so far. Weights of 1 each are no softmax: those of a row must add up
+    to 1."""
+    return _so_far(value)
+
+
+@even_causal_attention.mistake("divided by the length of the sentence")
+def _(value):
+    """You divide every sum by the number of all tokens. The weights of the early tokens then add up
+    to less than 1, as if the mask came after softmax."""
+    return _so_far(value) / value.shape[-2]
+
+
+@even_causal_attention.mistake("without the token itself")
+def _(value):
+    """You average over the earlier tokens only. A causal mask lets a token see itself too, and the
+    first one has nobody else."""
+    return (_so_far(value) - value) / (_count(value) - 1).clamp_min(1)
+
+
+@even_causal_attention.mistake("places counted from 0")
+def _(value):
+    """You divide the sums by one too few, and the first by 1. The weights of a row then add up to
+    more than 1."""
+    return _so_far(value) / (_count(value) - 1).clamp_min(1)
+
+
+@even_causal_attention.mistake("from the end to the start")
+def _(value):
+    """You average over a token and those after it. The mask of a decoder looks back, not ahead."""
+    return _so_far(value.flip(-2)).div(_count(value)).flip(-2)
+
+
+@even_causal_attention.mistake("along the features")
+def _(value):
+    """You average along the last axis, over the features of one token. The tokens are on the axis
+    before it, and here no token ever hears of another."""
+    return value.cumsum(dim=-1) / torch.arange(1.0, value.shape[-1] + 1)
+
+
+@even_causal_attention.mistake("the mean of the means")
+def _(value):
+    """You average each token with the output before it, half and half. That gives late tokens a far
+    larger weight than early ones."""
+    outputs = [value[..., 0, :]]
+    for i in range(1, value.shape[-2]):
+        outputs.append((outputs[-1] + value[..., i, :]) / 2)
+    return torch.stack(outputs, dim=-2)
+
+
+reach = Exercise(
+    "5.6",
+    "What a token can have heard of",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Follow one token: after the first layer it may know what its mask allows, and itself. "
+        "After the second layer, what those know whom it sees there.",
+        "Token i knows j after a layer if it may see some m that knew j before: a matrix product "
+        "in which any non-zero number means yes.",
+        "Start with the identity. For each layer in turn, multiply (mask or identity) from the "
+        "left, and compare with 0.",
+    ],
+)
+
+
+def _with_self(masks):
+    return masks | torch.eye(masks.shape[-1], dtype=torch.bool)
+
+
+def _compose(masks):
+    known = torch.eye(masks.shape[-1])
+    for mask in masks.float().unbind(dim=-3):
+        known = (mask @ known > 0).float()
+    return known.bool()
+
+
+@reach.solution
+def _(masks):
+    return _compose(_with_self(masks))
+
+
+@reach.inputs
+def _(generator):
+    small = torch.zeros(1, 2, 3, 3, dtype=torch.bool)
+    small[0, 0, 1, 0] = small[0, 1, 2, 1] = True
+    yield (small,)
+    window = torch.ones(5, 5).tril() - torch.ones(5, 5).tril(-2)
+    yield (window.bool().expand(1, 2, 5, 5).clone(),)
+    for batch, layers, length in [(2, 2, 5), (2, 3, 6), (3, 3, 4)]:
+        shape = (batch, layers, length, length)
+        yield (torch.rand(shape, generator=generator) < 1 / length,)
+
+
+@reach.holds("Every token knows itself.")
+def _(f, masks):
+    own = f(masks).diagonal(dim1=-2, dim2=-1)
+    if not own.all():
+        return (
+            f"Token {(~own).nonzero()[0, -1].item()} does not (counted from 0)."
+        )
+
+
+@reach.holds("One more layer never makes a token forget another.")
+def _(f, masks):
+    more = torch.cat([masks, masks[:, :1].mT], dim=1)
+    lost = f(masks) & ~f(more)
+    if lost.any():
+        _, i, j = lost.nonzero()[0].tolist()
+        return f"Token {i} knew token {j} (counted from 0), then no longer."
+
+
+@reach.holds(
+    "A layer in which nobody sees another token changes nothing, wherever it is put."
+)
+def _(f, masks):
+    silent = torch.zeros_like(masks[:, :1])
+    known = f(masks)
+    for place in range(masks.shape[1] + 1):
+        parts = [masks[:, :place], silent, masks[:, place:]]
+        wrong = known != f(torch.cat(parts, dim=1))
+        if wrong.any():
+            _, i, j = wrong.nonzero()[0].tolist()
+            return (
+                f"Put in as layer {place + 1}, it changes row {i}, column {j}."
+            )
+
+
+@reach.holds("Layers that all look back never tell a token of a later one.")
+def _(f, masks):
+    leak = f(masks.tril()).triu(1)
+    if leak.any():
+        _, i, j = leak.nonzero()[0].tolist()
+        return f"Token {i} knows token {j} (counted from 0)."
+
+
+@reach.mistake("all masks laid on top of each other")
+def _(masks):
+    """You ask whether any layer lets i see j. A token also hears in a later layer what another one
+    has heard before."""
+    return _with_self(masks).any(dim=-3)
+
+
+@reach.mistake("only what every layer allows")
+def _(masks):
+    """You ask whether all layers let i see j. What was heard once stays with the token and need not
+    be heard again."""
+    return _with_self(masks).all(dim=-3)
+
+
+@reach.mistake("the residual connection forgotten")
+def _(masks):
+    """You multiply the masks as they are. A token then forgets itself and all it knew in a layer
+    whose mask leaves it out."""
+    return _compose(masks)
+
+
+@reach.mistake("the layers in reverse")
+def _(masks):
+    """You multiply the layers from the wrong side. News then travels through the last layer first,
+    before anybody could have brought it there."""
+    return _compose(_with_self(masks).flip(-3))
+
+
+@reach.mistake("who is heard instead of who hears")
+def _(masks):
+    """You return the matrix with rows and columns exchanged. Row i then tells who has heard of
+    token i."""
+    return _compose(_with_self(masks)).mT
+
+
+@reach.mistake("the last layer only")
+def _(masks):
+    """You look at the last mask alone. What its tokens carry was gathered in the layers below."""
+    return _with_self(masks)[..., -1, :, :]
+
+
+@reach.mistake("the first layer repeated")
+def _(masks):
+    """You use the first mask for every layer. Each layer has a mask of its own."""
+    return _compose(_with_self(masks)[..., :1, :, :].expand_as(masks))
+
+
+@reach.mistake("any number of layers")
+def _(masks):
+    """You follow the links until nothing new turns up. A message takes one step for each layer, and
+    only by that layer's links."""
+    anywhere = _with_self(masks).any(dim=-3, keepdim=True)
+    length = masks.shape[-1]
+    shape = (*masks.shape[:-3], length, length, length)
+    return _compose(anywhere.expand(shape))
+
+
+set_summary = Exercise(
+    "5.7",
+    "One vector for a set of any size",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Score the one query against each element and divide by the root of the number of "
+        "features; softmax runs over the elements of one set.",
+        "Set b has `lengths[b]` elements; what comes after is padding. Compare "
+        "`torch.arange(n)` with `lengths[:, None]`.",
+        "Give padding a score of −∞ before softmax, and its weight is exactly 0.",
+    ],
+)
+
+
+def _real(x, lengths):
+    return torch.arange(x.shape[1]) < lengths[:, None]  # (batch, n)
+
+
+def _scores(query, x):
+    return x @ query / math.sqrt(len(query))  # (batch, n)
+
+
+def _mix(weights, x):
+    return (weights[:, None] @ x)[:, 0]
+
+
+@set_summary.solution
+def _(query, x, lengths):
+    scores = _scores(query, x).masked_fill(~_real(x, lengths), -math.inf)
+    return _mix(scores.softmax(dim=-1), x)
+
+
+@set_summary.inputs
+def _(generator):
+    yield (
+        torch.tensor([1.0, 0.0, 0.0, 0.0]),
+        torch.tensor(
+            [[[2.0, 1.0, 0.0, 0.0], [0.0, 3.0, 1.0, 0.0], [4.0, 4.0, 4.0, 4.0]]]
+        ),
+        torch.tensor([2]),
+    )
+    for batch, n, d in [(2, 4, 2), (3, 5, 8), (4, 3, 5)]:
+        lengths = torch.randint(2, n, (batch,), generator=generator)
+        lengths[0] = 1 + batch % 2
+        yield (
+            torch.randn(d, generator=generator),
+            torch.randn(batch, n, d, generator=generator),
+            lengths,
+        )
+
+
+@set_summary.holds("The order of the elements does not matter.")
+def _(f, query, x, lengths):
+    other = x.clone()
+    for row, length in zip(other, lengths.tolist(), strict=True):
+        row[:length] = row[:length].flip(0)
+    return changed(
+        f(query, x, lengths),
+        f(query, other, lengths),
+        "reversing the elements turns {} into {}",
+    )
+
+
+@set_summary.holds("What stands in the padding does not matter.")
+def _(f, query, x, lengths):
+    other = x.masked_fill(~_real(x, lengths)[..., None], 2.5)
+    return changed(
+        f(query, x, lengths),
+        f(query, other, lengths),
+        "with other numbers in the padding {} becomes {}",
+    )
+
+
+@set_summary.holds("A set with one element is summed up by that element.")
+def _(f, query, x, lengths):
+    return changed(
+        x[:, 0],
+        f(query, x, torch.ones_like(lengths)),
+        "the element has {}, the summary {}",
+    )
+
+
+@set_summary.holds("A query of zeros gives the mean of the elements.")
+def _(f, query, x, lengths):
+    real = _real(x, lengths)[..., None]
+    average = (x * real).sum(dim=1) / lengths[:, None]
+    return changed(
+        average,
+        f(torch.zeros_like(query), x, lengths),
+        "the mean is {}, the summary {}",
+    )
+
+
+@set_summary.mistake("padding attended to")
+def _(query, x, lengths):
+    """You let the padding take part in softmax. The summary of a set then depends on how long the
+    other sets of its batch are."""
+    return _mix(_scores(query, x).softmax(dim=-1), x)
+
+
+@set_summary.mistake("scores of padding set to 0")
+def _(query, x, lengths):
+    """You give padding a score of 0. Softmax turns 0 into a weight like any other, since e⁰
+    is 1."""
+    scores = _scores(query, x) * _real(x, lengths)
+    return _mix(scores.softmax(dim=-1), x)
+
+
+@set_summary.mistake("padding removed after softmax")
+def _(query, x, lengths):
+    """You set the weights of padding to 0 after softmax. The others then add up to less than 1,
+    since the padding has already taken its share."""
+    weights = _scores(query, x).softmax(dim=-1) * _real(x, lengths)
+    return _mix(weights, x)
+
+
+@set_summary.mistake("the mean of the elements")
+def _(query, x, lengths):
+    """You average the elements. The query then has no say in which of them matter."""
+    weights = _real(x, lengths) / lengths[:, None]
+    return _mix(weights, x)
+
+
+@set_summary.mistake("no scaling")
+def _(query, x, lengths):
+    """You use the plain dot products as scores. They spread with the root of the number of
+    features, and the weights come out too sharp."""
+    scores = (x @ query).masked_fill(~_real(x, lengths), -math.inf)
+    return _mix(scores.softmax(dim=-1), x)
+
+
+@set_summary.mistake("the mask inverted")
+def _(query, x, lengths):
+    """You forbid the elements and allow the padding. The summary then tells of everything but the
+    set."""
+    scores = _scores(query, x).masked_fill(_real(x, lengths), -1e9)
+    return _mix(scores.softmax(dim=-1), x)
+
+
+@set_summary.mistake("one element too few")
+def _(query, x, lengths):
+    """You leave out the last element of each set that has more than one. An element at place
+    `lengths − 1` still belongs to it, since places count from 0."""
+    real = _real(x, (lengths - 1).clamp_min(1))
+    scores = _scores(query, x).masked_fill(~real, -math.inf)
+    return _mix(scores.softmax(dim=-1), x)
+
+
+@set_summary.mistake("only the best element")
+def _(query, x, lengths):
+    """You return the element with the largest score. That is a hard choice: a small change of the
+    query changes nothing, or everything."""
+    scores = _scores(query, x).masked_fill(~_real(x, lengths), -math.inf)
+    return x[torch.arange(len(x)), scores.argmax(dim=-1)]
+
+
+order_blind_part = Exercise(
+    "5.8",
+    "What survives all orders",
+    stars=3,
+    minutes=25,
+    hints=[
+        "An entry on the diagonal stays on the diagonal, whatever the order: i and j are "
+        "renamed alike. Where can it get to, and how often does it get there?",
+        "Over all orders an entry off the diagonal visits every place off the diagonal equally "
+        "often. So all these places get the same average.",
+        "Diagonal: the mean of the L entries on it. Off the diagonal: the mean of the other "
+        "L² − L entries.",
+    ],
+)
+
+
+def _two_numbers(on, off, length):
+    """``on`` on the diagonal and ``off`` beside it: (..., length, length)."""
+    identity = torch.eye(length)
+    return on[..., None, None] * identity + off[..., None, None] * (
+        1 - identity
+    )
+
+
+def _trace(mixing):
+    return mixing.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
+
+
+@order_blind_part.solution
+def _(mixing):
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
+    return _two_numbers(on / length, off, length)
+
+
+@order_blind_part.inputs
+def _(generator):
+    yield (torch.tensor([[[3.0, 6.0, 0.0], [0.0, 0.0, 1.0], [4.0, 1.0, 6.0]]]),)
+    yield (torch.tensor([[[1.0, 4.0], [2.0, 5.0]]]),)
+    for shape in [(2, 4, 4), (3, 5, 5), (2, 3, 9, 9)]:
+        yield (torch.randn(shape, generator=generator),)
+
+
+@order_blind_part.holds("Reordering rows and columns alike changes nothing.")
+def _(f, mixing):
+    part = f(mixing)
+    order = torch.arange(mixing.shape[-1])
+    order[0], order[-1] = order[-1].item(), order[0].item()
+    return changed(
+        part,
+        part[..., order, :][..., order],
+        "with the first and the last token exchanged {} becomes {}",
+    )
+
+
+@order_blind_part.holds("Doing it twice changes nothing more.")
+def _(f, mixing):
+    part = f(mixing)
+    return changed(part, f(part), "the second time {} becomes {}")
+
+
+@order_blind_part.holds(
+    "The sum of the diagonal and the sum of all entries are kept."
+)
+def _(f, mixing):
+    part = f(mixing)
+    for name, measure in (
+        ("diagonal", _trace),
+        ("whole matrix", lambda m: m.sum(dim=(-2, -1))),
+    ):
+        found = changed(
+            measure(mixing), measure(part), f"the {name} goes from {{}} to {{}}"
+        )
+        if found:
+            return found
+
+
+@order_blind_part.holds(
+    "For up to 4 tokens it agrees with the average over all orders."
+)
+def _(f, mixing):
+    length = mixing.shape[-1]
+    if length > 4:
+        return None
+    orders = [list(o) for o in itertools.permutations(range(length))]
+    every = torch.stack([mixing[..., o, :][..., o] for o in orders])
+    return changed(every.mean(dim=0), f(mixing), "the average is {}, not {}")
+
+
+@order_blind_part.mistake("the mean of all entries everywhere")
+def _(mixing):
+    """You put one and the same mean everywhere. An entry on the diagonal never leaves the diagonal,
+    so the two kinds of places do not mix."""
+    average = mixing.mean(dim=(-2, -1), keepdim=True)
+    return average.expand_as(mixing).clone()
+
+
+@order_blind_part.mistake("nothing beside the diagonal")
+def _(mixing):
+    """You keep the diagonal and set the rest to 0. What a token takes from the others does not
+    vanish in the average, as long as they all give alike."""
+    length = mixing.shape[-1]
+    on = _trace(mixing) / length
+    return _two_numbers(on, torch.zeros_like(on), length)
+
+
+@order_blind_part.mistake("divided by all places")
+def _(mixing):
+    """You add up the entries beside the diagonal and divide by the number of all places. There are
+    fewer places beside the diagonal than that."""
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / length**2
+    return _two_numbers(on / length, off, length)
+
+
+@order_blind_part.mistake("the diagonal counted among the rest")
+def _(mixing):
+    """You take the mean of all entries for the places beside the diagonal. The entries on the
+    diagonal never get there."""
+    length = mixing.shape[-1]
+    on = _trace(mixing) / length
+    return _two_numbers(on, mixing.mean(dim=(-2, -1)), length)
+
+
+@order_blind_part.mistake("the diagonal left as it was")
+def _(mixing):
+    """You average beside the diagonal only. The tokens trade places, too, and with them what each
+    keeps of itself."""
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
+    rest = _two_numbers(torch.zeros_like(off), off, length)
+    return rest + mixing * torch.eye(length)
+
+
+@order_blind_part.mistake("averaged with the transpose")
+def _(mixing):
+    """You average the matrix with its transpose. That makes it symmetric, but the tokens still
+    stand where they stood."""
+    return (mixing + mixing.mT) / 2
+
+
+@order_blind_part.mistake("cyclic shifts only")
+def _(mixing):
+    """You average over the orders in which the sentence is moved round in a ring. Neighbours stay
+    neighbours there, and most orders are left out."""
+    length = mixing.shape[-1]
+    shifts = [mixing.roll((s, s), (-2, -1)) for s in range(length)]
+    return torch.stack(shifts).mean(dim=0)
+
+
+@order_blind_part.mistake("only the rows reordered")
+def _(mixing):
+    """You reorder the outputs but not the inputs. Row and column stand for the same tokens, so they
+    move together."""
+    return mixing.mean(dim=-2, keepdim=True).expand_as(mixing).clone()
+
+
+@order_blind_part.mistake("the sum instead of the average")
+def _(mixing):
+    """You add up all orders and do not divide by their number. With each further token the result
+    grows by that factor."""
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
+    return math.factorial(length) * _two_numbers(on / length, off, length)

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 
+import nbformat
 import pytest
 import torch
 import torch.nn.functional as F
+from nbclient import NotebookClient
 from safetensors.torch import load_file
 from torch import nn
 
@@ -318,6 +320,13 @@ def test_impossible_settings_are_refused(options, says):
 def test_a_silent_training_prints_nothing(capsys):
     run(make(), evaluate=lambda model: {"x": 1.0})
     assert capsys.readouterr() == ("", "")
+
+
+def test_importing_it_in_a_notebook_prints_nothing():
+    cell = nbformat.v4.new_code_cell("from attnbook.training import train")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    NotebookClient(notebook, kernel_name="python3").execute()
+    assert notebook.cells[0].outputs == []
 
 
 def test_a_loss_that_is_not_finite_stops_the_training_before_harm(tmp_path):

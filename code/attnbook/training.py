@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,10 +21,15 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.parallel import DistributedDataParallel
-from tqdm.auto import trange
+from tqdm import TqdmWarning
 
 from attnbook.data import PAD, Batch, Pair, PairsOfStep, collate
 from attnbook.decoding import inference
+
+with warnings.catch_warnings():
+    # a notebook without ipywidgets gets bars of text: no reason to warn
+    warnings.simplefilter("ignore", TqdmWarning)
+    from tqdm.auto import trange
 
 
 def learning_rate(step: int, *, peak: float, warmup: int) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from . import (
+    ch01_looking_back,
     ch02_queries_keys_values,
     ch03_scaling,
     ch05_word_order,
@@ -13,6 +14,7 @@ from .report import Report
 __all__ = ["Exercise", "Prediction", "Report", "catalogue", "check", "hint"]
 
 _CHAPTERS = (
+    ch01_looking_back,
     ch02_queries_keys_values,
     ch03_scaling,
     ch05_word_order,

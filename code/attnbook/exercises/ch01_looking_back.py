@@ -1,0 +1,1049 @@
+"""Exercises of chapter 1, "How can a decoder look back?"."""
+
+import math
+
+import torch
+
+from .engine import Exercise, Prediction
+from .properties import changed, no_gradient
+
+number_of_weights = Prediction(
+    "1.1",
+    "The size of an alignment map",
+    stars=1,
+    minutes=3,
+    answer=130.0,
+    within=0.001,
+    hints=[
+        "The map has a row for each token that the decoder writes and a column for each token that "
+        "the encoder reads.",
+        "`END` is a token too, on either side.",
+    ],
+)
+number_of_weights.wrong_value(
+    "both END tokens forgotten",
+    108.0,
+    "You multiplied the words of both sides. But the encoder also has a state for its END, and "
+    "the decoder also looks back when it writes its own.",
+)
+number_of_weights.wrong_value(
+    "the END of the target forgotten",
+    120.0,
+    "You gave the map a row for each word written. The decoder looks back once more, before it "
+    "writes END.",
+)
+number_of_weights.wrong_value(
+    "the END of the source forgotten",
+    117.0,
+    "You gave the map a column for each word read. The encoder reads END as well, and has a state "
+    "for it that can be looked at.",
+)
+number_of_weights.wrong_value(
+    "rows and columns added",
+    23.0,
+    "You added what is written and what is read. Each token written has a weight for each token "
+    "read, so there are far more.",
+)
+number_of_weights.wrong_value(
+    "the target against itself",
+    169.0,
+    "You counted target tokens against target tokens. That is attention within one sentence; here "
+    "the keys come from the source.",
+)
+number_of_weights.wrong_value(
+    "the source against itself",
+    100.0,
+    "You counted source tokens against source tokens. That is attention within one sentence; here "
+    "the queries come from the target.",
+)
+
+
+gated_step = Exercise(
+    "1.2",
+    "A gated step",
+    stars=1,
+    minutes=10,
+    hints=[
+        "`torch.cat([x, h], dim=-1)` puts them side by side, with the shape (batch, d_in + d).",
+        "Both matrices are applied to the same pair. The sigmoid belongs to the gate, the tanh to "
+        "the candidate.",
+        "Mix feature by feature: the gate's share of the old state, the rest of the candidate.",
+    ],
+)
+
+
+def _pair(x, h):
+    return torch.cat([x, h], dim=-1)
+
+
+@gated_step.solution
+def _(x, h, gate, candidate):
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0]]),
+        torch.tensor([[3.0]]),
+        torch.tensor([[1.0], [-0.5]]),
+        torch.tensor([[0.5], [0.25]]),
+    )
+    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 3, 3)]:
+        shapes = (batch, d_in), (batch, d), (d_in + d, d), (d_in + d, d)
+        x, h, gate, candidate = (
+            torch.randn(shape, generator=generator) for shape in shapes
+        )
+        yield x, 2 * h, gate / 2, candidate / 2
+
+
+@gated_step.holds("A gate that is fully open (u = 1) keeps the old state.")
+def _(f, x, h, gate, candidate):
+    x, h = x.abs() + 0.1, h.abs() + 0.1
+    open_gate = torch.full_like(gate, 300.0)
+    return changed(
+        h, f(x, h, open_gate, candidate), "a feature goes from {} to {}"
+    )
+
+
+@gated_step.holds("A closed gate (u = 0) forgets: all features lie in −1 to 1.")
+def _(f, x, h, gate, candidate):
+    x, h = x.abs() + 0.1, 5 * (h.abs() + 0.5)
+    found = f(x, h, torch.full_like(gate, -300.0), candidate).abs().max().item()
+    if not found <= 1.0001:
+        return f"One is {found:.4g} away from 0."
+
+
+@gated_step.holds("An example never depends on the others of its batch.")
+def _(f, x, h, gate, candidate):
+    alone = f(x[-1:], h[-1:], gate, candidate)
+    together = f(x, h, gate, candidate)[-1:]
+    return changed(alone, together, "alone a feature is {}, in the batch {}")
+
+
+@gated_step.holds("Gradients flow back to all four inputs.")
+def _(f, x, h, gate, candidate):
+    return no_gradient(f, x, h, gate, candidate)
+
+
+@gated_step.mistake("the gate used the wrong way round")
+def _(x, h, gate, candidate):
+    """You let u choose the candidate and 1 − u the old state. A gate near 1 is then to keep, and
+    in fact forgets."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return (1 - keep) * h + keep * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the state in front of the input")
+def _(x, h, gate, candidate):
+    """You put h before x. The rows of both matrices then meet the wrong features, and if the
+    sizes fit nothing complains."""
+    both = torch.cat([h, x], dim=-1)
+    keep = torch.sigmoid(both @ gate)
+    return keep * h + (1 - keep) * torch.tanh(both @ candidate)
+
+
+@gated_step.mistake("tanh for the gate")
+def _(x, h, gate, candidate):
+    """You squeeze the gate with tanh, into −1 to 1. A share can't be negative: the state may then
+    grow or change its sign."""
+    keep = torch.tanh(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("a sigmoid for the candidate")
+def _(x, h, gate, candidate):
+    """You squeeze the candidate into 0 to 1. No feature of a state that is forgotten could then
+    ever become negative."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * torch.sigmoid(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the candidate not squeezed")
+def _(x, h, gate, candidate):
+    """You mix in the candidate as it is. Over many steps its features can then grow without a
+    limit."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * (_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the candidate added in full")
+def _(x, h, gate, candidate):
+    """You keep a share of the old state and add all of the candidate. The two shares then sum to
+    more than 1."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the old state kept in full")
+def _(x, h, gate, candidate):
+    """You keep all of the old state and add a share of the candidate. Nothing is ever forgotten,
+    and the state can grow with every step."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the gate ignores the old state")
+def _(x, h, gate, candidate):
+    """You compute the gate from the input alone. What to keep depends on what is there, so the old
+    state has a say in it."""
+    keep = torch.sigmoid(x @ gate[: x.shape[-1]])
+    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+context_vectors = Exercise(
+    "1.3",
+    "Context vectors of padded sources",
+    stars=2,
+    minutes=15,
+    hints=[
+        "`torch.arange(n) < lengths[:, None]` is True for the real tokens: (batch, n).",
+        "Padding has to vanish before softmax shares out the weight. Which energy gives a weight "
+        "of exactly 0?",
+        "`energies.masked_fill(~is_real[:, None], -torch.inf)`; then softmax over the source, "
+        "then the weighted sum.",
+    ],
+)
+
+
+def _is_real(memory, lengths):
+    positions = torch.arange(memory.shape[1])
+    return (positions < lengths[:, None])[:, None]  # (batch, 1, n)
+
+
+def _attend(query, memory, visible):
+    energies = (query @ memory.mT).masked_fill(~visible, -math.inf)
+    return energies.softmax(dim=-1) @ memory
+
+
+@context_vectors.solution
+def _(query, memory, lengths):
+    return _attend(query, memory, _is_real(memory, lengths))
+
+
+@context_vectors.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 0.0]]]),
+        torch.tensor([[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]),
+        torch.tensor([2]),
+    )
+    for m, n, d, lengths in [
+        (3, 5, 4, [5, 2]),
+        (2, 4, 3, [1, 4, 3]),
+        (4, 6, 2, [3, 6]),
+        (4, 4, 3, [2, 3]),
+    ]:
+        yield (
+            torch.randn(len(lengths), m, d, generator=generator),
+            torch.randn(len(lengths), n, d, generator=generator),
+            torch.tensor(lengths),
+        )
+
+
+@context_vectors.holds("What stands in the padding changes nothing.")
+def _(f, query, memory, lengths):
+    real = _is_real(memory, lengths).mT  # (batch, n, 1)
+    other = torch.where(real, memory, torch.full_like(memory, 7.0))
+    return changed(
+        f(query, memory, lengths),
+        f(query, other, lengths),
+        "with other padding a feature goes from {} to {}",
+    )
+
+
+@context_vectors.holds("Without its padding a source gives the same contexts.")
+def _(f, query, memory, lengths):
+    n = lengths[0].item()
+    return changed(
+        f(query[:1], memory[:1, :n], lengths[:1]),
+        f(query, memory, lengths)[:1],
+        "alone a feature is {}, in the batch {}",
+    )
+
+
+@context_vectors.holds("A context lies between the real states it mixes.")
+def _(f, query, memory, lengths):
+    found = f(query, memory, lengths)
+    for b, n in enumerate(lengths.tolist()):
+        low, high = memory[b, :n].amin(dim=0), memory[b, :n].amax(dim=0)
+        outside = (low - found[b]).clamp(min=0) + (found[b] - high).clamp(min=0)
+        if not outside.max() < 1e-4:
+            return f"One feature is {outside.max().item():.3g} outside."
+
+
+@context_vectors.holds("Gradients flow back to the queries and the states.")
+def _(f, query, memory, lengths):
+    return no_gradient(lambda q, h: f(q, h, lengths), query, memory)
+
+
+@context_vectors.mistake("padding ignored")
+def _(query, memory, lengths):
+    """You attend to the padding as if it were text. The context then depends on how much padding
+    the other sources of the batch force on this one."""
+    return _attend(
+        query, memory, torch.ones(1, 1, memory.shape[1], dtype=torch.bool)
+    )
+
+
+@context_vectors.mistake("padded energies set to 0")
+def _(query, memory, lengths):
+    """You set the energies of padding to 0. But e⁰ = 1, so padding still gets weight, and more
+    than a real token with a negative energy."""
+    energies = (query @ memory.mT).masked_fill(~_is_real(memory, lengths), 0.0)
+    return energies.softmax(dim=-1) @ memory
+
+
+@context_vectors.mistake("the mask applied after softmax")
+def _(query, memory, lengths):
+    """You remove the weights of padding after softmax has shared them out. The rest sums to less
+    than 1, and the context shrinks as the padding grows."""
+    weights = (query @ memory.mT).softmax(dim=-1) * _is_real(memory, lengths)
+    return weights @ memory
+
+
+@context_vectors.mistake("the mask inverted")
+def _(query, memory, lengths):
+    """You hide the real tokens and show the padding. A source without padding has then nothing
+    left to attend to."""
+    return _attend(query, memory, ~_is_real(memory, lengths))
+
+
+@context_vectors.mistake("one padded state too many")
+def _(query, memory, lengths):
+    """You let one state after the last real token take part. Positions count from 0, so a source
+    of two tokens has the positions 0 and 1."""
+    return _attend(query, memory, _is_real(memory, lengths + 1))
+
+
+@context_vectors.mistake("the last real token hidden")
+def _(query, memory, lengths):
+    """You hide one token too many. The last real token is never looked at, and a source of one
+    token has nothing left."""
+    return _attend(query, memory, _is_real(memory, lengths - 1))
+
+
+@context_vectors.mistake("softmax over the queries")
+def _(query, memory, lengths):
+    """You share out each state among the queries. Then a query's weights don't sum to 1: several
+    may crowd on it, or none."""
+    energies = query @ memory.mT
+    weights = energies.softmax(dim=1) * _is_real(memory, lengths)
+    return weights @ memory
+
+
+@context_vectors.mistake("the plain mean of the states")
+def _(query, memory, lengths):
+    """You give every real token the same weight. The query plays no part then, and every step of
+    the decoder gets the same context."""
+    weights = _is_real(memory, lengths) / lengths[:, None, None]
+    return (weights @ memory).expand_as(query)
+
+
+@context_vectors.mistake("no softmax")
+def _(query, memory, lengths):
+    """You mix the states with the energies themselves. These may be negative and sum to anything,
+    so the result is no mixture."""
+    energies = (query @ memory.mT).masked_fill(~_is_real(memory, lengths), 0.0)
+    return energies @ memory
+
+
+@context_vectors.mistake("the energies scaled")
+def _(query, memory, lengths):
+    """You divide the energies by the root of the number of features. That is another energy than
+    the plain dot product, with flatter weights."""
+    return _attend(
+        query / math.sqrt(query.shape[-1]), memory, _is_real(memory, lengths)
+    )
+
+
+coverage = Exercise(
+    "1.4",
+    "How much each source token was looked at",
+    stars=2,
+    minutes=10,
+    hints=[
+        "A row belongs to a token that was written, a column to one that was read. The coverage "
+        "has one number for each column.",
+        "Rows of padding must not count: multiply them by 0, or leave them out.",
+        "`torch.arange(m) < target_lengths[:, None]` is True for the real rows: (batch, m).",
+    ],
+)
+
+
+def _written(weights, target_lengths):
+    real = torch.arange(weights.shape[1]) < target_lengths[:, None]
+    return real[:, :, None].to(weights.dtype)  # (batch, m, 1)
+
+
+@coverage.solution
+def _(weights, target_lengths):
+    return (weights * _written(weights, target_lengths)).sum(dim=1)
+
+
+@coverage.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.0, 0.9], [0.6, 0.2, 0.2]]]),
+        torch.tensor([2]),
+    )
+    for m, n, lengths in [(4, 3, [4, 2]), (5, 6, [1, 5, 3]), (4, 4, [3, 1])]:
+        energies = 2 * torch.randn(len(lengths), m, n, generator=generator)
+        yield energies.softmax(dim=-1), torch.tensor(lengths)
+
+
+@coverage.holds("All coverage together is the number of real target tokens.")
+def _(f, weights, target_lengths):
+    sums = f(weights, target_lengths).sum(dim=-1)
+    for found, length in zip(
+        sums.tolist(), target_lengths.tolist(), strict=True
+    ):
+        if not math.isclose(found, length, rel_tol=1e-3):
+            return f"For {length} real tokens it sums to {found:.4g}."
+
+
+@coverage.holds("What stands in the rows of padding changes nothing.")
+def _(f, weights, target_lengths):
+    real = _written(weights, target_lengths)
+    other = weights * real + weights.flip(-1) * (1 - real)
+    return changed(
+        f(weights, target_lengths),
+        f(other, target_lengths),
+        "with other padding one number goes from {} to {}",
+    )
+
+
+@coverage.holds("Reordering the source tokens reorders their coverage.")
+def _(f, weights, target_lengths):
+    return changed(
+        f(weights, target_lengths).flip(-1),
+        f(weights.flip(-1), target_lengths),
+        "a token's coverage goes from {} to {}",
+    )
+
+
+@coverage.holds("A map never depends on the others of its batch.")
+def _(f, weights, target_lengths):
+    return changed(
+        f(weights[-1:], target_lengths[-1:]),
+        f(weights, target_lengths)[-1:],
+        "alone one number is {}, in the batch {}",
+    )
+
+
+@coverage.mistake("rows of padding counted")
+def _(weights, target_lengths):
+    """You add up all rows. The rows after the end of a target belong to no token, but their
+    weights sum to 1 all the same."""
+    return weights.sum(dim=1)
+
+
+@coverage.mistake("the sum over the source")
+def _(weights, target_lengths):
+    """You add up along the source, across each row. Every row of softmax sums to 1, so this says
+    nothing about any token."""
+    return (weights * _written(weights, target_lengths)).sum(dim=2)
+
+
+@coverage.mistake("the mean over the real rows")
+def _(weights, target_lengths):
+    """You divide by the number of target tokens. That is the share of a source token, and no
+    longer says whether it was looked at once or five times."""
+    total = (weights * _written(weights, target_lengths)).sum(dim=1)
+    return total / target_lengths[:, None]
+
+
+@coverage.mistake("the mean over all rows")
+def _(weights, target_lengths):
+    """You take the mean along the target, padding included. The longer the longest target of the
+    batch, the smaller your numbers get."""
+    return (weights * _written(weights, target_lengths)).mean(dim=1)
+
+
+@coverage.mistake("the largest weight")
+def _(weights, target_lengths):
+    """You keep the largest weight that a source token received. Several smaller looks add up, and
+    here they are lost."""
+    return (weights * _written(weights, target_lengths)).amax(dim=1)
+
+
+@coverage.mistake("only the strongest look of each row counted")
+def _(weights, target_lengths):
+    """You count how often a source token has the largest weight. A token that gets 0.4 again and
+    again then seems never to have been looked at."""
+    hard = torch.nn.functional.one_hot(weights.argmax(-1), weights.shape[-1])
+    return (hard * _written(weights, target_lengths)).sum(dim=1)
+
+
+@coverage.mistake("one padded row too many")
+def _(weights, target_lengths):
+    """You count one row after the end of each target. Positions count from 0, so a target of two
+    tokens has the rows 0 and 1."""
+    return (weights * _written(weights, target_lengths + 1)).sum(dim=1)
+
+
+@coverage.mistake("the lengths used on the source axis")
+def _(weights, target_lengths):
+    """You hide source tokens beyond the length of the target. The two lengths have nothing to do
+    with each other: it is rows that are padded here."""
+    real = torch.arange(weights.shape[2]) < target_lengths[:, None]
+    return (weights * real[:, None]).sum(dim=1)
+
+
+concat_energy = Exercise(
+    "1.5",
+    "The concat energy for all pairs",
+    stars=2,
+    minutes=15,
+    hints=[
+        "In [q; k] W the first d_query rows of W meet the query, the others the key. So the "
+        "product is a sum of two.",
+        "`weight.split([d_query, d_key])` cuts W into these two parts.",
+        "An axis of size 1 in each, at different places, adds every query to every key: "
+        "(..., m, 1, d_hidden) and (..., 1, n, d_hidden).",
+    ],
+)
+
+
+def _parts(query, key, weight):
+    upper, lower = weight.split([query.shape[-1], key.shape[-1]])
+    return (query @ upper).unsqueeze(-2), (key @ lower).unsqueeze(-3)
+
+
+@concat_energy.solution
+def _(query, key, weight, v):
+    from_query, from_key = _parts(query, key, weight)
+    return torch.tanh(from_query + from_key) @ v
+
+
+@concat_energy.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0]]),
+        torch.tensor([[0.5], [2.0]]),
+        torch.tensor([[0.5], [-0.5]]),
+        torch.tensor([2.0]),
+    )
+    for batch, m, n, d_query, d_key, d_hidden in [
+        ((), 3, 5, 4, 2, 6),
+        ((2,), 2, 4, 3, 5, 4),
+        ((2,), 3, 3, 2, 2, 5),
+    ]:
+        yield (
+            torch.randn(*batch, m, d_query, generator=generator),
+            torch.randn(*batch, n, d_key, generator=generator),
+            torch.randn(d_query + d_key, d_hidden, generator=generator) / 2,
+            torch.randn(d_hidden, generator=generator),
+        )
+
+
+@concat_energy.holds("No energy is larger than the sum of all |v|.")
+def _(f, query, key, weight, v):
+    largest, bound = f(10 * query, 10 * key, weight, v), v.abs().sum().item()
+    if not largest.abs().max() <= bound * 1.001:
+        return (
+            f"One is {largest.abs().max().item():.4g}; the sum is {bound:.4g}."
+        )
+
+
+@concat_energy.holds("Reordering the keys reorders the columns, nothing else.")
+def _(f, query, key, weight, v):
+    return changed(
+        f(query, key, weight, v).flip(-1),
+        f(query, key.flip(-2), weight, v),
+        "an energy goes from {} to {}",
+    )
+
+
+@concat_energy.holds(
+    "If the rows of W that meet the query are 0, all queries score alike."
+)
+def _(f, query, key, weight, v):
+    weight = weight.clone()
+    weight[: query.shape[-1]] = 0.0
+    energies = f(query, key, weight, v)
+    return changed(
+        energies[..., :1, :].expand_as(energies),
+        energies,
+        "one query has the energy {}, another {}",
+    )
+
+
+@concat_energy.holds("Gradients flow back to all four inputs.")
+def _(f, query, key, weight, v):
+    return no_gradient(f, query, key, weight, v)
+
+
+@concat_energy.mistake("the key in front of the query")
+def _(query, key, weight, v):
+    """You put the key first. The rows of W that were meant for the query then meet features of
+    the key."""
+    from_key, from_query = _parts(key, query, weight)  # (…, n, 1), (…, 1, m)
+    return (torch.tanh(from_key + from_query) @ v).mT
+
+
+@concat_energy.mistake("tanh left out")
+def _(query, key, weight, v):
+    """You leave out tanh. Then the energy is one number from the query plus one from the key, and
+    softmax ignores what all keys share: the query no longer matters."""
+    from_query, from_key = _parts(query, key, weight)
+    return (from_query + from_key) @ v
+
+
+@concat_energy.mistake("tanh after v")
+def _(query, key, weight, v):
+    """You apply tanh to the finished energy. Inside, query and key are only added, so they never
+    act on each other, and no energy leaves −1 to 1."""
+    from_query, from_key = _parts(query, key, weight)
+    return torch.tanh((from_query + from_key) @ v)
+
+
+@concat_energy.mistake("v left out")
+def _(query, key, weight, v):
+    """You add up the hidden features without v. Each then counts the same, and none can count
+    against a pair."""
+    from_query, from_key = _parts(query, key, weight)
+    return torch.tanh(from_query + from_key).sum(dim=-1)
+
+
+@concat_energy.mistake("keys in the rows, queries in the columns")
+def _(query, key, weight, v):
+    """You put keys in the rows and queries in the columns. Softmax over a row would then share
+    out one key among the queries."""
+    from_query, from_key = _parts(query, key, weight)
+    return (torch.tanh(from_query + from_key) @ v).mT
+
+
+@concat_energy.mistake("a product instead of a sum")
+def _(query, key, weight, v):
+    """You multiply what comes from the query by what comes from the key. In a matrix product with
+    two vectors side by side, their parts add up."""
+    from_query, from_key = _parts(query, key, weight)
+    return torch.tanh(from_query * from_key) @ v
+
+
+@concat_energy.mistake("tanh of each part by itself")
+def _(query, key, weight, v):
+    """You apply tanh to each part and then add. Query and key then never act on each other: every
+    query would prefer the same key."""
+    from_query, from_key = _parts(query, key, weight)
+    return (torch.tanh(from_query) + torch.tanh(from_key)) @ v
+
+
+@concat_energy.mistake("a sigmoid instead of tanh")
+def _(query, key, weight, v):
+    """You squeeze with the sigmoid. Its values are never negative, so the energies come out
+    shifted and flatter."""
+    from_query, from_key = _parts(query, key, weight)
+    return torch.sigmoid(from_query + from_key) @ v
+
+
+@concat_energy.mistake("softmax already applied")
+def _(query, key, weight, v):
+    """You return weights, that is energies after softmax. The task asks for the energies that go
+    into it."""
+    from_query, from_key = _parts(query, key, weight)
+    return (torch.tanh(from_query + from_key) @ v).softmax(dim=-1)
+
+
+layers_needed = Exercise(
+    "1.6",
+    "How many layers of convolution it takes",
+    stars=2,
+    minutes=10,
+    hints=[
+        "How far to one side does a single layer see, if its window has 3 tokens? If it has 5?",
+        "Each further layer adds the same reach. The smallest number of layers is a division, "
+        "rounded up.",
+    ],
+)
+
+
+def _reach(window):
+    return (window - 1) // 2
+
+
+@layers_needed.solution
+def _(distance, window):
+    return math.ceil(distance / _reach(window))
+
+
+@layers_needed.inputs
+def _(generator):
+    yield 5, 5
+    yield from [(2, 3), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
+
+
+@layers_needed.holds("With that many layers a change arrives, with fewer not.")
+def _(f, distance, window):
+    layers, reach = float(f(distance, window)), _reach(window)
+    seen = layers * reach
+    if not distance <= seen:
+        return (
+            f"{layers:g} layers with a window of {window} see {seen:g} tokens "
+            f"away, not {distance}."
+        )
+    if (layers - 1) * reach >= distance:
+        return (
+            f"For a distance of {distance} and a window of {window} you return "
+            f"{layers:g}; fewer would do."
+        )
+
+
+@layers_needed.holds("It is a whole number.")
+def _(f, distance, window):
+    layers = float(f(distance, window))
+    if layers != int(layers):
+        return (
+            f"For distance={distance}, window={window} you return {layers:.4g}."
+        )
+
+
+@layers_needed.mistake("rounded down")
+def _(distance, window):
+    """You round down. The last part of the way then remains out of sight."""
+    return distance // _reach(window)
+
+
+@layers_needed.mistake("not rounded")
+def _(distance, window):
+    """You return a fraction. A model can't have half a layer, and the way must be covered to its
+    end."""
+    return distance / _reach(window)
+
+
+@layers_needed.mistake("always one more")
+def _(distance, window):
+    """You divide, round down and add 1. Where the division has no remainder this is one layer too
+    many."""
+    return distance // _reach(window) + 1
+
+
+@layers_needed.mistake("the whole window as reach")
+def _(distance, window):
+    """You let a layer reach as far as its window is wide. The window lies on both sides of a
+    position and contains the position itself."""
+    return math.ceil(distance / window)
+
+
+@layers_needed.mistake("both sides counted")
+def _(distance, window):
+    """You count the neighbours on both sides. The first input lies on one side of the last output,
+    and the other half of the window looks the wrong way."""
+    return math.ceil(distance / (window - 1))
+
+
+@layers_needed.mistake("half the window, rounded up")
+def _(distance, window):
+    """You count the position itself as a step of the reach. A window of 3 would then reach two
+    tokens to each side, which are 5 in all."""
+    return math.ceil(distance / ((window + 1) // 2))
+
+
+@layers_needed.mistake("a reach that doubles with each layer")
+def _(distance, window):
+    """You let the reach double with each layer. That is so for convolutions with growing gaps
+    (dilated ones); here every layer adds the same."""
+    return math.ceil(math.log2(distance / _reach(window) + 1))
+
+
+crossing_share = Exercise(
+    "1.7",
+    "How often the look goes back",
+    stars=3,
+    minutes=20,
+    hints=[
+        "`weights.argmax(dim=-1)` gives one place for each row: (batch, m).",
+        "Compare all places with all: `places[:, :, None] > places[:, None, :]` is True at (t, u) "
+        "if t looks further to the right than u.",
+        "Each pair of target tokens occurs twice in this table; only those with t before u count. "
+        "`triu(diagonal=1)` keeps them. Of m tokens there are m (m − 1) / 2 pairs.",
+    ],
+)
+
+
+def _pairs(m):
+    return m * (m - 1) / 2
+
+
+def _crossings(places):
+    table = places[..., :, None] > places[..., None, :]
+    return table.triu(diagonal=1).sum(dim=(-2, -1))
+
+
+@crossing_share.solution
+def _(weights):
+    return _crossings(weights.argmax(dim=-1)) / _pairs(weights.shape[-2])
+
+
+@crossing_share.inputs
+def _(generator):
+    yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
+    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 3)]:
+        yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
+
+
+def _map_of(places, weights):
+    n = weights.shape[-1]
+    hard = torch.nn.functional.one_hot(places.clamp(0, n - 1), n)
+    return hard.to(weights.dtype).expand(len(weights), -1, -1)
+
+
+@crossing_share.holds("If the looks never go back the share is 0.")
+def _(f, weights):
+    forward = torch.arange(weights.shape[-2])  # stays at the last one
+    found = f(_map_of(forward, weights)).max().item()
+    if not abs(found) < 1e-4:
+        return f"You return {found:.4g}."
+
+
+@crossing_share.holds("If the looks always go back the share is 1.")
+def _(f, weights):
+    m = min(weights.shape[-2:])
+    back = torch.arange(m).flip(0)
+    found = f(_map_of(back, weights)).min().item()
+    if not abs(found - 1) < 1e-4:
+        return f"You return {found:.4g}."
+
+
+@crossing_share.holds("Sharper weights with the same order change nothing.")
+def _(f, weights):
+    sharper = weights**3 / (weights**3).sum(dim=-1, keepdim=True)
+    return changed(f(weights), f(sharper), "the share goes from {} to {}")
+
+
+@crossing_share.holds("Reading both languages backwards changes nothing.")
+def _(f, weights):
+    return changed(
+        f(weights), f(weights.flip(-1, -2)), "the share goes from {} to {}"
+    )
+
+
+@crossing_share.mistake("two looks at one place counted as crossing")
+def _(weights):
+    """You also count pairs that look at the same place. One source word that serves three targets
+    would then seem to turn the order round."""
+    places = weights.argmax(dim=-1)
+    table = places[..., :, None] >= places[..., None, :]
+    count = table.triu(diagonal=1).sum(dim=(-2, -1))
+    return count / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("only neighbouring target tokens compared")
+def _(weights):
+    """You compare each target token with the next one only. Two tokens can cross although others
+    stand between them."""
+    places = weights.argmax(dim=-1)
+    return (places[..., :-1] > places[..., 1:]).float().mean(dim=-1)
+
+
+@crossing_share.mistake("the share of pairs that go forward")
+def _(weights):
+    """You count the pairs whose later token looks further to the right. Those keep the order of
+    the source."""
+    places = weights.argmax(dim=-1)
+    return _crossings(-places) / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("each pair counted in both orders")
+def _(weights):
+    """You count the whole table. It holds every pair twice, once in each order, so that pairs
+    which do not cross count as well."""
+    places = weights.argmax(dim=-1)
+    table = places[..., :, None] > places[..., None, :]
+    return table.sum(dim=(-2, -1)) / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("divided by m squared")
+def _(weights):
+    """You divide by all entries of the table. A token makes no pair with itself, and each pair is
+    to count once, so even a full reversal stays below one half."""
+    return _crossings(weights.argmax(dim=-1)) / weights.shape[-2] ** 2
+
+
+@crossing_share.mistake("the number instead of the share")
+def _(weights):
+    """You return how many pairs cross. Long targets have more pairs, so the number can't be
+    compared between sentences."""
+    return _crossings(weights.argmax(dim=-1)).float()
+
+
+@crossing_share.mistake("the expected position instead of the largest weight")
+def _(weights):
+    """You compare the mean positions of the looks. A row that is shared between both ends of the
+    source then seems to look at the middle."""
+    positions = torch.arange(weights.shape[-1], dtype=weights.dtype)
+    return _crossings(weights @ positions) / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("the largest weight of each column")
+def _(weights):
+    """You ask by which target token each source token is looked at most. The task asks for it the
+    other way: where each target token looks."""
+    return _crossings(weights.argmax(dim=-2)) / _pairs(weights.shape[-1])
+
+
+local_weights = Exercise(
+    "1.8",
+    "Attention within a window",
+    stars=3,
+    minutes=25,
+    hints=[
+        "`torch.arange(n) - centres[..., None]` is the signed distance of every position from the "
+        "centre of every row: (batch, m, n).",
+        "Outside the window an energy of −∞ gives a weight of 0, before the softmax is computed.",
+        "The factor comes after softmax, and nothing is normalised again. With σ = D/2 the "
+        "exponent is −2 (j − p)² / D².",
+    ],
+)
+
+
+def _away(energies, centres):
+    return torch.arange(energies.shape[-1]) - centres[..., None]
+
+
+def _windowed(energies, away, D):
+    return energies.masked_fill(away.abs() > D, -math.inf).softmax(dim=-1)
+
+
+def _bell(away, sigma):
+    return torch.exp(-(away**2) / (2 * sigma**2))
+
+
+@local_weights.solution
+def _(energies, centres, D):
+    away = _away(energies, centres)
+    return _windowed(energies, away, D) * _bell(away, D / 2)
+
+
+@local_weights.inputs
+def _(generator):
+    yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.25]]), 1
+    for batch, m, n, D in [
+        (2, 3, 7, 2),
+        (3, 4, 9, 3),
+        (2, 5, 5, 1),
+        (1, 6, 8, 2.5),
+    ]:
+        place = torch.rand(batch, m, generator=generator) * (n - 1)
+        yield torch.randn(batch, m, n, generator=generator), place, D
+
+
+@local_weights.holds("Outside the window every weight is exactly 0.")
+def _(f, energies, centres, D):
+    outside = _away(energies, centres).abs() > D
+    found = f(energies, centres, D)[outside].abs()
+    if found.numel() and found.max() > 0:
+        return f"One is {found.max().item():.3g}."
+
+
+@local_weights.holds("No row sums to more than 1, and no weight is negative.")
+def _(f, energies, centres, D):
+    weights = f(energies, centres, D)
+    if weights.min() < 0:
+        return f"One weight is {weights.min().item():.3g}."
+    largest = weights.sum(dim=-1).max().item()
+    if not largest < 1 + 1e-4:
+        return f"One row sums to {largest:.4g}."
+
+
+@local_weights.holds("Energies outside the window change nothing.")
+def _(f, energies, centres, D):
+    outside = _away(energies, centres).abs() > D
+    other = torch.where(outside, torch.full_like(energies, 5.0), energies)
+    return changed(
+        f(energies, centres, D),
+        f(other, centres, D),
+        "with other energies there a weight goes from {} to {}",
+    )
+
+
+@local_weights.holds("Adding the same number to all energies changes nothing.")
+def _(f, energies, centres, D):
+    return changed(
+        f(energies, centres, D),
+        f(energies + 3.0, centres, D),
+        "a weight goes from {} to {}",
+    )
+
+
+@local_weights.mistake("normalised again at the end")
+def _(energies, centres, D):
+    """You make the rows sum to 1 once more, or put the bell into the softmax, which is the same.
+    Here the bell is to take weight away, the more the further the looks are from the centre."""
+    away = _away(energies, centres)
+    weights = _windowed(energies, away, D) * _bell(away, D / 2)
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+@local_weights.mistake("the window cut out after softmax")
+def _(energies, centres, D):
+    """You let all positions take part in the softmax and remove those outside afterwards. Energies
+    that nobody should see have then taken weight from the window."""
+    away = _away(energies, centres)
+    weights = energies.softmax(dim=-1) * (away.abs() <= D)
+    return weights * _bell(away, D / 2)
+
+
+@local_weights.mistake("no window")
+def _(energies, centres, D):
+    """You let all positions take part and rely on the bell. It gets small far away, but never 0,
+    and the softmax still sees every energy."""
+    away = _away(energies, centres)
+    return energies.softmax(dim=-1) * _bell(away, D / 2)
+
+
+@local_weights.mistake("no bell")
+def _(energies, centres, D):
+    """You cut out the window and stop there. The middle of the window is then not favoured, and no
+    gradient tells the centre where to move."""
+    return _windowed(energies, _away(energies, centres), D)
+
+
+@local_weights.mistake("σ = D")
+def _(energies, centres, D):
+    """You take D itself for σ. The bell is then twice as wide, and hardly falls within the
+    window."""
+    away = _away(energies, centres)
+    return _windowed(energies, away, D) * _bell(away, D)
+
+
+@local_weights.mistake("the 2 in the exponent forgotten")
+def _(energies, centres, D):
+    """You divide the squared distance by σ² alone. The bell falls too steeply."""
+    away = _away(energies, centres)
+    return _windowed(energies, away, D) * torch.exp(-((away / (D / 2)) ** 2))
+
+
+@local_weights.mistake("the distance not squared")
+def _(energies, centres, D):
+    """You use the distance where its square belongs. The bell becomes a tent with a sharp peak,
+    too low near the centre."""
+    away = _away(energies, centres).abs()
+    return _windowed(energies, away, D) * torch.exp(-away / (2 * (D / 2) ** 2))
+
+
+@local_weights.mistake("the centre rounded to a position")
+def _(energies, centres, D):
+    """You round the centre to a whole position. The weights then jump when it moves, and training
+    can't move it a little."""
+    away = _away(energies, centres.round())
+    return _windowed(energies, away, D) * _bell(away, D / 2)
+
+
+@local_weights.mistake("energies outside set to 0")
+def _(energies, centres, D):
+    """You set the energies outside the window to 0 before softmax. But e⁰ = 1, so they still take
+    weight, and inside the window too little is left."""
+    away = _away(energies, centres)
+    inside = energies.masked_fill(away.abs() > D, 0.0).softmax(dim=-1)
+    return inside * (away.abs() <= D) * _bell(away, D / 2)
+
+
+@local_weights.mistake("energies multiplied by the bell")
+def _(energies, centres, D):
+    """You multiply the energies by the bell before softmax. A negative energy then gets larger the
+    further away it is, and weights that were to shrink grow."""
+    away = _away(energies, centres)
+    return _windowed(energies * _bell(away, D / 2), away, D)

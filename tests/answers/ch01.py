@@ -1,0 +1,277 @@
+"""What learners might hand in for the exercises of chapter 1."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def step(x, h, gate, candidate):
+    both = torch.cat([x, h], dim=-1)
+    keep = torch.sigmoid(both @ gate)
+    return keep * h + (1 - keep) * torch.tanh(both @ candidate)
+
+
+def step_in_place(x, h, gate, candidate):
+    both = torch.cat([x, h], dim=-1)
+    keep = torch.sigmoid(both @ gate)
+    h *= keep
+    return h + (1 - keep) * torch.tanh(both @ candidate)
+
+
+def contexts(query, memory, lengths):
+    real = torch.arange(memory.shape[1]) < lengths[:, None]
+    energies = (query @ memory.mT).masked_fill(~real[:, None], -torch.inf)
+    return energies.softmax(dim=-1) @ memory
+
+
+def hard_contexts(query, memory, lengths):
+    real = torch.arange(memory.shape[1]) < lengths[:, None]
+    energies = (query @ memory.mT).masked_fill(~real[:, None], -torch.inf)
+    return F.one_hot(energies.argmax(-1), memory.shape[1]).float() @ memory
+
+
+def lengths_of_the_first(query, memory, lengths):
+    return contexts(query, memory, lengths[:1].expand_as(lengths))
+
+
+def zeroed_padding(query, memory, lengths):
+    real = torch.arange(memory.shape[1]) < lengths[:, None]
+    memory = memory * real[:, :, None]
+    return (query @ memory.mT).softmax(dim=-1) @ memory
+
+
+def covered(weights, target_lengths):
+    real = torch.arange(weights.shape[1]) < target_lengths[:, None]
+    return (weights * real[:, :, None]).sum(dim=1)
+
+
+def concat(query, key, weight, v):
+    upper, lower = weight.split([query.shape[-1], key.shape[-1]])
+    pairs = (query @ upper).unsqueeze(-2) + (key @ lower).unsqueeze(-3)
+    return pairs.tanh() @ v
+
+
+def crossing(weights):
+    places = weights.argmax(-1)
+    m = places.shape[-1]
+    table = places[..., :, None] > places[..., None, :]
+    return table.triu(1).sum((-2, -1)) / (m * (m - 1) / 2)
+
+
+def local(energies, centres, D):
+    away = torch.arange(energies.shape[-1]) - centres[..., None]
+    inside = energies.masked_fill(away.abs() > D, -torch.inf).softmax(-1)
+    return inside * torch.exp(-2 * (away / D) ** 2)
+
+
+def local_leaking(energies, centres, D):
+    return local(energies, centres, D) + 0.01
+
+
+WRONG = [
+    ("1.1", 131, "131 is too large"),
+    ("1.1", 12, "12 is too small"),
+    ("1.2", lambda x, h, g, c: step(x, h, g, c) + 0.5, "keeps the old state"),
+    ("1.2", lambda x, h, g, c: h, "Not true: A closed gate (u = 0) forgets"),
+    (
+        "1.2",
+        lambda x, h, g, c: step(x, h, g, c).cumsum(0),
+        "never depends on the others of its batch. Alone a feature is",
+    ),
+    ("1.2", step_in_place, "changes its input `h` in place"),
+    (
+        "1.2",
+        lambda x, h, g, c: step(x, h, g, c).detach(),
+        "Gradients flow back",
+    ),
+    ("1.3", hard_contexts, "Gradients flow back"),
+    ("1.3", lengths_of_the_first, "off by up to"),
+    ("1.3", zeroed_padding, "Without its padding a source"),
+    (
+        "1.3",
+        lambda q, h, n: 2 * contexts(q, h, n),
+        "A context lies between the real states",
+    ),
+    ("1.3", lambda q, h, n: contexts(-q, h, n), "off by up to"),
+    ("1.4", lambda w, n: covered(w, n).softmax(-1), "it sums to 1"),
+    (
+        "1.4",
+        lambda w, n: covered(w, n).cumsum(0),
+        "never depends on the others",
+    ),
+    (
+        "1.4",
+        lambda w, n: covered(w, n).sort(-1).values,
+        "Reordering the source tokens",
+    ),
+    ("1.4", lambda w, n: w.mean(1) * n[:, None], "rows of padding changes"),
+    (
+        "1.5",
+        lambda q, k, w, v: concat(q, k, w, v) * 3,
+        "same factor everywhere",
+    ),
+    (
+        "1.5",
+        lambda q, k, w, v: concat(q, k, w, v).cumsum(-1),
+        "Not true: Reordering the keys",
+    ),
+    (
+        "1.5",
+        lambda q, k, w, v: concat(q, k, w, v).exp(),
+        "No energy is larger than the sum of all |v|",
+    ),
+    ("1.6", lambda distance, window: distance, "fewer would do"),
+    ("1.6", lambda distance, window: 1, "tokens away, not"),
+    (
+        "1.6",
+        lambda distance, window: distance / (window - 1),
+        "It is a whole number",
+    ),
+    ("1.7", lambda w: 1 - crossing(w), "Not true: If the looks never go back"),
+    ("1.7", lambda w: crossing(w) / 2, "Not true: If the looks always go back"),
+    ("1.7", lambda w: (crossing(w) > 0).float(), "off by up to"),
+    (
+        "1.7",
+        lambda w: (w[..., :-1, -1] > w[..., 1:, -1]).float().mean(-1),
+        "If the looks always go back",
+    ),
+    ("1.8", local_leaking, "Outside the window every weight is exactly 0"),
+    (
+        "1.8",
+        lambda e, p, D: local(e, p, D) * 3,
+        "No row sums to more than 1",
+    ),
+    (
+        "1.8",
+        lambda e, p, D: local(e.abs(), p, D),
+        "Adding the same number to all energies",
+    ),
+    ("1.8", lambda e, p, D: local(e, p + 0.5, D), "exactly 0"),
+]
+
+
+def step_by_lerp(x, h, gate, candidate):
+    both = torch.hstack([x, h])
+    return torch.lerp((both @ candidate).tanh(), h, (both @ gate).sigmoid())
+
+
+def step_by_parts(x, h, gate, candidate):
+    d_in = x.shape[1]
+    forget = 1 / (1 + torch.exp(x @ gate[:d_in] + h @ gate[d_in:]))
+    new = torch.tanh(x @ candidate[:d_in] + h @ candidate[d_in:])
+    return h + forget * (new - h)
+
+
+def contexts_by_torch(query, memory, lengths):
+    mask = torch.arange(memory.shape[1])[None] < lengths[:, None]
+    return F.scaled_dot_product_attention(
+        query, memory, memory, attn_mask=mask[:, None], scale=1.0
+    )
+
+
+def contexts_one_by_one(query, memory, lengths):
+    rows = []
+    for q, h, n in zip(query, memory, lengths.tolist(), strict=True):
+        rows.append(torch.softmax(q @ h[:n].T, dim=1) @ h[:n])
+    return torch.stack(rows)
+
+
+def contexts_by_renormalising(query, memory, lengths):
+    mask = torch.arange(memory.shape[1]) < lengths.unsqueeze(1)
+    shares = torch.exp(query @ memory.mT) * mask.unsqueeze(1)
+    return shares / shares.sum(-1, keepdim=True) @ memory
+
+
+def covered_by_loop(weights, target_lengths):
+    pairs = zip(weights, target_lengths.tolist(), strict=True)
+    return torch.stack([w[:m].sum(0) for w, m in pairs])
+
+
+def covered_by_product(weights, target_lengths):
+    rows = torch.arange(weights.size(1))[None] < target_lengths[:, None]
+    return (rows.float().unsqueeze(1) @ weights).squeeze(1)
+
+
+def concat_by_pairs(query, key, weight, v):
+    m, n = query.shape[-2], key.shape[-2]
+    left = query.unsqueeze(-2).expand(*query.shape[:-1], n, -1)
+    right = key.unsqueeze(-3).expand(*key.shape[:-2], m, -1, -1)
+    return (torch.cat([left, right], dim=-1) @ weight).tanh() @ v
+
+
+def concat_by_einsum(query, key, weight, v):
+    d = query.shape[-1]
+    left = torch.einsum("...id,dh->...ih", query, weight[:d])
+    right = torch.einsum("...jd,dh->...jh", key, weight[d:])
+    hidden = torch.tanh(left[..., :, None, :] + right[..., None, :, :])
+    return torch.einsum("...h,h->...", hidden, v)
+
+
+def layers_by_counting(distance, window):
+    layers, seen = 0, 0
+    while seen < distance:
+        layers, seen = layers + 1, seen + window // 2
+    return layers
+
+
+def crossing_by_loops(weights):
+    shares = []
+    for places in weights.argmax(-1).tolist():
+        m = len(places)
+        pairs = [(t, u) for u in range(m) for t in range(u)]
+        shares.append(sum(places[t] > places[u] for t, u in pairs) / len(pairs))
+    return torch.tensor(shares)
+
+
+def crossing_by_combinations(weights):
+    places = weights.max(dim=-1).indices
+    pairs = torch.combinations(torch.arange(places.shape[-1]))
+    first, second = places[:, pairs[:, 0]], places[:, pairs[:, 1]]
+    return (first > second).double().mean(dim=-1)
+
+
+def local_by_exponentials(energies, centres, D):
+    j = torch.arange(energies.shape[-1])[None, None, :]
+    away = j - centres.unsqueeze(-1)
+    shares = energies.exp() * (away.abs() <= D)
+    shares = shares / shares.sum(dim=-1, keepdim=True)
+    return shares * torch.exp(-(away**2) / (2 * (D / 2) ** 2))
+
+
+def local_row_by_row(energies, centres, D):
+    weights = torch.zeros_like(energies)
+    for b in range(energies.shape[0]):
+        for t in range(energies.shape[1]):
+            p = centres[b, t].item()
+            inside = [j for j in range(energies.shape[2]) if abs(j - p) <= D]
+            shares = energies[b, t, inside].softmax(0)
+            for share, j in zip(shares, inside, strict=True):
+                bell = math.exp(-((j - p) ** 2) / (2 * (D / 2) ** 2))
+                weights[b, t, j] = share * bell
+    return weights
+
+
+RIGHT = [
+    ("1.1", 130),
+    ("1.1", np.int64(130)),
+    ("1.2", step),
+    ("1.2", step_by_lerp),
+    ("1.2", step_by_parts),
+    ("1.3", contexts),
+    ("1.3", contexts_by_torch),
+    ("1.3", contexts_one_by_one),
+    ("1.3", contexts_by_renormalising),
+    ("1.4", covered_by_loop),
+    ("1.4", covered_by_product),
+    ("1.5", concat_by_pairs),
+    ("1.5", concat_by_einsum),
+    ("1.6", layers_by_counting),
+    ("1.6", lambda distance, window: np.ceil(2 * distance / (window - 1))),
+    ("1.7", crossing_by_loops),
+    ("1.7", crossing_by_combinations),
+    ("1.8", local),
+    ("1.8", local_by_exponentials),
+    ("1.8", local_row_by_row),
+]

@@ -48,13 +48,18 @@ def not_the_first_place(query_places, key_places):
     return right_mask(query_places, key_places) & (key_places[:, None] > 0)
 
 
-def right_means(value):
-    count = torch.arange(1, value.shape[-2] + 1).unsqueeze(-1)
-    return value.cumsum(-2) / count
+def right_window(value, window):
+    length = value.shape[-2]
+    sums = value.cumsum(-2)
+    left = F.pad(sums, (0, 0, window, 0))[..., :length, :]
+    return (sums - left) / torch.arange(1, length + 1).clamp_max(window)[
+        :, None
+    ]
 
 
-def running_largest(value):
-    return value.cummax(dim=-2).values
+def largest_of_window(value, window):
+    padded = F.pad(value, (0, 0, window - 1, 0), value=-torch.inf)
+    return padded.unfold(-2, window, 1).amax(-1)
 
 
 def right_reach(masks):
@@ -137,12 +142,16 @@ WRONG = [
         lambda q, k: torch.ones_like(right_mask(q, k)),
         "No query may attend to a later place",
     ),
-    ("5.5", running_largest, "The last output is the mean"),
-    ("5.5", lambda value: value, "The last output is the mean"),
-    ("5.5", lambda value: right_means(value) * 2, "same factor everywhere"),
+    ("5.5", largest_of_window, "off by up to"),
+    ("5.5", lambda value, window: value, "off by up to"),
     (
         "5.5",
-        lambda value: right_means(value) - value.mean() + value[..., :1, :],
+        lambda value, window: right_window(value, window) * 2,
+        "same factor everywhere",
+    ),
+    (
+        "5.5",
+        lambda value, window: right_window(value, window) + value[..., -1:, :],
         "A later value never changes",
     ),
     ("5.6", two_layers_only, "entries are wrong"),
@@ -219,20 +228,18 @@ def mask_by_negation(query_places, key_places):
     return ~torch.gt(key_places.unsqueeze(1), query_places.unsqueeze(2))
 
 
-def means_by_attention(value):
+def window_by_attention(value, window):
     length = value.shape[-2]
     zeros = torch.zeros(*value.shape[:-1], 2)
-    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    mask = torch.ones(length, length, dtype=torch.bool).tril().triu(1 - window)
     return F.scaled_dot_product_attention(zeros, zeros, value, attn_mask=mask)
 
 
-def means_by_matrix(value):
-    triangle = torch.ones(value.shape[-2], value.shape[-2]).tril()
-    return triangle / triangle.sum(-1, keepdim=True) @ value
-
-
-def means_one_by_one(value):
-    means = [value[..., : i + 1, :].mean(-2) for i in range(value.shape[-2])]
+def window_by_slices(value, window):
+    means = [
+        value[..., max(0, i + 1 - window) : i + 1, :].mean(-2)
+        for i in range(value.shape[-2])
+    ]
     return torch.stack(means, -2)
 
 
@@ -305,9 +312,9 @@ RIGHT = [
     ("5.3", ceiling_by_shares),
     ("5.4", mask_by_loops),
     ("5.4", mask_by_negation),
-    ("5.5", means_by_attention),
-    ("5.5", means_by_matrix),
-    ("5.5", means_one_by_one),
+    ("5.5", right_window),
+    ("5.5", window_by_attention),
+    ("5.5", window_by_slices),
     ("5.6", reach_by_sets),
     ("5.6", reach_by_matrix_powers),
     ("5.7", summary_by_torch),

@@ -461,130 +461,145 @@ def _(query_places, key_places):
     return (key[:1] <= query[:1]).expand(len(query_places), -1, -1).clone()
 
 
-even_causal_attention = Exercise(
+even_window_attention = Exercise(
     "5.5",
-    "Causal attention that shares evenly",
+    "A window that shares evenly",
     stars=2,
-    minutes=10,
+    minutes=15,
     hints=[
-        "With equal scores token i gives each of the tokens 1 … i the same weight. How large is "
-        "it, and what is then the output?",
-        "The output is the mean of the values so far. `cumsum` gives the sums so far.",
-        "Divide the sums by 1, 2, 3, …, a column that is broadcast over the features.",
+        "With equal scores a token gives each token of its window the same weight. How large is "
+        "it, at the start of the sentence and later?",
+        "The output is a mean: a sum over the window, divided by the number of tokens in it. "
+        "`cumsum` gives the sums from the start up to each token.",
+        "Subtract the sum of what has left the window: the same sums, moved `window` places "
+        "down, with zeros in front.",
     ],
 )
 
 
-def _so_far(value):
-    return value.cumsum(dim=-2)
+def _in_window(length, before, after=0):
+    """Whether j is one of ``before`` places before i, i itself, or ``after`` places after it."""
+    place = torch.arange(length)
+    back = place[:, None] - place
+    return (back <= before) & (back >= -after)
 
 
-def _count(value):
-    return torch.arange(1.0, value.shape[-2] + 1)[:, None]
+def _share(allowed, value):
+    weights = allowed / allowed.sum(dim=-1, keepdim=True).clamp_min(1)
+    return weights @ value
 
 
-@even_causal_attention.solution
-def _(value):
-    return _so_far(value) / _count(value)
+@even_window_attention.solution
+def _(value, window):
+    return _share(_in_window(value.shape[-2], window - 1), value)
 
 
-@even_causal_attention.inputs
+@even_window_attention.inputs
 def _(generator):
-    yield (torch.tensor([[[6.0], [2.0], [1.0]]]),)
-    yield (torch.tensor([[[1.0, 8.0], [0.0, 4.0], [5.0, 0.0], [2.0, 0.0]]]),)
-    for shape in [(2, 5, 3), (3, 4, 4), (2, 3, 6, 2)]:
-        yield (torch.randn(shape, generator=generator),)
+    yield torch.tensor([[[6.0], [2.0], [1.0], [5.0]]]), 2
+    for shape, window in [
+        ((1, 6, 2), 3),
+        ((2, 7, 3), 3),
+        ((3, 4, 4), 9),
+        ((2, 3, 6, 2), 1),
+        ((2, 9, 5), 4),
+    ]:
+        yield torch.randn(shape, generator=generator), window
 
 
-@even_causal_attention.holds("The first output is the first value.")
-def _(f, value):
+@even_window_attention.holds("The first output is the first value.")
+def _(f, value, window):
     return changed(
-        value[..., 0, :], f(value)[..., 0, :], "the value is {}, the output {}"
+        value[..., 0, :],
+        f(value, window)[..., 0, :],
+        "the value is {}, the output {}",
     )
 
 
-@even_causal_attention.holds("The last output is the mean of all values.")
-def _(f, value):
-    return changed(
-        value.mean(dim=-2),
-        f(value)[..., -1, :],
-        "the mean is {}, the output {}",
-    )
+@even_window_attention.holds("With a window of 1 nothing is mixed.")
+def _(f, value, window):
+    return changed(value, f(value, 1), "a value goes from {} to {}")
 
 
-@even_causal_attention.holds("A later value never changes an earlier output.")
-def _(f, value):
+@even_window_attention.holds("A later value never changes an earlier output.")
+def _(f, value, window):
     other = value.clone()
     other[..., -1, :] += 3.0
     return changed(
-        f(value)[..., :-1, :],
-        f(other)[..., :-1, :],
+        f(value, window)[..., :-1, :],
+        f(other, window)[..., :-1, :],
         "an earlier output goes from {} to {}",
     )
 
 
-@even_causal_attention.holds("Values that are all equal stay as they are.")
-def _(f, value):
+@even_window_attention.holds("Values that are all equal stay as they are.")
+def _(f, value, window):
     equal = value[..., :1, :].expand_as(value).clone()
-    return changed(equal, f(equal), "a value goes from {} to {}")
+    return changed(equal, f(equal, window), "a value goes from {} to {}")
 
 
-@even_causal_attention.mistake("the mean over all tokens")
-def _(value):
-    """You average over the whole sentence for each token. Early tokens then know words that have
-    not been written yet."""
-    return value.mean(dim=-2, keepdim=True).expand_as(value).clone()
+@even_window_attention.mistake("no window")
+def _(value, window):
+    """You average over all tokens so far. That is a causal mask, which never forgets; a window
+    does."""
+    return _share(_in_window(value.shape[-2], value.shape[-2]), value)
 
 
-@even_causal_attention.mistake("the sum instead of the mean")
-def _(value):
-    """You add up the values so far. Weights of 1 each are no softmax: those of a row must add up
-    to 1."""
-    return _so_far(value)
+@even_window_attention.mistake("one token too many")
+def _(value, window):
+    """You take `window` tokens before each token, and the token itself. The token is part of its
+    own window."""
+    return _share(_in_window(value.shape[-2], window), value)
 
 
-@even_causal_attention.mistake("divided by the length of the sentence")
-def _(value):
-    """You divide every sum by the number of all tokens. The weights of the early tokens then add up
-    to less than 1, as if the mask came after softmax."""
-    return _so_far(value) / value.shape[-2]
+@even_window_attention.mistake("without the token itself")
+def _(value, window):
+    """You average over the earlier tokens of the window only. A causal mask lets a token see itself
+    too, and the first one has nobody else."""
+    allowed = _in_window(value.shape[-2], window - 1)
+    return _share(allowed & ~_in_window(value.shape[-2], 0), value)
 
 
-@even_causal_attention.mistake("without the token itself")
-def _(value):
-    """You average over the earlier tokens only. A causal mask lets a token see itself too, and the
-    first one has nobody else."""
-    return (_so_far(value) - value) / (_count(value) - 1).clamp_min(1)
+@even_window_attention.mistake("divided by the window even at the start")
+def _(value, window):
+    """You divide by `window` everywhere. The first tokens have fewer to share among, so their
+    weights add up to less than 1."""
+    return _in_window(value.shape[-2], window - 1).float() @ value / window
 
 
-@even_causal_attention.mistake("places counted from 0")
-def _(value):
-    """You divide the sums by one too few, and the first by 1. The weights of a row then add up to
-    more than 1."""
-    return _so_far(value) / (_count(value) - 1).clamp_min(1)
+@even_window_attention.mistake("the sum instead of the mean")
+def _(value, window):
+    """You add up the values of the window. Weights of 1 each are no softmax: those of a row must
+    add up to 1."""
+    return _in_window(value.shape[-2], window - 1).float() @ value
 
 
-@even_causal_attention.mistake("from the end to the start")
-def _(value):
+@even_window_attention.mistake("divided by the number of tokens so far")
+def _(value, window):
+    """You divide by the number of all tokens so far. Those that have left the window take no share,
+    so the weights of later rows add up to less than 1."""
+    sums = _in_window(value.shape[-2], window - 1).float() @ value
+    return sums / torch.arange(1.0, value.shape[-2] + 1)[:, None]
+
+
+@even_window_attention.mistake("looking ahead")
+def _(value, window):
     """You average over a token and those after it. The mask of a decoder looks back, not ahead."""
-    return _so_far(value.flip(-2)).div(_count(value)).flip(-2)
+    return _share(_in_window(value.shape[-2], 0, window - 1), value)
 
 
-@even_causal_attention.mistake("along the features")
-def _(value):
+@even_window_attention.mistake("a window to both sides")
+def _(value, window):
+    """Your window reaches to both sides, as that of a convolution does. Outputs then know words
+    that have not been written yet."""
+    return _share(_in_window(value.shape[-2], window - 1, window - 1), value)
+
+
+@even_window_attention.mistake("along the features")
+def _(value, window):
     """You average along the last axis, over the features of one token. The tokens are on the axis
     before it, and here no token ever hears of another."""
-    return value.cumsum(dim=-1) / torch.arange(1.0, value.shape[-1] + 1)
-
-
-@even_causal_attention.mistake("the mean of the means")
-def _(value):
-    """You average each token with the output before it, half and half. That gives late tokens a far
-    larger weight than early ones."""
-    outputs = [value[..., 0, :]]
-    for i in range(1, value.shape[-2]):
-        outputs.append((outputs[-1] + value[..., i, :]) / 2)
-    return torch.stack(outputs, dim=-2)
+    return _share(_in_window(value.shape[-1], window - 1), value.mT).mT
 
 
 reach = Exercise(

@@ -95,7 +95,7 @@ class Sandbox:
 def _one_call() -> str:
     return (
         f"It did not finish within {SECONDS_PER_CALL:g} seconds on an input this small: "
-        "is there a loop that never ends?"
+        "is there a loop that never ends, or one over very many cases?"
     )
 
 

@@ -130,7 +130,7 @@ WRONG = [
         "It is a whole number",
     ),
     ("1.7", lambda w: 1 - crossing(w), "Not true: If the looks never go back"),
-    ("1.7", lambda w: crossing(w) / 2, "Not true: If the looks always go back"),
+    ("1.7", lambda w: crossing(w) / 3, "Not true: If the looks always go back"),
     ("1.7", lambda w: (crossing(w) > 0).float(), "off by up to"),
     (
         "1.7",
@@ -218,17 +218,17 @@ def layers_by_counting(distance, window):
 
 def crossing_by_loops(weights):
     shares = []
-    for places in weights.argmax(-1).tolist():
+    for places in weights.argmax(-1).flatten(0, -2).tolist():
         m = len(places)
         pairs = [(t, u) for u in range(m) for t in range(u)]
         shares.append(sum(places[t] > places[u] for t, u in pairs) / len(pairs))
-    return torch.tensor(shares)
+    return torch.tensor(shares).view(weights.shape[:-2])
 
 
 def crossing_by_combinations(weights):
     places = weights.max(dim=-1).indices
     pairs = torch.combinations(torch.arange(places.shape[-1]))
-    first, second = places[:, pairs[:, 0]], places[:, pairs[:, 1]]
+    first, second = places[..., pairs[:, 0]], places[..., pairs[:, 1]]
     return (first > second).double().mean(dim=-1)
 
 

@@ -754,9 +754,9 @@ crossing_share = Exercise(
     stars=3,
     minutes=20,
     hints=[
-        "`weights.argmax(dim=-1)` gives one place for each row: (batch, m).",
-        "Compare all places with all: `places[:, :, None] > places[:, None, :]` is True at (t, u) "
-        "if t looks further to the right than u.",
+        "`weights.argmax(dim=-1)` gives one place for each row: (..., m).",
+        "Compare all places with all: `places[..., :, None] > places[..., None, :]` is True at "
+        "(t, u) if t looks further to the right than u.",
         "Each pair of target tokens occurs twice in this table; only those with t before u count. "
         "`triu(diagonal=1)` keeps them. Of m tokens there are m (m − 1) / 2 pairs.",
     ],
@@ -780,14 +780,14 @@ def _(weights):
 @crossing_share.inputs
 def _(generator):
     yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
-    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 3)]:
+    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 3), (2, 3, 4, 4)]:
         yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
 
 
 def _map_of(places, weights):
     n = weights.shape[-1]
     hard = torch.nn.functional.one_hot(places.clamp(0, n - 1), n)
-    return hard.to(weights.dtype).expand(len(weights), -1, -1)
+    return hard.to(weights.dtype).expand(*weights.shape[:-2], -1, -1)
 
 
 @crossing_share.holds("If the looks never go back the share is 0.")
@@ -818,6 +818,14 @@ def _(f, weights):
     return changed(
         f(weights), f(weights.flip(-1, -2)), "the share goes from {} to {}"
     )
+
+
+@crossing_share.mistake("each pair counted twice in the total")
+def _(weights):
+    """You divide by m (m − 1), the number of ordered pairs. Each pair of tokens can cross only
+    once, so your share never gets above one half."""
+    m = weights.shape[-2]
+    return _crossings(weights.argmax(dim=-1)) / (m * (m - 1))
 
 
 @crossing_share.mistake("two looks at one place counted as crossing")
@@ -920,6 +928,7 @@ def _(energies, centres, D):
 @local_weights.inputs
 def _(generator):
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.25]]), 1
+    yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.0]]), 1
     for batch, m, n, D in [
         (2, 3, 7, 2),
         (3, 4, 9, 3),
@@ -986,6 +995,15 @@ def _(energies, centres, D):
     return weights * _bell(away, D / 2)
 
 
+@local_weights.mistake("the edge of the window left out")
+def _(energies, centres, D):
+    """You exclude positions exactly D away from the centre. The window of the task includes its
+    edges."""
+    away = _away(energies, centres)
+    inside = energies.masked_fill(away.abs() >= D, -math.inf).softmax(dim=-1)
+    return inside * _bell(away, D / 2)
+
+
 @local_weights.mistake("no window")
 def _(energies, centres, D):
     """You let all positions take part and rely on the bell. It gets small far away, but never 0,
@@ -1018,7 +1036,7 @@ def _(energies, centres, D):
 
 @local_weights.mistake("the distance not squared")
 def _(energies, centres, D):
-    """You use the distance where its square belongs. The bell becomes a tent with a sharp peak,
+    """You use the distance where its square belongs. The bell then has a sharp peak and is
     too low near the centre."""
     away = _away(energies, centres).abs()
     return _windowed(energies, away, D) * torch.exp(-away / (2 * (D / 2) ** 2))

@@ -173,9 +173,9 @@ WRONG = [
     (
         "4.6",
         lambda s, m: s.masked_fill(~m, -1e4).softmax(-1) * m,
-        "one more key of score 0",
+        "over what its row keeps back",
     ),
-    ("4.6", lambda s, m: quiet_with_room(s, m) ** 2, "one more key"),
+    ("4.6", lambda s, m: quiet_with_room(s, m) ** 2, "keeps back"),
     ("4.7", lambda a, la, b, lb: torch.maximum(a, b), "all keys at once"),
     (
         "4.7",

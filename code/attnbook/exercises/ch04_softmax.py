@@ -165,7 +165,7 @@ def _(weights, real):
     return (weights * real[..., None, :]).sum(dim=-2) / _count(real)
 
 
-@received_attention.mistake("softmax down the columns first")
+@received_attention.mistake("columns made to sum to 1 first")
 def _(weights, real):
     """You make the columns sum to 1 before you average. Then every key receives the same by
     force, and the differences you look for are gone."""
@@ -602,16 +602,19 @@ def _(f, scores, mask):
         )
 
 
-@quiet_softmax.holds("It is a softmax with one more key of score 0.")
+@quiet_softmax.holds(
+    "A weight over what its row keeps back is e to the power of its score."
+)
 def _(f, scores, mask):
-    more = torch.cat(
-        [_masked(scores, mask), torch.zeros_like(scores[..., :1])], dim=-1
-    )
-    return changed(
-        more.softmax(dim=-1)[..., :-1],
-        f(scores, mask),
-        "there a weight is {}, yours is {}",
-    )
+    weights = f(scores, mask).double()
+    back = 1 - weights.sum(dim=-1, keepdim=True)
+    ordinary = mask & (scores.amax(dim=-1, keepdim=True) < 7) & (scores > -7)
+    quotient = (weights / back)[ordinary]
+    ratio = quotient / scores.double().exp()[ordinary]
+    if not ((ratio - 1).abs() < 0.02).all():
+        worst = (ratio - 1).abs().nan_to_num(torch.inf).argmax()
+        score = scores[ordinary][worst].item()
+        return f"For a score of {score:.3g} it is {quotient[worst].item():.3g}."
 
 
 @quiet_softmax.mistake("the plain softmax")

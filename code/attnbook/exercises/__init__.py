@@ -6,6 +6,7 @@ from . import (
     ch01_looking_back,
     ch02_queries_keys_values,
     ch03_scaling,
+    ch04_softmax,
     ch05_word_order,
 )
 from .engine import Exercise, Prediction
@@ -17,6 +18,7 @@ _CHAPTERS = (
     ch01_looking_back,
     ch02_queries_keys_values,
     ch03_scaling,
+    ch04_softmax,
     ch05_word_order,
 )
 _hints_given: dict[str, int] = {}

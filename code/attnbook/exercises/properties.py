@@ -9,6 +9,7 @@ def changed(
     before: torch.Tensor, after: torch.Tensor, sentence: str
 ) -> str | None:
     """None if equal, else the sentence with the pair of numbers that differs most."""
+    before, after = before.double(), after.double()  # an answer may be either
     if torch.allclose(before, after, rtol=1e-3, atol=1e-4):
         return None
     worst = (before - after).abs().nan_to_num(torch.inf).argmax()

@@ -1,0 +1,1122 @@
+"""Exercises of chapter 4, "Why softmax?"."""
+
+import math
+
+import torch
+
+from .engine import Exercise, Prediction
+from .properties import changed, row_sums
+
+weight_in_a_crowd = Prediction(
+    "4.1",
+    "One key against a thousand",
+    stars=1,
+    minutes=5,
+    answer=math.exp(5) / (math.exp(5) + 1000),
+    within=0.01,
+    hints=[
+        "Only differences count: let the other scores be 0 and the best one 5.",
+        "The numerator is e⁵. The denominator adds up 1001 exponentials.",
+    ],
+)
+weight_in_a_crowd.wrong_value(
+    "the number of keys ignored",
+    math.exp(5) / (math.exp(5) + 10),
+    "You took the weight over from the smaller crowd. The best key's lead over each other key is "
+    "the same, but now a thousand of them share in the denominator.",
+)
+weight_in_a_crowd.wrong_value(
+    "the best key left out of the denominator",
+    math.exp(5) / 1000,
+    "You divided by the exponentials of the other keys. The best key is part of the whole that is "
+    "shared out, so its own exponential belongs into the sum.",
+)
+weight_in_a_crowd.wrong_value(
+    "the weight divided by a hundred",
+    math.exp(5) / (math.exp(5) + 10) / 100,
+    "You made the weight smaller in proportion to the number of other keys. That would be true if "
+    "they made up the whole denominator, but with few keys the best one does.",
+)
+weight_in_a_crowd.wrong_value(
+    "scores shared out without exponentials",
+    5 / 1005,
+    "You divided a score of 5 by 1005. Softmax shares out exponentials of scores, and one "
+    "of 5 counts as much more than five.",
+)
+weight_in_a_crowd.wrong_value(
+    "two keys only",
+    math.exp(5) / (math.exp(5) + 1),
+    "You compared the best key with one other. A thousand others take part, and each one counts.",
+)
+
+
+received_attention = Exercise(
+    "4.2",
+    "Received attention without padding",
+    stars=1,
+    minutes=10,
+    hints=[
+        "How much a token receives is the sum of a column: over the queries, axis −2.",
+        "A row of padding must not count. Multiply it by 0 before you add up: "
+        "`weights * real[..., None]`.",
+        "Then divide by how many rows were real, `real.sum(dim=-1)`, with one more axis for the "
+        "keys.",
+    ],
+)
+
+
+def _count(real):
+    return real.sum(dim=-1, keepdim=True)
+
+
+@received_attention.solution
+def _(weights, real):
+    return (weights * real[..., None]).sum(dim=-2) / _count(real)
+
+
+@received_attention.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0.75, 0.25, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]),
+        torch.tensor([True, True, False]),
+    )
+    yield (
+        torch.tensor([[[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]]),
+        torch.tensor([[True, False, True]]),
+    )
+    for shape, lengths in [((2, 4, 3), [4, 2]), ((3, 5, 7), [1, 5, 3])]:
+        weights = torch.randn(shape, generator=generator).softmax(dim=-1)
+        real = torch.arange(shape[1]) < torch.tensor(lengths)[:, None]
+        yield weights, real
+    weights = torch.randn(2, 4, 4, generator=generator).softmax(dim=-1)
+    yield weights, torch.tensor([[True] * 3 + [False], [True, False] * 2])
+
+
+@received_attention.holds("What the keys receive on average sums to 1.")
+def _(f, weights, real):
+    return row_sums(f(weights, real))
+
+
+@received_attention.holds("What a row of padding attends to changes nothing.")
+def _(f, weights, real):
+    other = torch.where(real[..., None], weights, weights.flip(-1))
+    return changed(
+        f(weights, real), f(other, real), "one share goes from {} to {}"
+    )
+
+
+@received_attention.holds(
+    "If all rows share equally, every key receives the same."
+)
+def _(f, weights, real):
+    n = weights.shape[-1]
+    found = f(torch.full_like(weights, 1 / n), real)
+    if not (found - 1 / n).abs().max() < 1e-4:
+        worst = found.flatten()[(found - 1 / n).abs().argmax()].item()
+        return f"Of {n} keys one receives {worst:.3g}."
+
+
+@received_attention.mistake("rows instead of columns")
+def _(weights, real):
+    """You add up along the keys. That is what a token gives, which is 1 for every row, and not
+    what it receives."""
+    return (weights * real[..., None]).sum(dim=-1) / _count(real)
+
+
+@received_attention.mistake("rows of padding counted")
+def _(weights, real):
+    """You average over all rows. Rows of padding have weights too, and these say nothing about
+    the sentence."""
+    return weights.mean(dim=-2)
+
+
+@received_attention.mistake("divided by all rows")
+def _(weights, real):
+    """You leave padding out of the sum but count it in the divisor. The more padding a sentence
+    has, the less its tokens then seem to receive."""
+    return (weights * real[..., None]).mean(dim=-2)
+
+
+@received_attention.mistake("padding counted, divided by the real rows")
+def _(weights, real):
+    """You add up all rows, padding too, and divide by the number of real ones. The shares then
+    sum to more than 1 as soon as there is padding."""
+    return weights.sum(dim=-2) / _count(real)
+
+
+@received_attention.mistake("the sum instead of the average")
+def _(weights, real):
+    """You add up the columns without dividing. The result grows with the length of the sentence,
+    and sentences can't be compared."""
+    return (weights * real[..., None]).sum(dim=-2)
+
+
+@received_attention.mistake("the mask turned round")
+def _(weights, real):
+    """You keep the rows where `real` is False. These are the padding, and the words are left
+    out."""
+    weights = weights * ~real[..., None]
+    return weights.sum(dim=-2) / _count(~real).clamp(min=1)
+
+
+@received_attention.mistake("the mask laid on the keys")
+def _(weights, real):
+    """You multiply the columns by `real`. It says which queries are words, and those are rows."""
+    return (weights * real[..., None, :]).sum(dim=-2) / _count(real)
+
+
+@received_attention.mistake("columns made to sum to 1 first")
+def _(weights, real):
+    """You make the columns sum to 1 before you average. Then every key receives the same by
+    force, and the differences you look for are gone."""
+    shares = weights / weights.sum(dim=-2, keepdim=True)
+    return (shares * real[..., None]).sum(dim=-2) / _count(real)
+
+
+log_weights = Exercise(
+    "4.3",
+    "The logarithm of softmax",
+    stars=2,
+    minutes=12,
+    hints=[
+        "On paper: log(eˢ / Σ) = s − log Σ. The exponential and the logarithm of the numerator "
+        "cancel before anything can underflow.",
+        "log Σ eˢ still overflows. Take the largest score m out of the sum: "
+        "log Σ eˢ = m + log Σ eˢ⁻ᵐ.",
+        "m stands on both sides in the end: subtract it from the scores first, and forget "
+        "the old ones.",
+    ],
+)
+
+
+def _shifted(scores):
+    return scores - scores.amax(dim=-1, keepdim=True)
+
+
+@log_weights.solution
+def _(scores):
+    scores = _shifted(scores)
+    return scores - scores.exp().sum(dim=-1, keepdim=True).log()
+
+
+@log_weights.inputs
+def _(generator):
+    yield (torch.tensor([[1.0, 0.0]]),)
+    yield (torch.tensor([[0.0, -200.0, 1.0]]),)
+    yield (torch.tensor([[500.0, 499.0], [-500.0, -501.0]]),)
+    yield (torch.tensor([[3.0, 1.0, 2.0], [0.0, 0.0, 0.0]]),)
+    for shape in [(3, 5), (2, 4, 6)]:
+        yield (2 * torch.randn(shape, generator=generator),)
+
+
+@log_weights.holds("Their exponentials sum to 1 in each row.")
+def _(f, scores):
+    return row_sums(f(scores).exp())
+
+
+@log_weights.holds("They differ from each other as the scores do.")
+def _(f, scores):
+    return changed(
+        scores - scores[..., :1],
+        (found := f(scores)) - found[..., :1],
+        "two scores differ by {}, their log weights by {}",
+    )
+
+
+@log_weights.holds("Adding the same number to all scores changes nothing.")
+def _(f, scores):
+    return changed(
+        f(scores), f(scores + 7.0), "a log weight goes from {} to {}"
+    )
+
+
+@log_weights.mistake("the logarithm of the finished weights")
+def _(scores):
+    """You compute the weights and then take their logarithm. A weight that has underflown to 0
+    becomes −∞, and training on it stops with NaN."""
+    return scores.softmax(dim=-1).log()
+
+
+@log_weights.mistake("no maximum subtracted")
+def _(scores):
+    """You take the exponential of the scores as they are. Beyond 88 it is infinite, below −104 it
+    is 0, and the logarithm of their sum is lost."""
+    return scores - scores.exp().sum(dim=-1, keepdim=True).log()
+
+
+@log_weights.mistake("the maximum subtracted on one side only")
+def _(scores):
+    """You subtract the maximum inside the sum and not from the score in front of it. Every row is
+    then off by its own maximum."""
+    return scores - _shifted(scores).exp().sum(dim=-1, keepdim=True).log()
+
+
+@log_weights.mistake("one maximum for all rows")
+def _(scores):
+    """You subtract the largest score of the whole tensor. In a row far below it every exponential
+    is 0, and the logarithm of 0 is −∞."""
+    scores = scores - scores.max()
+    return scores - scores.exp().sum(dim=-1, keepdim=True).log()
+
+
+@log_weights.mistake("the exponential forgotten in the sum")
+def _(scores):
+    """You add up the scores themselves, not their exponentials. That sum may be negative or 0,
+    and its logarithm means nothing here."""
+    return scores - scores.sum(dim=-1, keepdim=True).log()
+
+
+@log_weights.mistake("the largest score in place of the sum")
+def _(scores):
+    """You subtract the maximum and stop. It is the largest part of the logarithm of the sum but
+    not all of it, so the shares sum to more than 1."""
+    return _shifted(scores)
+
+
+@log_weights.mistake("the sum over the queries instead of the keys")
+def _(scores):
+    """You normalise along axis −2. Each query shares out its own attention, so what must sum to 1
+    are rows."""
+    return scores.log_softmax(dim=-2)
+
+
+@log_weights.mistake("the logarithm to base 2")
+def _(scores):
+    """You take the sum's logarithm to base 2. The numerator is a power of e, so the two no longer
+    fit together."""
+    scores = _shifted(scores)
+    return scores - scores.exp().sum(dim=-1, keepdim=True).log2()
+
+
+temperature_for = Exercise(
+    "4.4",
+    "The temperature for a given weight",
+    stars=2,
+    minutes=12,
+    hints=[
+        "Let the others score 0 and the best one `gap`. Its weight is "
+        "e^(gap/T) / (e^(gap/T) + n − 1).",
+        "Set this equal to `target`, call e^(gap/T) = x, and solve for x first.",
+        "x = target · (n − 1) / (1 − target). What is T if e^(gap/T) = x?",
+    ],
+)
+
+
+def _odds(n, target):
+    return target * (n - 1) / (1 - target)
+
+
+@temperature_for.solution
+def _(gap, n, target):
+    return gap / math.log(_odds(n, target))
+
+
+@temperature_for.inputs
+def _(generator):
+    yield 1.0, 2, 0.75
+    yield from [
+        (2.0, 2, 0.9),
+        (1.0, 11, 0.6),
+        (3.0, 101, 0.9),
+        (0.5, 1001, 0.99),
+        (4.0, 5, 0.3),
+        (10.0, 33, 0.8),
+    ]
+
+
+@temperature_for.holds("At this temperature softmax gives that weight.")
+def _(f, gap, n, target):
+    temperature = float(f(gap, n, target))
+    scores = torch.zeros(n, dtype=torch.float64)
+    scores[0] = gap
+    found = (scores / temperature).softmax(dim=-1)[0].item()
+    if not abs(found - target) < 1e-3:
+        return (
+            f"For gap={gap:g}, n={n} and target={target:g} you return {temperature:.4g}, where the "
+            f"weight is {found:.3g}."
+        )
+
+
+@temperature_for.holds("Twice the gap allows twice the temperature.")
+def _(f, gap, n, target):
+    one, two = float(f(gap, n, target)), float(f(2 * gap, n, target))
+    if not math.isclose(two, 2 * one, rel_tol=1e-3):
+        return f"For gap={gap:g} you return {one:.4g}, for gap={2 * gap:g} you return {two:.4g}."
+
+
+@temperature_for.holds("A sharper choice needs a lower temperature.")
+def _(f, gap, n, target):
+    sharper = (1 + target) / 2
+    one, two = float(f(gap, n, target)), float(f(gap, n, sharper))
+    if not 0 < two < one:
+        return (
+            f"For n={n}, target={target:g} you return {one:.4g}, and for target={sharper:g} you "
+            f"return {two:.4g}."
+        )
+
+
+@temperature_for.mistake("one over the temperature")
+def _(gap, n, target):
+    """You return the factor that the scores are multiplied with. A temperature divides them, so
+    yours is upside down."""
+    return math.log(_odds(n, target)) / gap
+
+
+@temperature_for.mistake("all n keys counted as others")
+def _(gap, n, target):
+    """You count n other keys. One of the n is the best key itself, so the others are one
+    fewer."""
+    return gap / math.log(target * n / (1 - target))
+
+
+@temperature_for.mistake("the other keys' number forgotten")
+def _(gap, n, target):
+    """You compare the best key with a single other one. Together the others weigh much more, and
+    the temperature must be lower for it."""
+    return gap / math.log(target / (1 - target))
+
+
+@temperature_for.mistake("the best key left out of the denominator")
+def _(gap, n, target):
+    """You set e^(gap/T) over n − 1 equal to the target. The best key's own exponential belongs
+    into the sum that is shared out."""
+    return gap / math.log(target * (n - 1))
+
+
+@temperature_for.mistake("the logarithm to base 10")
+def _(gap, n, target):
+    """You take the logarithm to base 10. Softmax raises e to a power, and only the natural
+    logarithm undoes that."""
+    return gap / math.log10(_odds(n, target))
+
+
+@temperature_for.mistake("multiplied by the logarithm")
+def _(gap, n, target):
+    """You multiply the gap by the logarithm. Then a sharper choice would ask for a higher
+    temperature, and heat evens weights out."""
+    return gap * math.log(_odds(n, target))
+
+
+@temperature_for.mistake("the exponent not solved for")
+def _(gap, n, target):
+    """You divide the gap by x = e^(gap/T) itself. The temperature stands in the exponent, and a
+    logarithm has to bring it down."""
+    return gap / _odds(n, target)
+
+
+sampling_error = Exercise(
+    "4.5",
+    "The error of one draw",
+    stars=2,
+    minutes=15,
+    hints=[
+        "First the output, that is the mean of the draw: `weights @ value`.",
+        "The difference of every value from every output has the shape (..., L_query, L_key, "
+        "d_v): give `value` an axis for the queries and the output one for the keys.",
+        "Square it, add up the features, and take the mean over the keys, each with its weight.",
+    ],
+)
+
+
+def _distances(weights, value):
+    """Squared distance of each value from each query's output: (..., query, key)."""
+    output = weights @ value
+    difference = value.unsqueeze(-3) - output.unsqueeze(-2)
+    return difference.square().sum(dim=-1)
+
+
+@sampling_error.solution
+def _(weights, value):
+    return (weights * _distances(weights, value)).sum(dim=-1)
+
+
+@sampling_error.inputs
+def _(generator):
+    yield torch.tensor([[0.75, 0.25]]), torch.tensor([[0.0], [4.0]])
+    yield (
+        torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]),
+        torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]),
+    )
+    for rows, keys, d_v in [((3,), 5, 4), ((2, 3), 6, 2), ((2, 4), 3, 5)]:
+        weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
+        yield (
+            weights,
+            1 + torch.randn(*rows[:-1], keys, d_v, generator=generator),
+        )
+
+
+@sampling_error.holds("With all the weight on one key a draw has no error.")
+def _(f, weights, value):
+    certain = torch.zeros_like(weights)
+    certain[..., -1] = 1.0
+    worst = f(certain, value).abs().max().item()
+    if not worst < 1e-4:
+        return f"You return {worst:.4g}."
+
+
+@sampling_error.holds("Adding the same vector to all values changes nothing.")
+def _(f, weights, value):
+    return changed(
+        f(weights, value),
+        f(weights, value + 3.0),
+        "an error goes from {} to {}",
+    )
+
+
+@sampling_error.holds("Values twice as large have four times the error.")
+def _(f, weights, value):
+    return changed(
+        4 * f(weights, value),
+        f(weights, 2 * value),
+        "four times an error is {}, but it becomes {}",
+    )
+
+
+@sampling_error.mistake("the output not subtracted")
+def _(weights, value):
+    """You average the squared length of the values. That measures how far they are from 0, and it
+    stays large even when every draw gives the same value."""
+    return (weights @ value.square()).sum(dim=-1)
+
+
+@sampling_error.mistake("every key counted alike")
+def _(weights, value):
+    """You average over the keys with equal weight. A key with a large weight is drawn more often,
+    so its distance counts more."""
+    return _distances(weights, value).mean(dim=-1)
+
+
+@sampling_error.mistake("the root taken")
+def _(weights, value):
+    """You return the root of the mean square. That is a distance; the task asks for the expected
+    square."""
+    return (weights * _distances(weights, value)).sum(dim=-1).sqrt()
+
+
+@sampling_error.mistake("the mean over the features instead of the sum")
+def _(weights, value):
+    """You average over the features. A squared length adds them up, and long vectors would seem
+    to have the error of short ones."""
+    return (weights * _distances(weights, value)).sum(dim=-1) / value.shape[-1]
+
+
+@sampling_error.mistake("the plain mean subtracted")
+def _(weights, value):
+    """You measure the distance from the plain average of the values. The draws scatter around
+    the weighted one, which is the output."""
+    away = (value - value.mean(dim=-2, keepdim=True)).square().sum(dim=-1)
+    return (weights * away.unsqueeze(-2)).sum(dim=-1)
+
+
+@sampling_error.mistake("squared weights")
+def _(weights, value):
+    """You multiply the squared distances by squared weights. A key is drawn with the probability
+    w, and an expectation counts it just that often."""
+    return (weights.square() * _distances(weights, value)).sum(dim=-1)
+
+
+@sampling_error.mistake("the distance instead of its square")
+def _(weights, value):
+    """You average the distances themselves. The expected square is larger, since it counts rare
+    large errors more."""
+    return (weights * _distances(weights, value).sqrt()).sum(dim=-1)
+
+
+@sampling_error.mistake("one number for each feature")
+def _(weights, value):
+    """You keep the features apart. The task asks for the squared length of the error, which adds
+    up over them."""
+    output = weights @ value
+    return weights @ value.square() - output.square()
+
+
+quiet_softmax = Exercise(
+    "4.6",
+    "A softmax that may say nothing",
+    stars=2,
+    minutes=15,
+    hints=[
+        "The 1 in the denominator is e⁰: it is as if there were one more key with the score 0, "
+        "whose weight is thrown away.",
+        "When you subtract m from all scores, the score 0 of that key becomes −m, and its "
+        "exponential e⁻ᵐ.",
+        "m must not be smaller than 0, or e⁻ᵐ overflows: `scores.amax(dim=-1, "
+        "keepdim=True).clamp(min=0.0)`. With a mask, set what is not allowed to −∞ first.",
+    ],
+)
+
+
+def _masked(scores, mask):
+    return scores.masked_fill(~mask, -math.inf)
+
+
+def _quiet(scores):
+    largest = scores.amax(dim=-1, keepdim=True).clamp(min=0.0)
+    exponentials = (scores - largest).exp()
+    total = exponentials.sum(dim=-1, keepdim=True)
+    return exponentials / ((-largest).exp() + total)
+
+
+@quiet_softmax.solution
+def _(scores, mask):
+    return _quiet(_masked(scores, mask))
+
+
+@quiet_softmax.inputs
+def _(generator):
+    yield torch.tensor([[0.0, 0.0]]), torch.tensor([[True, True]])
+    yield (
+        torch.tensor([[1.0, 0.0, 2.0], [-1.0, 1.0, 0.0]]),
+        torch.tensor([[True, True, False], [False, False, False]]),
+    )
+    yield (
+        torch.tensor([[200.0, 199.0, 0.0], [-200.0, -199.0, -150.0]]),
+        torch.tensor([[True, True, True], [True, True, False]]),
+    )
+    for rows, keys in [((4,), 3), ((2, 3), 5), ((3, 2), 6)]:
+        scores = 2 * torch.randn(*rows, keys, generator=generator)
+        mask = torch.rand(*rows, keys, generator=generator) < 0.7
+        mask[..., 0] = True
+        yield scores, mask
+
+
+@quiet_softmax.holds("No row sums to more than 1, and no weight is negative.")
+def _(f, scores, mask):
+    weights = f(scores, mask)
+    if not weights.min() >= 0:
+        return f"One weight is {weights.min().item():.3g}."
+    if not weights.sum(dim=-1).max() <= 1 + 1e-4:
+        return f"One row sums to {weights.sum(dim=-1).max().item():.4g}."
+
+
+@quiet_softmax.holds("What is masked has no weight and no influence.")
+def _(f, scores, mask):
+    weights = f(scores, mask)
+    if (~mask).any():
+        left = weights[~mask].abs().max().item()
+        if not left < 1e-6:
+            return f"A masked key has the weight {left:.3g}."
+        other = torch.where(mask, scores, scores + 3.0)
+        return changed(
+            weights, f(other, mask), "another masked score turns {} into {}"
+        )
+
+
+@quiet_softmax.holds(
+    "A weight over what its row keeps back is e to the power of its score."
+)
+def _(f, scores, mask):
+    weights = f(scores, mask).double()
+    back = 1 - weights.sum(dim=-1, keepdim=True)
+    ordinary = mask & (scores.amax(dim=-1, keepdim=True) < 7) & (scores > -7)
+    quotient = (weights / back)[ordinary]
+    ratio = quotient / scores.double().exp()[ordinary]
+    if not ((ratio - 1).abs() < 0.02).all():
+        worst = (ratio - 1).abs().nan_to_num(torch.inf).argmax()
+        score = scores[ordinary][worst].item()
+        return f"For a score of {score:.3g} it is {quotient[worst].item():.3g}."
+
+
+@quiet_softmax.mistake("the plain softmax")
+def _(scores, mask):
+    """You leave the 1 out of the denominator. Every row then gives away all its weight, and one
+    without any key is 0/0."""
+    return _masked(scores, mask).softmax(dim=-1)
+
+
+@quiet_softmax.mistake("the 1 not shifted with the scores")
+def _(scores, mask):
+    """You subtract the maximum from the scores and still add 1. The 1 is an exponential too, so
+    the weights now depend on which number was subtracted."""
+    scores = _masked(scores, mask)
+    exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
+
+
+@quiet_softmax.mistake("no maximum subtracted")
+def _(scores, mask):
+    """You take the exponentials of the scores as they are. From 89 on they are infinite, and
+    infinity over infinity is NaN."""
+    exponentials = _masked(scores, mask).exp()
+    return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
+
+
+@quiet_softmax.mistake("masked scores set to 0")
+def _(scores, mask):
+    """You set masked scores to 0. The exponential of 0 is 1, so masked keys get weight like any
+    other."""
+    return _quiet(scores.masked_fill(~mask, 0.0))
+
+
+@quiet_softmax.mistake("the mask applied to the weights")
+def _(scores, mask):
+    """You mask after the division. The masked keys' weights are gone, but their scores still sit
+    in the denominator and make the others smaller."""
+    return _quiet(scores) * mask
+
+
+@quiet_softmax.mistake("the mask turned round")
+def _(scores, mask):
+    """You mask where the mask is True. In this book True means that attending is allowed."""
+    return _quiet(_masked(scores, ~mask))
+
+
+@quiet_softmax.mistake("minus infinity subtracted from itself")
+def _(scores, mask):
+    """You subtract the largest score of every row as it is. In a row without any allowed key that
+    is −∞ − (−∞), and the result is NaN."""
+    scores = _masked(scores, mask)
+    largest = scores.amax(dim=-1, keepdim=True)
+    exponentials = (scores - largest).exp()
+    total = exponentials.sum(dim=-1, keepdim=True)
+    return exponentials / ((-largest).exp() + total)
+
+
+@quiet_softmax.mistake("the extra key kept")
+def _(scores, mask):
+    """You add a key with the score 0 and return its weight as well. It belongs to no token, and
+    there is no value that it could be mixed with."""
+    scores = _masked(scores, mask)
+    nobody = torch.zeros_like(scores[..., :1])
+    return torch.cat([scores, nobody], dim=-1).softmax(dim=-1)
+
+
+merge = Exercise(
+    "4.7",
+    "Two halves of the keys",
+    stars=3,
+    minutes=20,
+    hints=[
+        "Each half has already divided by its own denominator. Over all keys the "
+        "denominator is the sum of the two.",
+        "So the first half's share of all is e^a / (e^a + e^b), where a and b are the two "
+        "logarithms. Its output counts with this share.",
+        "Subtract the larger of a and b from both before you take exponentials; or use "
+        "`torch.sigmoid(a - b)`, which is the same share.",
+    ],
+)
+
+
+def _first_share(log_a, log_b):
+    return torch.stack([log_a, log_b], dim=-1).softmax(dim=-1)[..., :1]
+
+
+@merge.solution
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    share = _first_share(log_sum_a, log_sum_b)
+    return share * output_a + (1 - share) * output_b
+
+
+@merge.inputs
+def _(generator):
+    yield (
+        torch.tensor([[4.0]]),
+        torch.tensor([math.log(3.0)]),
+        torch.tensor([[0.0]]),
+        torch.tensor([0.0]),
+    )
+    yield (
+        torch.tensor([[1.0, 2.0]]),
+        torch.tensor([-math.inf]),
+        torch.tensor([[3.0, 5.0]]),
+        torch.tensor([0.5]),
+    )
+    yield (
+        torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
+        torch.tensor([200.0, -300.0]),
+        torch.tensor([[3.0, 5.0], [2.0, 2.0]]),
+        torch.tensor([199.0, -301.0]),
+    )
+    for rows, d_v in [((5,), 3), ((2, 3), 4), ((3, 4), 3)]:
+        outputs = torch.randn(2, *rows, d_v, generator=generator)
+        log_sums = 2 + torch.randn(2, *rows, generator=generator)
+        yield outputs[0], log_sums[0], outputs[1], log_sums[1]
+
+
+@merge.holds("Changing the places of the two halves changes nothing.")
+def _(f, output_a, log_sum_a, output_b, log_sum_b):
+    return changed(
+        f(output_a, log_sum_a, output_b, log_sum_b),
+        f(output_b, log_sum_b, output_a, log_sum_a),
+        "one number goes from {} to {}",
+    )
+
+
+@merge.holds("Two equal outputs merge into the same output.")
+def _(f, output_a, log_sum_a, output_b, log_sum_b):
+    return changed(
+        output_a,
+        f(output_a, log_sum_a, output_a, log_sum_b),
+        "both halves say {}, together they say {}",
+    )
+
+
+@merge.holds("It equals attention to all keys at once.")
+def _(f, output_a, log_sum_a, output_b, log_sum_b):
+    generator = torch.Generator().manual_seed(0)
+    rows, d_v = output_a.shape[:-1], output_a.shape[-1]
+    scores = 2 * torch.randn(*rows, 7, generator=generator)
+    value = torch.randn(7, d_v, generator=generator)
+    halves = []
+    for part in (slice(0, 3), slice(3, 7)):
+        weights = scores[..., part].softmax(dim=-1)
+        halves += [weights @ value[part], scores[..., part].logsumexp(dim=-1)]
+    return changed(
+        scores.softmax(dim=-1) @ value,
+        f(*halves),
+        "there a number is {}, yours is {}",
+    )
+
+
+@merge.mistake("the plain mean of the halves")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You average the two outputs. A half that holds the better keys then counts no more than the
+    other."""
+    return (output_a + output_b) / 2
+
+
+@merge.mistake("the outputs added up")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You add the outputs. Each half was divided by its own sum already, so the weights now sum
+    to 2."""
+    return output_a + output_b
+
+
+@merge.mistake("logarithms used as sums")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You share out by the logarithms themselves. What adds up to the whole denominator are the
+    sums, and a logarithm may even be negative or −∞."""
+    share = (log_sum_a / (log_sum_a + log_sum_b))[..., None]
+    return share * output_a + (1 - share) * output_b
+
+
+@merge.mistake("the halves changed places")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You give each half the share of the other. Keys that fit badly then count most."""
+    share = _first_share(log_sum_a, log_sum_b)
+    return (1 - share) * output_a + share * output_b
+
+
+@merge.mistake("exponentials without a maximum")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You take the exponentials of the logarithms as they are. Large ones overflow, very small
+    ones become 0, and both end in NaN."""
+    a, b = log_sum_a.exp()[..., None], log_sum_b.exp()[..., None]
+    return (a * output_a + b * output_b) / (a + b)
+
+
+@merge.mistake("the better half takes all")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You keep the output whose sum is larger and drop the other. The smaller half has weight
+    too, unless it is very far behind."""
+    return torch.where((log_sum_a > log_sum_b)[..., None], output_a, output_b)
+
+
+@merge.mistake("not divided by the common sum")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You scale both halves by the larger sum and add them up. The common denominator is larger
+    than that, so the weights sum to more than 1."""
+    largest = torch.maximum(log_sum_a, log_sum_b)
+    a = (log_sum_a - largest).exp()[..., None]
+    b = (log_sum_b - largest).exp()[..., None]
+    return a * output_a + b * output_b
+
+
+sparsemax = Exercise(
+    "4.8",
+    "Sparsemax",
+    stars=3,
+    minutes=25,
+    hints=[
+        "Suppose you knew that exactly the k largest scores stay above 0. Their weights must sum "
+        "to 1, so τ = (sum of these k scores − 1) / k.",
+        "Sort each row, largest first; `cumsum` then gives the sum for every k at once. The k-th "
+        "score belongs to the support if it lies above the τ that belongs to k.",
+        "Count in how many places it does: that is k. Pick the τ of that k with `gather`, and "
+        "return `(scores - tau).clamp(min=0)`.",
+    ],
+)
+
+
+def _sparsemax(scores, mass=1.0):
+    ordered = scores.sort(dim=-1, descending=True).values
+    counts = torch.arange(1, scores.shape[-1] + 1)
+    tau = (ordered.cumsum(dim=-1) - mass) / counts
+    support = (ordered > tau).sum(dim=-1, keepdim=True).clamp(min=1)
+    return (scores - tau.gather(-1, support - 1)).clamp(min=0)
+
+
+@sparsemax.solution
+def _(scores):
+    return _sparsemax(scores)
+
+
+@sparsemax.inputs
+def _(generator):
+    yield (torch.tensor([[0.5, 0.0]]),)
+    yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
+    yield (torch.tensor([[0.1, 1.5, 0.9, -1.0], [3.0, 1.0, 2.5, 2.9]]),)
+    for shape in [(3, 5), (2, 4, 6), (2, 3, 3)]:
+        yield (torch.randn(shape, generator=generator),)
+
+
+@sparsemax.holds("Each row sums to 1, and no weight is negative.")
+def _(f, scores):
+    weights = f(scores)
+    if not weights.min() >= 0:
+        return f"One weight is {weights.min().item():.3g}."
+    return row_sums(weights)
+
+
+@sparsemax.holds("A key that is 1 or more behind the best has no weight.")
+def _(f, scores):
+    behind = scores <= scores.amax(dim=-1, keepdim=True) - 1
+    if behind.any():
+        largest = f(scores)[behind].abs().max().item()
+        if not largest < 1e-5:
+            return f"One such key has the weight {largest:.3g}."
+
+
+@sparsemax.holds("Among keys with weight, weights differ as the scores do.")
+def _(f, scores):
+    weights = f(scores)
+    best = weights.argmax(dim=-1, keepdim=True)
+    in_weights = weights.gather(-1, best) - weights
+    in_scores = scores.gather(-1, best) - scores
+    kept = weights > 1e-4
+    return changed(
+        in_scores[kept],
+        in_weights[kept],
+        "two scores differ by {}, their weights by {}",
+    )
+
+
+@sparsemax.holds("Adding the same number to all scores changes nothing.")
+def _(f, scores):
+    return changed(f(scores), f(scores + 2.0), "a weight goes from {} to {}")
+
+
+@sparsemax.mistake("softmax")
+def _(scores):
+    """You return softmax. It never reaches 0, so no key is ever left out."""
+    return scores.softmax(dim=-1)
+
+
+@sparsemax.mistake("all keys in the support")
+def _(scores):
+    """You compute τ as if every key kept some weight. As soon as one falls below 0 and is cut
+    off, the others sum to more than 1."""
+    tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
+    return (scores - tau).clamp(min=0)
+
+
+@sparsemax.mistake("cut off, then divided by the sum")
+def _(scores):
+    """You cut off negative weights and divide by what is left. The row sums to 1, but weights
+    no longer differ as the scores do: too many keys keep a share."""
+    tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
+    weights = (scores - tau).clamp(min=0)
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+@sparsemax.mistake("one place off in the support")
+def _(scores):
+    """You take τ from one place too far down the sorted row. It then counts a key that has no
+    weight, and the row sums to more than 1."""
+    ordered = scores.sort(dim=-1, descending=True).values
+    counts = torch.arange(1, scores.shape[-1] + 1)
+    tau = (ordered.cumsum(dim=-1) - 1) / counts
+    support = (ordered > tau).sum(dim=-1, keepdim=True)
+    place = support.clamp(max=scores.shape[-1] - 1)
+    return (scores - tau.gather(-1, place)).clamp(min=0)
+
+
+@sparsemax.mistake("the 1 forgotten")
+def _(scores):
+    """You leave out the 1 that the weights must sum to. τ then equals the best score, and nothing
+    is left above it."""
+    return _sparsemax(scores, mass=0.0)
+
+
+@sparsemax.mistake("the weights left in sorted order")
+def _(scores):
+    """You return the weights of the sorted scores. Every weight is right, but it stands at the
+    place of another key."""
+    return _sparsemax(scores).sort(dim=-1, descending=True).values
+
+
+@sparsemax.mistake("one threshold for all rows")
+def _(scores):
+    """You use the same τ in every row, that of the first one. Each query has its own scores and
+    needs a threshold of its own."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    tau = rows[0].max() - _sparsemax(rows[0]).max()
+    return (scores - tau).clamp(min=0)
+
+
+@sparsemax.mistake("along the queries instead of the keys")
+def _(scores):
+    """You make the columns sum to 1. Each query shares out its own attention, so the rows must
+    do so."""
+    return _sparsemax(scores.mT).mT
+
+
+forgetful_attention = Exercise(
+    "4.9",
+    "A memory that fades",
+    stars=3,
+    minutes=25,
+    hints=[
+        "Key s has faded t − s times when query t comes: its part is "
+        "decay^(t − s) · (query_t · key_s), for s ≤ t.",
+        "Either loop over the tokens with two running sums, both multiplied by `decay` before the "
+        "new term is added. Or build the (L, L) matrix of decay^(t − s), 0 above the diagonal.",
+        "Both the sum with the values and the sum that it is divided by have to fade. "
+        "Batches: `query @ key.mT` leaves the leading axes alone.",
+    ],
+)
+
+
+def _fading(length, decay):
+    ages = torch.arange(length)[:, None] - torch.arange(length)
+    return torch.where(ages >= 0, decay ** ages.clamp(min=0), 0.0)
+
+
+def _normalised(parts, value):
+    return parts @ value / parts.sum(dim=-1, keepdim=True)
+
+
+@forgetful_attention.solution
+def _(query, key, value, decay):
+    parts = query @ key.mT * _fading(query.shape[-2], decay)
+    return _normalised(parts, value)
+
+
+@forgetful_attention.inputs
+def _(generator):
+    yield (
+        torch.ones(2, 1),
+        torch.ones(2, 1),
+        torch.tensor([[3.0], [0.0]]),
+        0.5,
+    )
+    yield (
+        torch.tensor([[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]),
+        torch.tensor([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]),
+        torch.tensor([[4.0], [0.0], [8.0]]),
+        0.5,
+    )
+    for batch, length, d_k, d_v, decay in [
+        ((), 5, 3, 2, 0.9),
+        ((2,), 4, 2, 3, 0.3),
+        ((2, 3), 6, 4, 5, 0.7),
+        ((3,), 5, 3, 4, 1.0),
+    ]:
+        query, key = 0.1 + torch.rand(
+            2, *batch, length, d_k, generator=generator
+        )
+        yield (
+            query,
+            key,
+            torch.randn(*batch, length, d_v, generator=generator),
+            decay,
+        )
+
+
+@forgetful_attention.holds("No token sees what comes after it.")
+def _(f, query, key, value, decay):
+    later = value.clone()
+    later[..., -1, :] += 5.0
+    return changed(
+        f(query, key, value, decay)[..., :-1, :],
+        f(query, key, later, decay)[..., :-1, :],
+        "when the last value changes, an earlier output goes from {} to {}",
+    )
+
+
+@forgetful_attention.holds("Equal values come out as they went in.")
+def _(f, query, key, value, decay):
+    equal = value[..., :1, :].expand_as(value).clone()
+    return changed(
+        equal,
+        f(query, key, equal, decay),
+        "all values are {}, but an output is {}",
+    )
+
+
+@forgetful_attention.holds("Making all keys twice as long changes nothing.")
+def _(f, query, key, value, decay):
+    return changed(
+        f(query, key, value, decay),
+        f(query, 2 * key, value, decay),
+        "an output goes from {} to {}",
+    )
+
+
+@forgetful_attention.mistake("nothing fades")
+def _(query, key, value, decay):
+    """You leave the decay out. The first token then counts as much as the newest, however long
+    ago it was."""
+    return _normalised(query @ key.mT * _fading(query.shape[-2], 1.0), value)
+
+
+@forgetful_attention.mistake("only the values' sum fades")
+def _(query, key, value, decay):
+    """You let the numerator fade and not the sum it is divided by. The weights no longer sum to
+    1, and outputs shrink as the text goes on."""
+    scores = query @ key.mT
+    length = query.shape[-2]
+    total = (scores * _fading(length, 1.0)).sum(dim=-1, keepdim=True)
+    return scores * _fading(length, decay) @ value / total
+
+
+@forgetful_attention.mistake("the future included")
+def _(query, key, value, decay):
+    """You let later tokens in, faded by their distance. A model that writes text does not know
+    them yet."""
+    ages = torch.arange(query.shape[-2])[:, None] - torch.arange(
+        query.shape[-2]
+    )
+    return _normalised(query @ key.mT * decay ** ages.abs(), value)
+
+
+@forgetful_attention.mistake("not divided by the sum of the weights")
+def _(query, key, value, decay):
+    """You return the plain sum. Its size depends on the length of keys and queries, and it is no
+    mixture of the values."""
+    return query @ key.mT * _fading(query.shape[-2], decay) @ value
+
+
+@forgetful_attention.mistake("only the newest token fades")
+def _(query, key, value, decay):
+    """You multiply the new term by the decay instead of the memory. What is old then counts more
+    than what has just come, and never fades."""
+    fading = _fading(query.shape[-2], 1.0)
+    fading = fading - (1 - decay) * torch.eye(query.shape[-2])
+    return _normalised(query @ key.mT * fading, value)
+
+
+@forgetful_attention.mistake("the oldest kept best")
+def _(query, key, value, decay):
+    """You raise the decay to the power of the position, counted from the start. The first token
+    is then the freshest, and the newest the most faded."""
+    places = torch.arange(query.shape[-2])
+    fading = _fading(query.shape[-2], 1.0) * decay**places
+    return _normalised(query @ key.mT * fading, value)
+
+
+@forgetful_attention.mistake("the decay subtracted from 1")
+def _(query, key, value, decay):
+    """You multiply the memory by 1 − decay. A decay of 0.9 keeps nine tenths at each step; yours
+    keeps one."""
+    fading = _fading(query.shape[-2], 1 - decay)
+    return _normalised(query @ key.mT * fading, value)
+
+
+@forgetful_attention.mistake("softmax on the products")
+def _(query, key, value, decay):
+    """You take exponentials of the products. That is softmax attention with a fading added, and
+    no running sum can compute it."""
+    return _normalised(
+        (query @ key.mT).exp() * _fading(query.shape[-2], decay), value
+    )

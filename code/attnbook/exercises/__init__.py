@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from . import ch03_scaling
+from . import ch03_scaling, ch06_positions
 from .engine import Exercise, Prediction
 from .report import Report
 
 __all__ = ["Exercise", "Prediction", "Report", "catalogue", "check", "hint"]
 
-_CHAPTERS = (ch03_scaling,)
+_CHAPTERS = (ch03_scaling, ch06_positions)
 _hints_given: dict[str, int] = {}
 
 

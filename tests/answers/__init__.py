@@ -4,9 +4,9 @@
 ``RIGHT`` holds (exercise, answer in another style than the reference).
 """
 
-from . import ch03
+from . import ch03, ch06
 
-_CHAPTERS = (ch03,)
+_CHAPTERS = (ch03, ch06)
 
 WRONG = [answer for chapter in _CHAPTERS for answer in chapter.WRONG]
 RIGHT = [answer for chapter in _CHAPTERS for answer in chapter.RIGHT]

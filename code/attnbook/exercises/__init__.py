@@ -8,6 +8,7 @@ from . import (
     ch03_scaling,
     ch04_softmax,
     ch05_word_order,
+    ch06_positions,
 )
 from .engine import Exercise, Prediction
 from .report import Report
@@ -20,6 +21,7 @@ _CHAPTERS = (
     ch03_scaling,
     ch04_softmax,
     ch05_word_order,
+    ch06_positions,
 )
 _hints_given: dict[str, int] = {}
 

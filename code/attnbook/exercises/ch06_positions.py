@@ -1,0 +1,1025 @@
+"""Exercises of chapter 6, "How do you tell it where?"."""
+
+import math
+
+import torch
+
+from attnbook.positions import sinusoidal_positions
+
+from .engine import Exercise, Prediction
+from .properties import changed, row_sums
+
+longest_wavelength = Prediction(
+    "6.1",
+    "The slowest pair",
+    stars=1,
+    minutes=3,
+    answer=2 * math.pi * 10000 ** (14 / 16),
+    within=0.01,
+    hints=[
+        "How many pairs do 16 features make, and which number has the last one if the first is "
+        "pair 0?",
+        "Equation (6.1) gives the pair's frequency ω. It goes round when ω times the position is "
+        "2π.",
+    ],
+)
+longest_wavelength.wrong_value(
+    "the limit for many features",
+    2 * math.pi * 10000,
+    "You took the 10000 · 2π of the paper's sentence. No pair reaches it: the last pair of a small "
+    "model stops far earlier.",
+)
+longest_wavelength.wrong_value(
+    "the number of the feature instead of twice that of the pair",
+    2 * math.pi * 10000 ** (15 / 16),
+    "You put the last feature's number, 15, into the exponent. That feature is a cosine, and it "
+    "shares the angle of the sine before it.",
+)
+longest_wavelength.wrong_value(
+    "the 2 of the exponent left out",
+    2 * math.pi * 10000 ** (7 / 16),
+    "You raised 10000 to the number of the pair over d. Then the pairs would slow down only half "
+    "as fast as they do.",
+)
+longest_wavelength.wrong_value(
+    "the fastest pair",
+    2 * math.pi,
+    "You gave the wavelength of pair 0, which turns by one radian with each step. It is the first "
+    "to be back, the question is for the last.",
+)
+longest_wavelength.wrong_value(
+    "the whole turn left out",
+    10000 ** (14 / 16),
+    "You inverted the frequency. After that many positions the hand has turned by one radian, and "
+    "a whole turn takes more than six of them.",
+)
+longest_wavelength.wrong_value(
+    "one pair too early",
+    2 * math.pi * 10000 ** (12 / 16),
+    "You stopped at pair 6. Count the pairs of 16 features again, and begin at 0.",
+)
+
+
+def _frequencies(d, *, factor=1.0):
+    even = torch.arange(0, d, 2, dtype=torch.float64)
+    return 10000.0 ** (-factor * even / d)
+
+
+def _waves(angle, d):
+    pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)
+    return pairs.flatten(start_dim=-2)[..., :d].float()
+
+
+def _integers(generator, low, high, shape):
+    return torch.randint(low, high, shape, generator=generator)
+
+
+encode = Exercise(
+    "6.2",
+    "The encoding of any position",
+    stars=1,
+    minutes=10,
+    hints=[
+        "`positions[..., None]` has one more axis, along which the frequencies can lie.",
+        "There is one angle for each pair: as many as `torch.arange(0, d, 2)` has entries. "
+        "`torch.stack([sines, cosines], dim=-1)` puts the two of each pair side by side.",
+        "After flattening the last two axes, an odd d leaves one feature too many.",
+    ],
+)
+
+
+@encode.solution
+def _(positions, d):
+    return _waves(positions.double()[..., None] * _frequencies(d), d)
+
+
+@encode.inputs
+def _(generator):
+    yield torch.tensor([0.0, 1.0, 2.5]), 4
+    yield torch.tensor([[3.0, -1.0, 0.5], [7.0, 2.0, 4.0]]), 6
+    for shape, d in [((4,), 5), ((2, 3), 1), ((3, 2, 4), 8), ((5,), 7)]:
+        yield 20 * torch.rand(shape, generator=generator) - 5, d
+
+
+@encode.holds("No feature leaves the range from −1 to 1.")
+def _(f, positions, d):
+    largest = f(positions, d).abs().max().item()
+    if not largest < 1 + 1e-5:
+        return f"For d={d} one is {largest:.4g} in size."
+
+
+@encode.holds("For an even d all vectors have the same length.")
+def _(f, positions, d):
+    if d % 2 == 0:
+        lengths = f(positions, d).norm(dim=-1)
+        return changed(
+            lengths.flatten()[:1].expand_as(lengths),
+            lengths,
+            "one vector has the length {}, another {}",
+        )
+
+
+@encode.holds("Each position is encoded by itself, wherever it stands.")
+def _(f, positions, d):
+    alone = torch.stack([f(p[None], d)[0] for p in positions.flatten()])
+    return changed(
+        alone.view(*positions.shape, d),
+        f(positions, d),
+        "alone, a position has the feature {}, among others {}",
+    )
+
+
+@encode.mistake("the exponent doubled")
+def _(positions, d):
+    """You double a number that is even already, so the exponent is 4i/d. The frequencies fall twice
+    as fast, and most features hardly change from one position to the next."""
+    return _waves(positions[..., None] * _frequencies(d, factor=2.0), d)
+
+
+@encode.mistake("the exponent halved")
+def _(positions, d):
+    """You use the number of the pair, i/d, where the exponent has twice that. The frequencies fall
+    only half as far, and the slowest wave is far too short."""
+    return _waves(positions[..., None] * _frequencies(d, factor=0.5), d)
+
+
+@encode.mistake("cosine with the next frequency")
+def _(positions, d):
+    """You give every feature a frequency of its own, so a cosine turns more slowly than its sine.
+    They are no longer one hand, and the lengths of the vectors differ."""
+    each = torch.arange(d, dtype=torch.float64)
+    angle = positions[..., None] * 10000.0 ** (-each / d)
+    waves = torch.where(torch.arange(d) % 2 == 0, angle.sin(), angle.cos())
+    return waves.float()
+
+
+@encode.mistake("sine and cosine exchanged")
+def _(positions, d):
+    """You begin each pair with the cosine. A new model would learn as well with it, but one that
+    was trained on (6.2) would read the hands wrongly."""
+    angle = positions[..., None] * _frequencies(d)
+    pairs = torch.stack([angle.cos(), angle.sin()], dim=-1)
+    return pairs.flatten(start_dim=-2)[..., :d].float()
+
+
+@encode.mistake("all sines first")
+def _(positions, d):
+    """You put all sines first and all cosines after them. A new model would learn as well with it,
+    but the features are not in the order of (6.2)."""
+    angle = positions[..., None] * _frequencies(d)
+    halves = torch.cat([angle.sin(), angle.cos()], dim=-1)
+    return halves[..., :d].float()
+
+
+@encode.mistake("frequencies that grow")
+def _(positions, d):
+    """You multiply by the power of 10000 instead of dividing. Each pair then turns faster than the
+    one before, and the last ones by thousands of radians at each step."""
+    return _waves(positions[..., None] * _frequencies(d, factor=-1.0), d)
+
+
+@encode.mistake("the row number instead of the position")
+def _(positions, d):
+    """You count 0, 1, 2 along the last axis and never look at what stands there. A position of 2.5
+    or −1 is then encoded as whatever place it has in the tensor."""
+    places = torch.arange(positions.shape[-1]).expand(positions.shape)
+    return _waves(places[..., None] * _frequencies(d), d)
+
+
+@encode.mistake("positions counted from 1")
+def _(positions, d):
+    """You add 1 to each position. All vectors then belong to the neighbour, and position 0 is not
+    (0, 1, 0, 1, …)."""
+    return _waves((positions[..., None] + 1) * _frequencies(d), d)
+
+
+@encode.mistake("sines alone")
+def _(positions, d):
+    """You fill both features of a pair with the sine. A sine has the same value on its way up and
+    on its way down, and nothing tells the two apart."""
+    angle = positions[..., None] * _frequencies(d)
+    return angle.sin().repeat_interleave(2, dim=-1)[..., :d].float()
+
+
+positions_of = Exercise(
+    "6.3",
+    "Positions in a padded batch",
+    stars=2,
+    minutes=10,
+    hints=[
+        "How many words stand before this one in its own row? That number is its position.",
+        "`is_token.long().cumsum(dim=-1)` counts the words up to each place, the place itself "
+        "included.",
+        "Look at what comes out for padding before the first word, and between two words.",
+    ],
+)
+
+
+@positions_of.solution
+def _(is_token):
+    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0) * is_token
+
+
+@positions_of.inputs
+def _(generator):
+    yield (torch.tensor([[False, True, True]]),)
+    left, right = [False, False, True, True, True], [True] * 4 + [False]
+    yield (torch.tensor([left, right]),)
+    yield (torch.tensor([[False, True, False, True, True, False]]),)
+    # sentences of different lengths, padded on the left
+    lengths = _integers(generator, 1, 7, (5, 1))
+    yield (torch.arange(8) >= 8 - lengths,)
+    yield (torch.rand(3, 7, generator=generator) < 0.6,)
+
+
+@positions_of.holds("The words of each sentence have the numbers 0, 1, 2, ….")
+def _(f, is_token):
+    for row, mask in zip(f(is_token), is_token, strict=True):
+        found = row[mask].tolist()
+        if found != list(range(len(found))):
+            return f"Those of one sentence have {found}."
+
+
+@positions_of.holds("Padding gets 0.")
+def _(f, is_token):
+    found = f(is_token)[~is_token]
+    if found.any():
+        return f"One gets {found[found != 0][0].item()}."
+
+
+@positions_of.holds("More padding on the left changes the position of no word.")
+def _(f, is_token):
+    padded = torch.nn.functional.pad(is_token, (2, 0), value=False)
+    return changed(
+        f(is_token).float(),
+        f(padded)[:, 2:].float(),
+        "two more paddings turn the number {} into {}",
+    )
+
+
+@positions_of.mistake("padding counted")
+def _(is_token):
+    """You number the places of the tensor, padding included. The same sentence then gets other
+    positions if a longer one happens to be in its batch."""
+    return torch.arange(is_token.shape[-1]) * is_token
+
+
+@positions_of.mistake("counted from 1")
+def _(is_token):
+    """You count the words up to and including each one. The first word then has position 1, one
+    more than in training."""
+    return is_token.long().cumsum(dim=-1) * is_token
+
+
+@positions_of.mistake("padding gets −1")
+def _(is_token):
+    """You subtract 1 everywhere, also before the first word. Padding there gets −1, which in a
+    table of learned vectors means the last row."""
+    return is_token.long().cumsum(dim=-1) - 1
+
+
+@positions_of.mistake("padding gets the number of the word before it")
+def _(is_token):
+    """You let the count stand still over padding. Padding behind a word then has that word's
+    position instead of 0."""
+    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0)
+
+
+@positions_of.mistake("counted along the batch")
+def _(is_token):
+    """You count along the first axis, from sentence to sentence. The position of a word then
+    depends on which other sentences are in the batch."""
+    return (is_token.long().cumsum(dim=0) - 1).clamp(min=0) * is_token
+
+
+@positions_of.mistake("only the padding before the first word taken off")
+def _(is_token):
+    """You shift each sentence by the padding in front of it. Padding between two words is still
+    counted as if words stood there."""
+    first = is_token.long().argmax(dim=-1, keepdim=True)
+    return (torch.arange(is_token.shape[-1]) - first) * is_token
+
+
+@positions_of.mistake("all padding of the sentence taken off")
+def _(is_token):
+    """You subtract the number of all paddings of the sentence, wherever they stand. Padding behind
+    a word then moves the word, too."""
+    padding = (~is_token).sum(dim=-1, keepdim=True)
+    places = torch.arange(is_token.shape[-1]) - padding
+    return places.clamp(min=0) * is_token
+
+
+@positions_of.mistake("counted from the end")
+def _(is_token):
+    """You count how many words are still to come. The last word then has position 0, and every
+    sentence is numbered backwards."""
+    after = is_token.long().flip(-1).cumsum(dim=-1).flip(-1) - 1
+    return after.clamp(min=0) * is_token
+
+
+similarity_at = Exercise(
+    "6.4",
+    "Similarity at a distance",
+    stars=2,
+    minutes=10,
+    hints=[
+        "The cosine of an angle between vectors is their dot product divided by both lengths. "
+        "Equation (6.6) has the dot product.",
+        "The squared length is the dot product at distance 0. Which number is that?",
+        "`distances[..., None]` times the d/2 frequencies gives one angle for each pair.",
+    ],
+)
+
+
+@similarity_at.solution
+def _(distances, d):
+    angle = distances.double()[..., None] * _frequencies(d)
+    return angle.cos().mean(dim=-1).float()
+
+
+@similarity_at.inputs
+def _(generator):
+    yield torch.tensor([0.0, 1.0, 3.0]), 4
+    yield torch.tensor([[5.0, -2.0], [11.0, 0.0], [-7.0, 1.0]]), 6
+    for shape, d in [((3,), 2), ((2, 4), 16), ((2, 3, 2), 64)]:
+        yield _integers(generator, -20, 21, shape).float(), d
+
+
+@similarity_at.holds("At distance 0 it is 1, and nowhere more.")
+def _(f, distances, d):
+    at_zero = f(torch.zeros(1), d).item()
+    if not math.isclose(at_zero, 1, abs_tol=1e-4):
+        return f"For d={d} it is {at_zero:.4g} there."
+    largest = f(distances, d).max().item()
+    if not largest < 1 + 1e-4:
+        return f"For d={d} one is {largest:.4g}."
+
+
+@similarity_at.holds("It is the same to both sides.")
+def _(f, distances, d):
+    return changed(
+        f(distances, d),
+        f(-distances, d),
+        "on one side it is {}, on the other {}",
+    )
+
+
+@similarity_at.holds("It agrees with the vectors of positions 50 and 50 + k.")
+def _(f, distances, d):
+    table = sinusoidal_positions(100, d)
+    vectors = table[50 + distances.long()]
+    measured = torch.nn.functional.cosine_similarity(vectors, table[50], dim=-1)
+    found = f(distances, d)
+    worst = (found - measured).abs().flatten().argmax()
+    if not torch.allclose(found, measured.to(found), atol=1e-4):
+        side = (
+            "more"
+            if measured.flatten()[worst] > found.flatten()[worst]
+            else "less"
+        )
+        k, value = distances.flatten()[worst], found.flatten()[worst]
+        return (
+            f"For d={d}, k={k:g} you return {value:.4g}; they are {side} alike."
+        )
+
+
+@similarity_at.mistake("the dot product, not the cosine")
+def _(distances, d):
+    """You add up the cosines of the pairs. That is the dot product of the vectors, which grows with
+    the number of features; it has still to be divided by their lengths."""
+    return (distances[..., None] * _frequencies(d)).cos().sum(dim=-1).float()
+
+
+@similarity_at.mistake("divided by d")
+def _(distances, d):
+    """You divide by the number of features. There are only half as many pairs, so equal positions
+    come out as half alike."""
+    angle = distances[..., None] * _frequencies(d)
+    return (angle.cos().sum(dim=-1) / d).float()
+
+
+@similarity_at.mistake("divided by the length once")
+def _(distances, d):
+    """You divide by the length of one vector. The dot product contains both, so the result still
+    grows with the number of features."""
+    angle = distances[..., None] * _frequencies(d)
+    return (angle.cos().sum(dim=-1) / math.sqrt(d / 2)).float()
+
+
+@similarity_at.mistake("sines instead of cosines")
+def _(distances, d):
+    """You average sines. They are 0 at distance 0, as if a position had nothing in common with
+    itself."""
+    return (distances[..., None] * _frequencies(d)).sin().mean(dim=-1).float()
+
+
+@similarity_at.mistake("the distance from position 0 to twice as far")
+def _(distances, d):
+    """You take the product of the cosines of both positions and leave out that of their sines, as
+    if p were 0 and both hands mattered alone. Each pair needs both coordinates."""
+    angle = distances[..., None] * _frequencies(d)
+    return angle.cos().square().mean(dim=-1).float()
+
+
+@similarity_at.mistake("a frequency for each feature")
+def _(distances, d):
+    """You use as many frequencies as features. Sine and cosine share one, so half of yours belong
+    to no pair."""
+    each = 10000.0 ** (-torch.arange(d, dtype=torch.float64) / d)
+    return (distances[..., None] * each).cos().mean(dim=-1).float()
+
+
+@similarity_at.mistake("the exponent doubled")
+def _(distances, d):
+    """You double a number that is even already, so the exponent is 4i/d. Most pairs then hardly
+    turn, and all positions look too much alike."""
+    slow = _frequencies(d, factor=2.0)
+    return (distances[..., None] * slow).cos().mean(dim=-1).float()
+
+
+@similarity_at.mistake("one cosine of the mean angle")
+def _(distances, d):
+    """You average the frequencies first and take one cosine. The pairs turn at different speeds,
+    and the mean of cosines is not the cosine of the mean."""
+    return (distances * _frequencies(d).mean()).cos().float()
+
+
+nearest_position = Exercise(
+    "6.5",
+    "From the vector back to the position",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Make the vectors of all positions, one in each row, and compare each given vector with "
+        "every row.",
+        "The squared distance to row t is |v|² − 2 v·t + |t|². Which of the three terms differ "
+        "from row to row?",
+        "`argmax` along the axis of the positions gives the number of the best row.",
+    ],
+)
+
+
+@nearest_position.solution
+def _(vectors, length):
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.inputs
+def _(generator):
+    yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 4
+    for shape, d, length, noise in [
+        ((3,), 4, 40, 0.02),
+        ((2, 5), 16, 60, 0.1),
+        ((4, 3), 64, 100, 0.3),
+        ((7,), 32, 25, 0.5),
+    ]:
+        place = _integers(generator, length // 2, length, shape)
+        vectors = sinusoidal_positions(length, d)[place]
+        size = 0.5 + torch.rand(*shape, 1, generator=generator)
+        drawn = torch.randn(*shape, d, generator=generator)
+        yield size * (vectors + noise * drawn), length
+
+
+@nearest_position.holds("It finds the position of every vector without noise.")
+def _(f, vectors, length):
+    d = vectors.shape[-1]
+    found = f(sinusoidal_positions(length, d), length)
+    wrong = (found != torch.arange(length)).nonzero()
+    if len(wrong):
+        p = wrong[0].item()
+        return (
+            f"For d={d} the vector of position {p} becomes {found[p].item()}."
+        )
+
+
+@nearest_position.holds("No position is nearer than the one it finds.")
+def _(f, vectors, length):
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    found = f(vectors, length).long()
+    if found.min() < 0 or found.max() >= length:
+        return f"It finds {found.min().item()} to {found.max().item()}, of {length} positions."
+    distance = torch.cdist(vectors.reshape(-1, table.shape[-1]), table)
+    own = distance.gather(1, found.reshape(-1, 1))[:, 0]
+    excess = (own - distance.amin(dim=-1)).max().item()
+    if excess > 1e-3:
+        return f"One is nearer by {excess:.2g}."
+
+
+@nearest_position.holds("A vector twice as long has the same position.")
+def _(f, vectors, length):
+    return changed(
+        f(vectors, length).float(),
+        f(2 * vectors, length).float(),
+        "twice as long, the vector of {} becomes that of {}",
+    )
+
+
+@nearest_position.mistake("the farthest position")
+def _(vectors, length):
+    """You take the smallest dot product. That is the position whose vector points away the most,
+    not the one that is most alike."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors @ table.mT).argmin(dim=-1)
+
+
+@nearest_position.mistake("counted from 1")
+def _(vectors, length):
+    """You add 1 to the row. Rows and positions both begin at 0, so every answer is one place too
+    far."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors @ table.mT).argmax(dim=-1) + 1
+
+
+@nearest_position.mistake("the first pair alone")
+def _(vectors, length):
+    """You compare only the fast hand, the first two features. It is back after 2π positions, so
+    positions about six apart are mixed up."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors[..., :2] @ table[:, :2].mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the slowest pair alone")
+def _(vectors, length):
+    """You compare only the slow hand, the last two features. It hardly turns from one position to
+    the next, so a little noise sends it far away."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the sines alone")
+def _(vectors, length):
+    """You compare every second feature, the sines. A sine is the same on its way up and on its way
+    down, so half of what the vector says is lost."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors[..., ::2] @ table[:, ::2].mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the size of the product")
+def _(vectors, length):
+    """You take the dot product that is largest in size, whatever its sign. A vector that points
+    the opposite way then counts as alike."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors @ table.mT).abs().argmax(dim=-1)
+
+
+@nearest_position.mistake("the largest feature")
+def _(vectors, length):
+    """You look for the largest of the features. Its number says which wave is at its top, not at
+    which position we are."""
+    return vectors.argmax(dim=-1)
+
+
+grid_positions = Exercise(
+    "6.6",
+    "Positions in an image",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Make two tables: `book.sinusoidal_positions(rows, d // 2)` and one for the columns.",
+        "Each row's vector is needed once for every column, and the other way round: "
+        "`repeat_interleave` and `repeat`, or `expand` on a tensor (rows, columns, d // 2).",
+        "Read like text: the column changes with every token, the row after a whole line.",
+    ],
+)
+
+
+def _grid(row, column):
+    """Join a vector for each row with one for each column, as (rows, columns, d)."""
+    shape = len(row), len(column), -1
+    both = [row[:, None].expand(shape), column[None].expand(shape)]
+    return torch.cat(both, dim=-1)
+
+
+@grid_positions.solution
+def _(rows, columns, d):
+    row = sinusoidal_positions(rows, d // 2)
+    column = sinusoidal_positions(columns, d // 2)
+    return _grid(row, column).flatten(end_dim=1)
+
+
+@grid_positions.inputs
+def _(generator):
+    yield 2, 3, 4
+    yield from [(3, 2, 8), (1, 5, 4), (4, 4, 12), (6, 3, 16)]
+
+
+@grid_positions.holds("Two patches of one row share the first half.")
+def _(f, rows, columns, d):
+    half = f(rows, columns, d).view(rows, columns, d)[..., : d // 2]
+    return changed(
+        half[:, :1].expand_as(half),
+        half,
+        "in one row a feature is {} at the left edge and {} elsewhere",
+    )
+
+
+@grid_positions.holds("Two patches of one column share the second half.")
+def _(f, rows, columns, d):
+    half = f(rows, columns, d).view(rows, columns, d)[..., d // 2 :]
+    return changed(
+        half[:1].expand_as(half),
+        half,
+        "in one column a feature is {} at the top and {} elsewhere",
+    )
+
+
+@grid_positions.holds("No two patches have the same vector.")
+def _(f, rows, columns, d):
+    vectors = f(rows, columns, d)
+    distance = torch.cdist(vectors, vectors)
+    distance.fill_diagonal_(math.inf)
+    if distance.numel() > 1 and not distance.min() > 1e-3:
+        first, second = divmod(distance.argmin().item(), len(vectors))
+        return f"Patches {first} and {second} of {len(vectors)} do."
+
+
+@grid_positions.holds("All vectors have the length √(d/2).")
+def _(f, rows, columns, d):
+    lengths = f(rows, columns, d).norm(dim=-1)
+    if not torch.allclose(
+        lengths, torch.full_like(lengths, math.sqrt(d / 2)), rtol=1e-3
+    ):
+        return f"For d={d} one has the length {lengths[-1]:.4g}."
+
+
+@grid_positions.mistake("rows and columns exchanged")
+def _(rows, columns, d):
+    """You put the column into the first half and the row into the second. The halves are swapped
+    for everyone who reads them as the task says."""
+    row = sinusoidal_positions(rows, d // 2)
+    column = sinusoidal_positions(columns, d // 2)
+    return _grid(row, column).flatten(end_dim=1).roll(d // 2, dims=-1)
+
+
+@grid_positions.mistake("read column by column")
+def _(rows, columns, d):
+    """You list the patches of the first column, then those of the second. The vectors are right,
+    but most are given to the wrong patch."""
+    row = sinusoidal_positions(rows, d // 2)
+    column = sinusoidal_positions(columns, d // 2)
+    return _grid(row, column).transpose(0, 1).flatten(end_dim=1)
+
+
+@grid_positions.mistake("one long line")
+def _(rows, columns, d):
+    """You number the patches from first to last and encode that number. Two patches one above the
+    other then look as if they were a whole line apart."""
+    return sinusoidal_positions(rows * columns, d)
+
+
+@grid_positions.mistake("added instead of side by side")
+def _(rows, columns, d):
+    """You add the vector of the row to that of the column. Row 1, column 2 then has the same vector
+    as row 2, column 1."""
+    row = sinusoidal_positions(rows, d)[:, None]
+    return (row + sinusoidal_positions(columns, d)).flatten(end_dim=1)
+
+
+@grid_positions.mistake("halves cut from d features")
+def _(rows, columns, d):
+    """You make sinusoids for d features and keep the first half of each. What is cut off are the
+    slow waves, which say roughly where a patch is."""
+    row = sinusoidal_positions(rows, d)[:, : d // 2]
+    column = sinusoidal_positions(columns, d)[:, : d // 2]
+    return _grid(row, column).flatten(end_dim=1)
+
+
+@grid_positions.mistake("fast waves for the rows, slow ones for the columns")
+def _(rows, columns, d):
+    """You make sinusoids for d features and give one half to the rows, the other to the columns.
+    The columns get slow waves only, and neighbours there are nearly the same."""
+    row = sinusoidal_positions(rows, d)[:, : d // 2]
+    column = sinusoidal_positions(columns, d)[:, d // 2 :]
+    return _grid(row, column).flatten(end_dim=1)
+
+
+@grid_positions.mistake("row and column in turn")
+def _(rows, columns, d):
+    """You mix the two, a feature of the row and one of the column in turn. All numbers are there,
+    but not in two halves."""
+    row = sinusoidal_positions(rows, d // 2)
+    column = sinusoidal_positions(columns, d // 2)
+    both = _grid(row, column).unflatten(-1, (2, -1))
+    return both.mT.flatten(start_dim=-2).flatten(end_dim=1)
+
+
+turn_halves = Exercise(
+    "6.7",
+    "Rotary positions with the other pairing",
+    stars=3,
+    minutes=20,
+    hints=[
+        "`x.chunk(2, dim=-1)` gives the first and the second half: the two coordinates of all "
+        "hands.",
+        "Angles have the shape (length, d/2): the row number times the d/2 frequencies of (6.1). "
+        "They fit either half as it is.",
+        "A turn makes (a cos − b sin, a sin + b cos) of (a, b). Where do the two results belong?",
+    ],
+)
+
+
+def _turn(x, *, angle=None, back=False):
+    length, d = x.shape[-2:]
+    if angle is None:
+        place = torch.arange(length, dtype=torch.float64)
+        angle = place[:, None] * _frequencies(d)
+    angle = -angle if back else angle
+    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+@turn_halves.solution
+def _(x):
+    return _turn(x)
+
+
+@turn_halves.inputs
+def _(generator):
+    yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
+    for shape in [(5, 2), (2, 6, 8), (2, 3, 4, 6), (4, 3, 12)]:
+        yield (torch.randn(shape, generator=generator),)
+
+
+@turn_halves.holds("A turn changes no vector's length.")
+def _(f, x):
+    return changed(x.norm(dim=-1), f(x).norm(dim=-1), "one goes from {} to {}")
+
+
+@turn_halves.holds("What stands at position 0 stays as it is.")
+def _(f, x):
+    return changed(
+        x[..., 0, :], f(x)[..., 0, :], "there a feature goes from {} to {}"
+    )
+
+
+@turn_halves.holds("The product of two rows depends on their distance alone.")
+def _(f, x):
+    length = x.shape[-2]
+    if length > 2:
+        alike = x[..., :1, :].expand_as(x)  # the same vector everywhere
+        turned = f(alike)
+        next_to = (turned[..., 1:, :] * turned[..., :-1, :]).sum(dim=-1)
+        return changed(
+            next_to[..., :1].expand_as(next_to),
+            next_to,
+            "two neighbours have the product {}, two others {}",
+        )
+
+
+@turn_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
+def _(f, x):
+    d = x.shape[-1]
+    one = torch.zeros_like(x)
+    one[..., 0] = 1.0
+    touched = (f(one).abs() > 1e-6).flatten(end_dim=-2).any(dim=0).nonzero()
+    extra = [i for i in touched.flatten().tolist() if i not in (0, d // 2)]
+    if extra:
+        return f"For d={d} feature 0 reaches feature {extra[0]}."
+
+
+@turn_halves.mistake("neighbours paired")
+def _(x):
+    """You turn features 0 and 1, 2 and 3, and so on, as the chapter does. Weights that were trained
+    with the other pairing would meet the wrong partners."""
+    a, b = x[..., 0::2], x[..., 1::2]
+    turned = _turn(torch.cat([a, b], dim=-1))
+    return torch.stack(turned.chunk(2, dim=-1), dim=-1).flatten(start_dim=-2)
+
+
+@turn_halves.mistake("turned back")
+def _(x):
+    """You turn the other way round. If query and key are both turned so, nothing shows; next to
+    keys that were stored by another program, everything is wrong."""
+    return _turn(x, back=True)
+
+
+@turn_halves.mistake("a mirror instead of a turn")
+def _(x):
+    """You have the same sign twice, as in (a cos + b sin, a sin + b cos). This is no turn: it
+    changes lengths, and scores no longer depend on the distance alone."""
+    place = torch.arange(x.shape[-2])
+    angle = place[:, None] * _frequencies(x.shape[-1])
+    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos + b * sin, a * sin + b * cos], dim=-1)
+
+
+@turn_halves.mistake("frequencies in the order of neighbours")
+def _(x):
+    """You pair the halves, but repeat each frequency twice in a row, as neighbours would need it.
+    The two features of a pair then turn by different angles."""
+    length, d = x.shape[-2:]
+    angle = torch.arange(length)[:, None] * _frequencies(d)
+    angle = angle.repeat_interleave(2, dim=-1)  # (length, d)
+    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    a, b = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-b, a], dim=-1) * sin
+
+
+@turn_halves.mistake("frequencies for half the features")
+def _(x):
+    """You compute the frequencies with d/2 in the exponent instead of d. They fall too fast, and
+    the slow pairs hardly turn at all."""
+    length, d = x.shape[-2:]
+    omega = 10000.0 ** (-2 * torch.arange(0, d, 2, dtype=torch.float64) / d)
+    return _turn(x, angle=torch.arange(length)[:, None] * omega)
+
+
+@turn_halves.mistake("positions counted from 1")
+def _(x):
+    """You turn row 0, too, and every row by one step too many. Scores within one text stay the
+    same, but the row at position 0 should not move at all."""
+    place = torch.arange(1, x.shape[-2] + 1)
+    return _turn(x, angle=place[:, None] * _frequencies(x.shape[-1]))
+
+
+@turn_halves.mistake("one angle for all pairs")
+def _(x):
+    """You turn every pair by the position itself. All hands then run at the same speed, and places
+    six apart can hardly be told apart."""
+    place = torch.arange(x.shape[-2], dtype=torch.float64)
+    return _turn(x, angle=place[:, None].expand(-1, x.shape[-1] // 2))
+
+
+@turn_halves.mistake("sinusoids added")
+def _(x):
+    """You add position vectors instead of turning. The length of the vectors changes, and so does
+    the word in them."""
+    return x + sinusoidal_positions(*x.shape[-2:])
+
+
+alibi_weights = Exercise(
+    "6.8",
+    "Attention that fades with distance",
+    stars=3,
+    minutes=25,
+    hints=[
+        "At which place does the first of the queries stand, if the last one stands at place "
+        "L_key − 1?",
+        "With the places as a column for queries and a row for keys, their difference is the "
+        "distance, of shape (L_query, L_key). `slopes[:, None, None]` lies along the heads.",
+        "Everything with a negative distance lies in the future: its score becomes −∞ before "
+        "softmax.",
+    ],
+)
+
+
+def _distances(L_query, L_key, *, start=None):
+    start = L_key - L_query if start is None else start
+    query = torch.arange(start, start + L_query)[:, None]
+    return query - torch.arange(L_key)
+
+
+def _fading(scores, slopes, *, distance=None, sign=-1, future=False):
+    if distance is None:
+        distance = _distances(*scores.shape[-2:])
+    biased = scores + sign * slopes[:, None, None] * distance
+    if not future:
+        biased = biased.masked_fill(
+            _distances(*scores.shape[-2:]) < 0, -math.inf
+        )
+    return biased.softmax(dim=-1)
+
+
+@alibi_weights.solution
+def _(scores, slopes):
+    return _fading(scores, slopes)
+
+
+@alibi_weights.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]]]),
+        torch.tensor([0.5]),
+    )
+    for batch, heads, L_query, L_key in [
+        (2, 3, 5, 5),
+        (1, 2, 1, 6),
+        (2, 4, 3, 7),
+    ]:
+        shape = batch, heads, L_query, L_key
+        slopes = 2.0 ** -torch.arange(1, heads + 1)
+        yield torch.randn(shape, generator=generator), slopes
+    yield (
+        torch.randn(3, 3, 4, 5, generator=generator),
+        torch.tensor([0.3, 0.0, 1.0]),
+    )
+
+
+@alibi_weights.holds("Each row of weights sums to 1.")
+def _(f, scores, slopes):
+    return row_sums(f(scores, slopes))
+
+
+@alibi_weights.holds("No weight goes to what comes later.")
+def _(f, scores, slopes):
+    later = f(scores, slopes)[..., _distances(*scores.shape[-2:]) < 0]
+    if later.numel() and later.abs().max() > 1e-6:
+        return f"One key that comes later gets {later.max().item():.3g}."
+
+
+@alibi_weights.holds("Of equal scores, the nearer key gets more.")
+def _(f, scores, slopes):
+    steep = torch.ones_like(slopes)
+    last = f(torch.zeros_like(scores), steep)[..., -1, :]
+    if last.shape[-1] > 1 and not (last.diff(dim=-1) > 0).all():
+        numbers = ", ".join(
+            f"{w:.2f}" for w in last.flatten()[: last.shape[-1]]
+        )
+        return f"With scores of 0 and a slope of 1 the last query has the weights {numbers}."
+
+
+@alibi_weights.holds(
+    "The last query alone gets the weights it has among others."
+)
+def _(f, scores, slopes):
+    return changed(
+        f(scores, slopes)[..., -1:, :],
+        f(scores[..., -1:, :], slopes),
+        "a weight goes from {} to {}",
+    )
+
+
+@alibi_weights.mistake("the distance added")
+def _(scores, slopes):
+    """You raise a score with its distance. Then the farther away a key is, the more weight it
+    gets."""
+    return _fading(scores, slopes, sign=1)
+
+
+@alibi_weights.mistake("the queries at the first places")
+def _(scores, slopes):
+    """You let the first query stand at place 0. With fewer queries than keys the last ones then
+    can't see the end of the text, where they stand."""
+    distance = _distances(*scores.shape[-2:], start=0)
+    biased = scores - slopes[:, None, None] * distance
+    return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
+
+
+@alibi_weights.mistake("the future visible")
+def _(scores, slopes):
+    """You lower scores to both sides and hide nothing. A token that is being written then attends
+    to what has not been written yet."""
+    distance = _distances(*scores.shape[-2:]).abs()
+    return _fading(scores, slopes, distance=distance, future=True)
+
+
+@alibi_weights.mistake("the future rewarded")
+def _(scores, slopes):
+    """You subtract the signed distance and hide nothing. In the future the distance is negative, so
+    scores there are raised."""
+    return _fading(scores, slopes, future=True)
+
+
+@alibi_weights.mistake("the slopes forgotten")
+def _(scores, slopes):
+    """You subtract the bare distance in every head. All heads then fade alike, and steeply: one
+    place away costs a factor of e."""
+    return _fading(scores, torch.ones_like(slopes))
+
+
+@alibi_weights.mistake("lowered after softmax")
+def _(scores, slopes):
+    """You mask, apply softmax and then scale the weights by the distance. They no longer sum to
+    1."""
+    plain = _fading(scores, torch.zeros_like(slopes))
+    distance = _distances(*scores.shape[-2:]).clamp(min=0)
+    return plain * torch.exp(-slopes[:, None, None] * distance)
+
+
+@alibi_weights.mistake("multiplied instead of lowered")
+def _(scores, slopes):
+    """You multiply the score by slope and distance instead of subtracting them. A key at distance 0
+    then scores 0, however well it fits."""
+    distance = _distances(*scores.shape[-2:])
+    biased = scores * slopes[:, None, None] * distance
+    return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
+
+
+@alibi_weights.mistake("itself hidden")
+def _(scores, slopes):
+    """You hide distance 0 together with the future. A token can't attend to itself then, and the
+    first one to nothing at all, so its place is left with zeros."""
+    distance = _distances(*scores.shape[-2:])
+    biased = scores - slopes[:, None, None] * distance
+    biased = biased.masked_fill(distance <= 0, -math.inf)
+    return biased.softmax(dim=-1).nan_to_num(0.0)
+
+
+@alibi_weights.mistake("the distance squared")
+def _(scores, slopes):
+    """You subtract the slope times the squared distance. Far keys are punished much harder than
+    near ones, and even gentle slopes see only a few places back."""
+    distance = _distances(*scores.shape[-2:])
+    return _fading(scores, slopes, distance=distance.square())
+
+
+@alibi_weights.mistake("divided by the distance")
+def _(scores, slopes):
+    """You divide scores by one plus slope times distance. That makes negative scores larger with
+    the distance, so a bad fit counts as better the farther away it is."""
+    distance = _distances(*scores.shape[-2:])
+    biased = scores / (1 + slopes[:, None, None] * distance.clamp(min=0))
+    return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)

@@ -1,0 +1,264 @@
+"""What learners might hand in for the exercises of chapter 6."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from attnbook import positions as book
+
+
+def encode(positions, d):
+    angle = positions[..., None] / 10000 ** (torch.arange(0, d, 2) / d)
+    pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)
+    return pairs.flatten(start_dim=-2)[..., :d]
+
+
+def encode_feature_by_feature(positions, d):
+    features = []
+    for j in range(d):
+        angle = positions / 10000 ** ((j - j % 2) / d)
+        features.append(angle.cos() if j % 2 else angle.sin())
+    return torch.stack(features, dim=-1)
+
+
+def encode_by_shifting_the_phase(positions, d):
+    j = torch.arange(d)
+    omega = torch.exp(-math.log(10000) * (j - j % 2) / d)
+    return torch.sin(positions.unsqueeze(-1) * omega + (j % 2) * math.pi / 2)
+
+
+def encode_by_filling(positions, d):
+    out = torch.zeros(*positions.shape, d)
+    angle = positions[..., None] * 10000.0 ** (-torch.arange(0, d, 2) / d)
+    out[..., 0::2] = angle.sin()
+    out[..., 1::2] = angle.cos()[..., : d // 2]
+    return out
+
+
+def encode_without_the_odd_feature(positions, d):
+    result = encode(positions, d)
+    return F.pad(result[..., : d - d % 2], (0, d % 2))
+
+
+def counted(is_token):
+    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0) * is_token
+
+
+def counted_by_loops(is_token):
+    result = torch.zeros(is_token.shape, dtype=torch.long)
+    for b, row in enumerate(is_token.tolist()):
+        seen = 0
+        for i, word in enumerate(row):
+            if word:
+                result[b, i] = seen
+                seen += 1
+    return result
+
+
+def counted_by_matrix(is_token):
+    length = is_token.shape[-1]
+    earlier = torch.ones(length, length).triu(diagonal=1)
+    before = is_token.float() @ earlier
+    return torch.where(is_token, before, 0.0)
+
+
+def similarity(distances, d):
+    omega = 10000 ** (-torch.arange(0, d, 2) / d)
+    return torch.cos(distances[..., None] * omega).mean(dim=-1)
+
+
+def similarity_by_loop(distances, d):
+    total = 0
+    for i in range(d // 2):
+        total = total + torch.cos(distances / 10000 ** (2 * i / d))
+    return 2 * total / d
+
+
+def similarity_through_vectors(distances, d):
+    zero = encode(torch.zeros(1), d)
+    return F.cosine_similarity(encode(distances, d), zero, dim=-1)
+
+
+def nearest(vectors, length):
+    table = book.sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors @ table.mT).argmax(dim=-1)
+
+
+def nearest_by_distance(vectors, length):
+    table = book.sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors[..., None, :] - table).norm(dim=-1).argmin(dim=-1)
+
+
+def nearest_by_cosine(vectors, length):
+    table = book.sinusoidal_positions(length, vectors.shape[-1])
+    return F.cosine_similarity(vectors[..., None, :], table, dim=-1).argmax(-1)
+
+
+def grid(rows, columns, d):
+    row = book.sinusoidal_positions(rows, d // 2)
+    column = book.sinusoidal_positions(columns, d // 2)
+    both = [
+        row.repeat_interleave(columns, dim=0),
+        column.repeat(rows, 1),
+    ]
+    return torch.cat(both, dim=-1)
+
+
+def grid_by_loops(rows, columns, d):
+    table = book.sinusoidal_positions(max(rows, columns), d // 2)
+    return torch.stack(
+        [
+            torch.cat([table[r], table[c]])
+            for r in range(rows)
+            for c in range(columns)
+        ]
+    )
+
+
+def grid_by_division(rows, columns, d):
+    place = torch.arange(rows * columns)
+    halves = [encode(place // columns, d // 2), encode(place % columns, d // 2)]
+    return torch.cat(halves, dim=-1)
+
+
+def turn_halves(x):
+    length, d = x.shape[-2:]
+    angle = torch.arange(length)[:, None] * 10000 ** (
+        -torch.arange(0, d, 2) / d
+    )
+    a, b = x.chunk(2, dim=-1)
+    cos, sin = angle.cos(), angle.sin()
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+def turn_by_rotate_half(x):
+    length, d = x.shape[-2:]
+    omega = 10000 ** (-torch.arange(0, d, 2) / d)
+    angle = torch.arange(length)[:, None] * torch.cat([omega, omega])
+    a, b = x.chunk(2, dim=-1)
+    return x * angle.cos() + torch.cat([-b, a], dim=-1) * angle.sin()
+
+
+def turn_by_reordering(x):
+    a, b = x.chunk(2, dim=-1)
+    neighbours = torch.stack([a, b], dim=-1).flatten(start_dim=-2)
+    turned = book.rotary(neighbours).unflatten(-1, (-1, 2))
+    return torch.cat(turned.unbind(dim=-1), dim=-1)
+
+
+def turn_by_complex_numbers(x):
+    length, d = x.shape[-2:]
+    angle = torch.arange(length)[:, None] * 10000 ** (
+        -torch.arange(0, d, 2) / d
+    )
+    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(
+        torch.ones_like(angle), angle
+    )
+    return torch.cat([turned.real, turned.imag], dim=-1)
+
+
+def alibi(scores, slopes):
+    L_query, L_key = scores.shape[-2:]
+    key = torch.arange(L_key)
+    distance = key[L_key - L_query :, None] - key
+    scores = scores - slopes[:, None, None] * distance
+    return scores.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
+
+
+def alibi_as_published(scores, slopes):
+    """A bias by the key's place alone: softmax ignores what a row shares."""
+    L_query, L_key = scores.shape[-2:]
+    biased = scores + slopes[:, None, None] * torch.arange(L_key)
+    seen = torch.ones(L_query, L_key).tril(diagonal=L_key - L_query)
+    return biased.masked_fill(seen == 0, -math.inf).softmax(dim=-1)
+
+
+def alibi_by_loops(scores, slopes):
+    weights = torch.zeros_like(scores)
+    _, heads, L_query, L_key = scores.shape
+    for h in range(heads):
+        for i in range(L_query):
+            place = L_key - L_query + i
+            distance = place - torch.arange(place + 1)
+            row = scores[:, h, i, : place + 1] - slopes[h] * distance
+            weights[:, h, i, : place + 1] = F.softmax(row, dim=-1)
+    return weights
+
+
+def alibi_with_the_slopes_reversed(scores, slopes):
+    return alibi(scores, slopes.flip(0))
+
+
+WRONG = [
+    ("6.1", 25000, "is too large"),
+    ("6.1", 3000, "3000 is too small"),
+    ("6.1", -5, "negative"),
+    ("6.1", "long", "one number; yours is a str"),
+    ("6.2", lambda p, d: 2 * encode(p, d), "range from −1 to 1. For d=4"),
+    ("6.2", encode_without_the_odd_feature, "off by up to"),
+    ("6.2", lambda p, d: encode(p.cumsum(-1), d), "Each position is encoded"),
+    ("6.2", lambda p, d: encode(p.round(), d), "off by up to"),
+    ("6.2", lambda p, d: encode(p.abs(), d), "off by up to"),
+    ("6.2", lambda p, d: encode(p, d).mT, "must have the shape"),
+    ("6.3", lambda t: counted(t).flip(-1), "have the numbers 0, 1, 2"),
+    ("6.3", lambda t: counted(t) * 2, "have the numbers 0, 1, 2"),
+    ("6.3", lambda t: counted(t) + ~t * 3, "Padding gets 0. One gets 3"),
+    ("6.3", lambda t: t.long(), "have the numbers 0, 1, 2"),
+    ("6.3", lambda t: counted(t).sum(-1), "must have the shape (1, 3)"),
+    ("6.4", lambda k, d: similarity(k, d).abs(), "off by up to"),
+    ("6.4", lambda k, d: 1 - similarity(k, d), "At distance 0 it is 1"),
+    ("6.4", lambda k, d: 1 / (1 + k), "the same to both sides"),
+    ("6.4", lambda k, d: torch.exp(-k.abs()), "positions 50 and 50 + k"),
+    ("6.4", lambda k, d: similarity(k, 4), "off by up to"),
+    ("6.5", lambda v, n: nearest(v, n) // 2 * 2, "without noise"),
+    ("6.5", lambda v, n: nearest(v, n + 5), "off by up to"),
+    ("6.5", lambda v, n: nearest(v, n).flip(-1), "without noise"),
+    ("6.5", lambda v, n: nearest(v.round(), n), "off by up to"),
+    ("6.5", lambda v, n: v[..., 0].long(), "without noise"),
+    ("6.6", lambda r, c, d: grid(r, c, d) * 2, "have the length √(d/2)"),
+    ("6.6", lambda r, c, d: grid(r, c, d).flip(0), "off by up to"),
+    ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "share the first half"),
+    ("6.6", lambda r, c, d: grid(r, c, d)[:1].expand(r * c, d), "No two"),
+    ("6.6", lambda r, c, d: grid(r, c, d).view(r, c, d), "must have the shape"),
+    ("6.7", lambda x: x, "off by up to"),
+    ("6.7", lambda x: 2 * turn_halves(x), "changes no vector's length"),
+    ("6.7", lambda x: turn_halves(x.flip(-2)).flip(-2), "position 0 stays"),
+    ("6.7", lambda x: turn_halves(x).flip(-1), "position 0 stays"),
+    ("6.7", lambda x: book.rotary(x.roll(1, -1)), "position 0 stays"),
+    ("6.8", alibi_with_the_slopes_reversed, "off by up to"),
+    ("6.8", lambda s, m: alibi(s, m) * 2, "Each row of weights sums to 1"),
+    ("6.8", lambda s, m: alibi(s / 2, m), "off by up to"),
+    ("6.8", lambda s, m: s.softmax(-1), "No weight goes to what comes later"),
+    ("6.8", lambda s, m: alibi(s, m * 0), "Of equal scores, the nearer"),
+]
+
+RIGHT = [
+    ("6.1", 19869),
+    ("6.1", 2 * math.pi * 10000 ** (14 / 16)),
+    ("6.1", np.float64(19869.18)),
+    ("6.2", encode),
+    ("6.2", encode_feature_by_feature),
+    ("6.2", encode_by_shifting_the_phase),
+    ("6.2", encode_by_filling),
+    ("6.3", counted),
+    ("6.3", counted_by_loops),
+    ("6.3", counted_by_matrix),
+    ("6.4", similarity),
+    ("6.4", similarity_by_loop),
+    ("6.4", similarity_through_vectors),
+    ("6.5", nearest),
+    ("6.5", nearest_by_distance),
+    ("6.5", nearest_by_cosine),
+    ("6.6", grid),
+    ("6.6", grid_by_loops),
+    ("6.6", grid_by_division),
+    ("6.7", turn_halves),
+    ("6.7", turn_by_rotate_half),
+    ("6.7", turn_by_reordering),
+    ("6.7", turn_by_complex_numbers),
+    ("6.8", alibi),
+    ("6.8", alibi_as_published),
+    ("6.8", alibi_by_loops),
+]

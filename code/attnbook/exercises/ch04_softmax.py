@@ -226,7 +226,7 @@ def _(f, scores):
 @log_weights.holds("Adding the same number to all scores changes nothing.")
 def _(f, scores):
     return changed(
-        f(scores), f(scores + 7.0), "a log weight goes from {} to {}"
+        f(scores), f(scores + 500.0), "a log weight goes from {} to {}"
     )
 
 
@@ -633,6 +633,17 @@ def _(scores, mask):
     return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
 
 
+@quiet_softmax.mistake("the 1 not shifted, empty rows aside")
+def _(scores, mask):
+    """You subtract the maximum from the scores and still add 1, and look after empty rows. The 1 is
+    an exponential too, so the weights now depend on which number was subtracted."""
+    scores = _masked(scores, mask)
+    largest = scores.amax(dim=-1, keepdim=True)
+    largest = largest.masked_fill(largest == -math.inf, 0.0)
+    exponentials = (scores - largest).exp()
+    return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
+
+
 @quiet_softmax.mistake("no maximum subtracted")
 def _(scores, mask):
     """You take the exponentials of the scores as they are. From 89 on they are infinite, and
@@ -1011,6 +1022,7 @@ def _(generator):
         ((2,), 4, 2, 3, 0.3),
         ((2, 3), 6, 4, 5, 0.7),
         ((3,), 5, 3, 4, 1.0),
+        ((), 300, 2, 1, 0.5),
     ]:
         query, key = 0.1 + torch.rand(
             2, *batch, length, d_k, generator=generator
@@ -1120,3 +1132,14 @@ def _(query, key, value, decay):
     return _normalised(
         (query @ key.mT).exp() * _fading(query.shape[-2], decay), value
     )
+
+
+@forgetful_attention.mistake("divided by a power that underflows")
+def _(query, key, value, decay):
+    """You divide each key by a power of `decay`, so that running sums will do. Within some hundred
+    tokens that power becomes 0, and the result NaN."""
+    places = torch.arange(key.shape[-2])[:, None]
+    aged = key / decay**places
+    memory = (aged[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+    total = (query * aged.cumsum(dim=-2)).sum(dim=-1, keepdim=True)
+    return (query[..., None, :] @ memory)[..., 0, :] / total

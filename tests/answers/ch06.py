@@ -81,19 +81,21 @@ def similarity_through_vectors(distances, d):
     return F.cosine_similarity(encode(distances, d), zero, dim=-1)
 
 
-def nearest(vectors, length):
-    table = book.sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors @ table.mT).argmax(dim=-1)
+def nearest(vectors, first, length):
+    table = book.sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).argmax(dim=-1)
 
 
-def nearest_by_distance(vectors, length):
-    table = book.sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors[..., None, :] - table).norm(dim=-1).argmin(dim=-1)
+def nearest_by_distance(vectors, first, length):
+    table = book.sinusoidal_positions(first + length, vectors.shape[-1])[first:]
+    return (vectors[..., None, :] - table).norm(dim=-1).argmin(dim=-1) + first
 
 
-def nearest_by_cosine(vectors, length):
-    table = book.sinusoidal_positions(length, vectors.shape[-1])
-    return F.cosine_similarity(vectors[..., None, :], table, dim=-1).argmax(-1)
+def nearest_by_cosine(vectors, first, length):
+    positions = torch.arange(first, first + length)
+    table = book.sinusoidal_positions(length, vectors.shape[-1], start=first)
+    cosine = F.cosine_similarity(vectors[..., None, :], table, dim=-1)
+    return positions[cosine.argmax(-1)]
 
 
 def grid(rows, columns, d):
@@ -212,11 +214,11 @@ WRONG = [
     ("6.4", lambda k, d: 1 / (1 + k), "the same to both sides"),
     ("6.4", lambda k, d: torch.exp(-k.abs()), "positions 50 and 50 + k"),
     ("6.4", lambda k, d: similarity(k, 4), "off by up to"),
-    ("6.5", lambda v, n: nearest(v, n) // 2 * 2, "without noise"),
-    ("6.5", lambda v, n: nearest(v, n + 5), "off by up to"),
-    ("6.5", lambda v, n: nearest(v, n).flip(-1), "without noise"),
-    ("6.5", lambda v, n: nearest(v.round(), n), "off by up to"),
-    ("6.5", lambda v, n: v[..., 0].long(), "without noise"),
+    ("6.5", lambda v, p, n: nearest(v, p, n) // 2 * 2, "without noise"),
+    ("6.5", lambda v, p, n: nearest(v, p + 1, n), "without noise"),
+    ("6.5", lambda v, p, n: nearest(v, p, n).flip(-1), "without noise"),
+    ("6.5", lambda v, p, n: nearest(v.round(), p, n), "off by up to"),
+    ("6.5", lambda v, p, n: v[..., 0].long(), "without noise"),
     ("6.6", lambda r, c, d: grid(r, c, d) * 2, "have the length √(d/2)"),
     ("6.6", lambda r, c, d: grid(r, c, d).flip(0), "off by up to"),
     ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "share the first half"),

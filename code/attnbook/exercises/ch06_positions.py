@@ -454,51 +454,56 @@ nearest_position = Exercise(
         "every row.",
         "The squared distance to row t is |v|² − 2 v·t + |t|². Which of the three terms differ "
         "from row to row?",
-        "`argmax` along the axis of the positions gives the number of the best row.",
+        "`argmax` along the axis of the positions gives the number of the best row. Which position "
+        "has row 0?",
     ],
 )
 
 
 @nearest_position.solution
-def _(vectors, length):
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors @ table.mT).argmax(dim=-1)
+def _(vectors, first, length):
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).argmax(dim=-1)
 
 
 @nearest_position.inputs
 def _(generator):
-    yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 4
-    for shape, d, length, noise in [
-        ((3,), 4, 40, 0.02),
-        ((2, 5), 16, 60, 0.1),
-        ((4, 3), 64, 100, 0.3),
-        ((7,), 32, 25, 0.5),
+    yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 2, 4
+    for shape, d, first, length, noise in [
+        ((3,), 4, 1, 40, 0.02),
+        ((2, 5), 16, 30, 60, 0.1),
+        ((4, 3), 64, 0, 100, 0.3),
+        ((7,), 32, 500, 25, 0.5),
     ]:
         place = _integers(generator, length // 2, length, shape)
-        vectors = sinusoidal_positions(length, d)[place]
+        vectors = sinusoidal_positions(length, d, start=first)[place]
         size = 0.5 + torch.rand(*shape, 1, generator=generator)
         drawn = torch.randn(*shape, d, generator=generator)
-        yield size * (vectors + noise * drawn), length
+        yield size * (vectors + noise * drawn), first, length
 
 
 @nearest_position.holds("It finds the position of every vector without noise.")
-def _(f, vectors, length):
+def _(f, vectors, first, length):
     d = vectors.shape[-1]
-    found = f(sinusoidal_positions(length, d), length)
-    wrong = (found != torch.arange(length)).nonzero()
+    found = f(sinusoidal_positions(length, d, start=first), first, length)
+    wrong = (found != first + torch.arange(length)).nonzero()
     if len(wrong):
-        p = wrong[0].item()
+        row = wrong[0].item()
         return (
-            f"For d={d} the vector of position {p} becomes {found[p].item()}."
+            f"For d={d} the vector of position {first + row} becomes "
+            f"{found[row].item()}."
         )
 
 
 @nearest_position.holds("No position is nearer than the one it finds.")
-def _(f, vectors, length):
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    found = f(vectors, length).long()
+def _(f, vectors, first, length):
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    found = f(vectors, first, length).long() - first
     if found.min() < 0 or found.max() >= length:
-        return f"It finds {found.min().item()} to {found.max().item()}, of {length} positions."
+        low, high = first + found.min().item(), first + found.max().item()
+        return (
+            f"It finds {low} to {high}, of {length} positions from {first} on."
+        )
     distance = torch.cdist(vectors.reshape(-1, table.shape[-1]), table)
     own = distance.gather(1, found.reshape(-1, 1))[:, 0]
     excess = (own - distance.amin(dim=-1)).max().item()
@@ -507,67 +512,75 @@ def _(f, vectors, length):
 
 
 @nearest_position.holds("A vector twice as long has the same position.")
-def _(f, vectors, length):
+def _(f, vectors, first, length):
     return changed(
-        f(vectors, length).float(),
-        f(2 * vectors, length).float(),
+        f(vectors, first, length).float(),
+        f(2 * vectors, first, length).float(),
         "twice as long, the vector of {} becomes that of {}",
     )
 
 
 @nearest_position.mistake("the farthest position")
-def _(vectors, length):
+def _(vectors, first, length):
     """You take the smallest dot product. That is the position whose vector points away the most,
     not the one that is most alike."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors @ table.mT).argmin(dim=-1)
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).argmin(dim=-1)
 
 
-@nearest_position.mistake("counted from 1")
-def _(vectors, length):
-    """You add 1 to the row. Rows and positions both begin at 0, so every answer is one place too
-    far."""
+@nearest_position.mistake("the row instead of the position")
+def _(vectors, first, length):
+    """You return the number of the row. Row 0 belongs to the position `first`, so every answer is
+    too small by that much."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("compared with the positions from 0 on")
+def _(vectors, first, length):
+    """You compare with the vectors of the first positions of all. The text begins elsewhere, and a
+    vector from there is like none of these."""
     table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors @ table.mT).argmax(dim=-1) + 1
+    return (vectors @ table.mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the first pair alone")
-def _(vectors, length):
+def _(vectors, first, length):
     """You compare only the fast hand, the first two features. It is back after 2π positions, so
     positions about six apart are mixed up."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors[..., :2] @ table[:, :2].mT).argmax(dim=-1)
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors[..., :2] @ table[:, :2].mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the slowest pair alone")
-def _(vectors, length):
+def _(vectors, first, length):
     """You compare only the slow hand, the last two features. It hardly turns from one position to
     the next, so a little noise sends it far away."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the sines alone")
-def _(vectors, length):
+def _(vectors, first, length):
     """You compare every second feature, the sines. A sine is the same on its way up and on its way
     down, so half of what the vector says is lost."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors[..., ::2] @ table[:, ::2].mT).argmax(dim=-1)
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors[..., ::2] @ table[:, ::2].mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the size of the product")
-def _(vectors, length):
+def _(vectors, first, length):
     """You take the dot product that is largest in size, whatever its sign. A vector that points
     the opposite way then counts as alike."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors @ table.mT).abs().argmax(dim=-1)
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).abs().argmax(dim=-1)
 
 
 @nearest_position.mistake("the largest feature")
-def _(vectors, length):
+def _(vectors, first, length):
     """You look for the largest of the features. Its number says which wave is at its top, not at
     which position we are."""
-    return vectors.argmax(dim=-1)
+    return first + vectors.argmax(dim=-1)
 
 
 grid_positions = Exercise(

@@ -21,6 +21,7 @@ from attnbook import train as command, training
 from attnbook.data import PAD, NumberWords
 from attnbook.training import (
     Checkpoint,
+    average_checkpoints,
     learning_rate,
     load_weights,
     save_weights,
@@ -211,6 +212,27 @@ def test_a_checkpoint_is_two_files_without_pickles(tmp_path):
     }
 
 
+def test_the_mean_of_the_last_checkpoints_is_taken(tmp_path):
+    straight = []
+    for steps in (4, 8, 12):
+        model = make()
+        run(model, steps=steps)
+        straight.append(parameters(model))
+    trained = make()
+    run(trained, folder=tmp_path, save_every=4, keep=2)
+    assert torch.equal(parameters(trained), straight[2])
+    names = [path.name for path in training.saved_tensors(tmp_path)]
+    assert names == ["step-8.safetensors", "step-12.safetensors"]
+    for last, expected in ((2, straight[1:]), (1, straight[2:])):
+        average_checkpoints(trained, tmp_path, last)
+        mean = torch.stack(expected).mean(dim=0)
+        torch.testing.assert_close(parameters(trained), mean)
+    with pytest.raises(ValueError, match="holds no checkpoint to average"):
+        average_checkpoints(trained, tmp_path / "elsewhere", 2)
+    with pytest.raises(ValueError, match="last must be at least 1: got 0"):
+        average_checkpoints(trained, tmp_path, 0)
+
+
 @pytest.mark.parametrize("victim", ["step-", "state"])
 @pytest.mark.parametrize("moment", ["while writing", "before replacing"])
 def test_a_training_killed_while_saving_keeps_the_last_whole_state(
@@ -279,6 +301,16 @@ def test_weights_come_back_and_those_of_another_model_are_refused(tmp_path):
         load_weights(model, path)
 
 
+def test_weights_in_half_precision_need_half_the_file(tmp_path):
+    model, path = make(), tmp_path / "model.safetensors"
+    save_weights(model, path, dtype=torch.float16)
+    assert path.stat().st_size < 2 * len(parameters(model)) + 6000
+    other = make(1)
+    load_weights(other, path)
+    assert parameters(other).dtype == torch.float32
+    assert torch.equal(parameters(other), parameters(model).half().float())
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -305,6 +337,7 @@ def test_fewer_steps_than_are_done_are_refused(tmp_path):
     [
         ({"steps": 0}, "steps must be at least 1: got 0"),
         ({"save_every": 0}, "save_every must be at least 1: got 0"),
+        ({"keep": 0}, "keep must be at least 1: got 0"),
         ({"evaluate_every": 0}, "evaluate_every must be at least 1: got 0"),
         ({"peak_rate": -0.1}, "peak_rate must be above 0: got -0.1"),
         ({"clip": 0.0}, "clip must be above 0: got 0.0"),
@@ -526,6 +559,7 @@ def test_the_command_learns_saves_and_shows_number_words(tmp_path, capsys):
         (["--vocabulary", "50"], "numbers has no setting vocabulary"),
         (["--steps", "0"], "steps must be at least 1: got 0"),
         (["--save-every", "0"], "save_every must be at least 1: got 0"),
+        (["--average", "0"], "average must be at least 1: got 0"),
         (["--threads", "0"], "threads must be at least 1: got 0"),
         (["--dropout", "2"], "got 2.0"),
         (["--longest", "0"], "with longest=0"),
@@ -579,7 +613,7 @@ def test_the_commands_help_names_every_setting(capsys):
     for name in command.SETTINGS:
         assert f"--{name.replace('_', '-')} " in printed
     assert (
-        "numbers: 0.003, multi30k: 0.005" in " ".join(printed.split())
+        "numbers: 0.003, multi30k: 0.0035" in " ".join(printed.split())
         and "torchrun" in printed
     )
 
@@ -597,11 +631,18 @@ def test_the_command_trains_on_sentences_with_one_vocabulary(
     folder = tmp_path / "run"
     small = options(
         "--task multi30k --vocabulary 60 --d-model 16 --num-heads 2 "
-        "--num-layers 1 --d-ff 32 --batch 100 --steps 4 --device cpu --folder"
+        "--num-layers 1 --d-ff 32 --batch 100 --steps 4 --device cpu "
+        "--save-every 1 --average 3 --evaluate-every 2 --folder"
     )
     command.main([*small, str(folder)])
     printed = capsys.readouterr().out
     assert "perplexity" in printed and "a dog sees two birds." in printed
+    assert "the mean of the last checkpoints: perplexity" in printed
+    assert len(training.saved_tensors(folder)) == 3
+    curve = json.loads((folder / "curve.json").read_text("utf8"))
+    losses = json.loads((folder / "state.json").read_text("utf8"))["losses"]
+    assert [point["step"] for point in curve] == [2, 4]
+    assert curve[1]["loss"] == pytest.approx(sum(losses[2:]) / 2, abs=1e-4)
     translator = Translator.load(folder)
     model = translator.model
     assert translator.options["tied"] and len(translator.source_tokens) == 60

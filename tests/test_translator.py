@@ -96,6 +96,8 @@ def test_shared_subwords_stay_shared(tmp_path):
     Translator(
         words, words, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=True
     ).save(tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"config.json", "model.safetensors", "source.model"}
     model = Translator.load(tmp_path).model
     assert model.output.weight is model.source_embedding.word.weight
 

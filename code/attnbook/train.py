@@ -10,8 +10,9 @@ a CPU. The data of Multi30k are downloaded, or read from the folder ATTNBOOK_MUL
 
 The folder keeps the training (settings.json, state.json and the tensors step-N.safetensors): start
 the same command again after an interruption, and it continues from where it was saved last. At the
-end it receives the model (config.json, model.safetensors and, for sentences, the subwords), which
-attnbook.translator.Translator.load(folder) reads.
+end it receives the model in half precision (config.json, model.safetensors and, for sentences, the
+subwords), which attnbook.translator.Translator.load(folder) reads, and the curve of its training
+(curve.json). Its BLEU comes from python -m attnbook.scoring.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 import torch
 
@@ -33,7 +35,9 @@ from attnbook.data import (
     Subwords,
     collate,
 )
+from attnbook.decoding import inference
 from attnbook.training import (
+    average_checkpoints,
     processes,
     rank_and_world,
     read_json,
@@ -63,24 +67,28 @@ DEFAULTS = {
         "warmup": 100,
         "label_smoothing": 0.0,
         "clip": 1.0,
+        "save_every": 250,
+        "average": 1,
         "seed": 0,
     },
     "multi30k": {
         "source": "en",
         "target": "de",
-        "vocabulary": 8000,
+        "vocabulary": 6000,
         "d_model": 128,
         "num_heads": 4,
         "num_layers": 4,
         "d_ff": 256,
-        "dropout": 0.3,
+        "dropout": 0.2,
         "norm": "pre",
-        "batch": 4096,
-        "steps": 8000,
-        "peak_rate": 0.005,
-        "warmup": 2000,
+        "batch": 2048,
+        "steps": 12000,
+        "peak_rate": 0.0035,
+        "warmup": 1000,
         "label_smoothing": 0.1,
         "clip": 1.0,
+        "save_every": 250,
+        "average": 10,
         "seed": 0,
     },
 }
@@ -103,6 +111,8 @@ SETTINGS = {
     "warmup": ("steps until the highest rate is reached", int),
     "label_smoothing": ("probability spread over all words", float),
     "clip": ("largest norm of a gradient", float),
+    "save_every": ("steps from one checkpoint to the next", int),
+    "average": ("take the mean of so many last checkpoints", int),
     "seed": ("of weights, data and dropout", int),
 }
 
@@ -143,14 +153,13 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         help="of the CPU (default: one for each core; 1 is best while other programs run)",
     )
-    for name in ("save", "evaluate"):
-        group.add_argument(
-            f"--{name}-every",
-            type=int,
-            default=250,
-            metavar="STEPS",
-            help="(default: 250)",
-        )
+    group.add_argument(
+        "--evaluate-every",
+        type=int,
+        default=250,
+        metavar="STEPS",
+        help="(default: 250)",
+    )
     return command
 
 
@@ -182,6 +191,10 @@ def main(arguments: list[str] | None = None) -> None:
         if options.threads is not None and options.threads < 1:
             raise ValueError(
                 f"threads must be at least 1: got {options.threads}"
+            )
+        if settings["average"] < 1:
+            raise ValueError(
+                f"average must be at least 1: got {settings['average']}"
             )
         if options.threads:
             torch.set_num_threads(options.threads)
@@ -220,19 +233,28 @@ def run(
         count = sum(p.numel() for p in translator.model.parameters())
         print(f"{count:,} parameters, on {device}", flush=True)
     how = ("steps", "peak_rate", "warmup", "label_smoothing", "clip", "seed")
-    train(
+    history = train(
         translator.model,
         task.pairs_of_step,
         **{name: settings[name] for name in how},
         device=device,
         folder=options.folder,
-        save_every=options.save_every,
+        save_every=settings["save_every"],
+        keep=settings["average"],
         evaluate=lambda _: task.evaluate(translator),
         evaluate_every=options.evaluate_every,
     )
     if not is_main:
         return
-    translator.save(options.folder)
+    if settings["average"] > 1:
+        average_checkpoints(
+            translator.model, options.folder, settings["average"]
+        )
+        with inference(translator.model):
+            for name, result in task.evaluate(translator).items():
+                print(f"the mean of the last checkpoints: {name} {result:g}")
+    translator.save(options.folder, dtype=torch.float16)
+    _keep_curve(options.folder, history)
     sources = [source for source, _ in task.examples]
     for (source, target), written in zip(
         task.examples, translator.translate(sources), strict=True
@@ -312,6 +334,17 @@ def _multi30k(settings: dict) -> Task:
         return {"perplexity": math.exp(total / tokens)}
 
     return Task(subwords, subwords, pairs_of_step, evaluate, texts["val"][:5])
+
+
+def _keep_curve(folder: Path, history: dict) -> None:
+    """Write how the training went: at each evaluation, also the mean loss since the one before."""
+    curve, first = [], 0
+    for evaluation in history["evaluations"]:
+        losses = history["losses"][first : evaluation["step"]]
+        first = evaluation["step"]
+        curve.append(evaluation | {"loss": round(fmean(losses), 4)})
+    text = json.dumps(curve, indent=1) + "\n"
+    replace_file(folder / "curve.json", text.encode())
 
 
 def _keep_settings(folder: Path, settings: dict) -> None:

@@ -160,6 +160,7 @@ def train(
     device: torch.device | str = "cpu",
     folder: str | Path | None = None,
     save_every: int = 1000,
+    keep: int = 1,
     evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
     evaluate_every: int = 1000,
     progress: bool = True,
@@ -174,7 +175,8 @@ def train(
     process, but for rounding and dropout. Call it inside ``processes``.
 
     With a ``folder``, the training is saved there every ``save_every`` steps and at the end, and
-    continues from what it finds there. ``evaluate(model)`` is called every ``evaluate_every`` steps
+    continues from what it finds there. The last ``keep`` of these checkpoints stay, for
+    ``average_checkpoints``. ``evaluate(model)`` is called every ``evaluate_every`` steps
     and at the end, without dropout and gradients. Afterwards the model is on ``device``, in
     evaluation mode.
 
@@ -189,6 +191,7 @@ def train(
     for name, number in {
         "steps": steps,
         "save_every": save_every,
+        "keep": keep,
         "evaluate_every": evaluate_every,
     }.items():
         if number < 1:
@@ -212,7 +215,7 @@ def train(
     checkpoint = None
     history = {"losses": [], "evaluations": []}
     if folder is not None:
-        checkpoint = Checkpoint(folder)
+        checkpoint = Checkpoint(folder, keep=keep)
         history = checkpoint.load(model, optimizer, settings) or history
     first = len(history["losses"])
     _require_equal_everywhere(first, folder)
@@ -302,10 +305,12 @@ class Checkpoint:
 
     ``state.json`` names the file of tensors that belongs to it and is replaced last, in one go.
     So whenever the process is killed, the folder holds one complete training: the new or the old.
+    The tensors of the last ``keep`` saves stay in the folder.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, keep: int = 1) -> None:
         self.folder = Path(folder)
+        self.keep = keep
 
     def save(
         self,
@@ -325,9 +330,8 @@ class Checkpoint:
         replace_file(self.folder / file, save(tensors))
         state = {"tensors": file, "settings": settings, **history}
         replace_file(self.folder / "state.json", json.dumps(state).encode())
-        for old in self.folder.glob("step-*.safetensors"):
-            if old.name != file:
-                old.unlink()
+        for old in saved_tensors(self.folder)[: -self.keep]:
+            old.unlink()
 
     def load(
         self,
@@ -350,12 +354,7 @@ class Checkpoint:
             raise ValueError(f"{path} lacks {error}") from error
         require_same_settings(self.folder, saved, settings)
         tensors = _read_tensors(self.folder / file)
-        weights = {
-            name.removeprefix("model."): tensor
-            for name, tensor in tensors.items()
-            if name.startswith("model.")
-        }
-        _copy_into(model, weights, self.folder)
+        _copy_into(model, _weights(tensors), self.folder)
         adam = optimizer.state_dict()
         adam["state"] = {
             i: {
@@ -367,6 +366,44 @@ class Checkpoint:
         }
         optimizer.load_state_dict(adam)
         return history
+
+
+def saved_tensors(folder: str | Path) -> list[Path]:
+    """The files of tensors that a training has left in its folder, the oldest first."""
+    files = Path(folder).glob("step-*.safetensors")
+    return sorted(files, key=lambda file: int(file.stem.split("-")[1]))
+
+
+def average_checkpoints(
+    model: nn.Module, folder: str | Path, last: int
+) -> None:
+    """Give a model the mean of the weights in the ``last`` checkpoints of its training.
+
+    With a rate that never reaches 0, the weights of each step wander around a better place: their
+    mean is nearer to it. Where fewer checkpoints are there, it is the mean of those.
+
+    Raises ``ValueError`` if there is none, or they are of another model.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 6.1.
+    """
+    if last < 1:
+        raise ValueError(f"last must be at least 1: got {last}")
+    files = saved_tensors(folder)[-last:]
+    if not files:
+        raise ValueError(f"{folder} holds no checkpoint to average")
+    trainings = [_weights(_read_tensors(file)) for file in files]
+    mean = {
+        name: torch.stack([weights[name] for weights in trainings]).mean(dim=0)
+        for name in trainings[0]
+    }
+    _copy_into(model, mean, Path(folder))
+
+
+def _weights(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix("model."): tensor
+        for name, tensor in tensors.items()
+        if name.startswith("model.")
+    }
 
 
 def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
@@ -383,9 +420,17 @@ def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
         )
 
 
-def save_weights(model: nn.Module, path: str | Path) -> None:
-    """Write a model's parameters, not its buffers, as safetensors; shared ones are written once."""
-    tensors = {name: p.detach() for name, p in model.named_parameters()}
+def save_weights(
+    model: nn.Module, path: str | Path, *, dtype: torch.dtype | None = None
+) -> None:
+    """Write a model's parameters, not its buffers, as safetensors; shared ones are written once.
+
+    With a ``dtype`` they are rounded to it: ``torch.float16`` halves the file.
+    """
+    tensors = {
+        name: p.detach().to(dtype or p.dtype)
+        for name, p in model.named_parameters()
+    }
     replace_file(Path(path), save(tensors))
 
 

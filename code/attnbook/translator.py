@@ -4,12 +4,17 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from attnbook.data import END, SPECIAL, START, NumberTokens, Subwords, collate
 from attnbook.decoding import beam_search, greedy_search, inference
 from attnbook.training import load_weights, read_json, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
 Tokens = NumberTokens | Subwords
+
+# the folder of the translator from English to German that comes with the package
+SENTENCES = Path(__file__).parent / "multi30k_en_de"
 
 
 class Translator:
@@ -103,8 +108,13 @@ class Translator:
             maps,
         )
 
-    def save(self, folder: str | Path) -> None:
-        """Write weights, sizes and tokens into a folder, from which ``load`` reads them."""
+    def save(
+        self, folder: str | Path, *, dtype: torch.dtype | None = None
+    ) -> None:
+        """Write weights, sizes and tokens into a folder, from which ``load`` reads them.
+
+        With a ``dtype`` the weights are rounded to it in the file.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         config = {"model": self.options}
@@ -112,10 +122,12 @@ class Translator:
             tokens = getattr(self, f"{side}_tokens")
             if isinstance(tokens, NumberTokens):
                 config[side] = {"numbers": tokens.language}
+            elif side == "target" and tokens is self.source_tokens:
+                config[side] = config["source"]
             else:
                 config[side] = {"subwords": f"{side}.model"}
                 tokens.save(folder / f"{side}.model")
-        save_weights(self.model, folder / "model.safetensors")
+        save_weights(self.model, folder / "model.safetensors", dtype=dtype)
         text = json.dumps(config, indent=2) + "\n"
         (folder / "config.json").write_text(text, "utf8")
 

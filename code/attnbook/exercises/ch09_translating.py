@@ -1,0 +1,1417 @@
+"""Exercises of chapter 9, "Does it translate?"."""
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+from attnbook.data import END, PAD, START
+
+from .engine import Exercise, Prediction
+from .properties import changed
+
+whole_sentences = Prediction(
+    "9.1",
+    "Sentences without a mistake",
+    stars=1,
+    minutes=3,
+    answer=100 * 0.99**20,
+    within=0.005,
+    hints=[
+        "A sentence is right if its first token is right, and its second, and so on. What does one "
+        "do with the probabilities of independent events that must all happen?",
+        "Equation (9.1) has the same product, written as a sum of logarithms.",
+    ],
+)
+whole_sentences.wrong_value(
+    "the share of tokens",
+    99,
+    "You gave the share of the tokens that are right. A sentence has many chances to go wrong, so "
+    "whole sentences are right less often.",
+)
+whole_sentences.wrong_value(
+    "one per cent taken off for each token",
+    80,
+    "You added up the twenty chances of a mistake. A sentence with two mistakes is then counted "
+    "twice.",
+)
+whole_sentences.wrong_value(
+    "one token too few",
+    100 * 0.99**19,
+    "You left out one of the tokens, perhaps END. A sentence that does not stop where it should "
+    "is not right either.",
+)
+whole_sentences.wrong_value(
+    "one token too many",
+    100 * 0.99**21,
+    "You counted a token that is not among the twenty, perhaps START. It is given, so nothing can "
+    "go wrong with it.",
+)
+whole_sentences.wrong_value(
+    "the sentences with a mistake",
+    100 * (1 - 0.99**20),
+    "You gave the sentences in which something is wrong. The question is for the others.",
+)
+whole_sentences.wrong_value(
+    "exactly one mistake",
+    100 * 20 * 0.01 * 0.99**19,
+    "You gave the sentences with one mistake and no more. The question is for those with none.",
+)
+whole_sentences.wrong_value(
+    "the probability instead of the number",
+    0.99**20,
+    "You gave the probability for one sentence. The question is for how many of a hundred.",
+)
+
+
+def _integers(generator, low, high, shape):
+    return torch.randint(low, high, shape, generator=generator)
+
+
+def _padded_words(generator, lengths, *, words=20):
+    lengths = torch.tensor(lengths)[:, None]
+    T = int(lengths.max())
+    numbers = _integers(generator, 3, words, (len(lengths), T))
+    return numbers * (torch.arange(T) < lengths)
+
+
+teacher_forcing = Exercise(
+    "9.2",
+    "What the decoder reads and what it is to say",
+    stars=1,
+    minutes=10,
+    hints=[
+        "Write both rows for the sentence 7 8 9 on paper, one below the other. Then do it again "
+        "for a sentence of one word in the same batch.",
+        "`torch.cat` puts a column before `targets` for the one and behind it for the other. "
+        "Which of the two is complete with that?",
+        "`(targets != PAD).sum(dim=1)` is the number of words of each sentence. Which column is "
+        "the first behind them?",
+    ],
+)
+
+
+def _columns(targets, *, first=START, last=PAD):
+    column = torch.full_like(targets[:, :1], first)
+    reads = torch.cat([column, targets], dim=1)
+    says = torch.cat([targets, torch.full_like(column, last)], dim=1)
+    return reads, says
+
+
+def _with_end(rows, targets):
+    place = (targets != PAD).sum(dim=1, keepdim=True)
+    return rows.scatter(1, place, END)
+
+
+@teacher_forcing.solution
+def _(targets):
+    reads, says = _columns(targets)
+    return torch.stack([reads, _with_end(says, targets)])
+
+
+@teacher_forcing.inputs
+def _(generator):
+    yield (torch.tensor([[7, 8], [9, PAD]]),)
+    for lengths in ([3, 5, 1], [4, 4], [2, 0, 6, 3, 5]):
+        yield (_padded_words(generator, lengths),)
+
+
+@teacher_forcing.holds("Every sentence is read from START on.")
+def _(f, targets):
+    first = f(targets)[0, :, 0]
+    if (first != START).any():
+        return f"One begins with {first[first != START][0].item():g}."
+
+
+@teacher_forcing.holds("In every sentence, END is to be said once.")
+def _(f, targets):
+    times = (f(targets)[1] == END).sum(dim=-1)
+    if (times != 1).any():
+        return f"In one it is said {times[times != 1][0].item()} times."
+
+
+@teacher_forcing.holds("A word that is said at one place is read at the next.")
+def _(f, targets):
+    reads, says = f(targets)
+    is_word = says[:, :-1] > END
+    wrong = (reads[:, 1:] != says[:, :-1]) & is_word
+    if wrong.any():
+        said, read = says[:, :-1][wrong][0], reads[:, 1:][wrong][0]
+        return f"After {said.item():g} has been said, {read.item():g} is read."
+
+
+@teacher_forcing.holds("More padding on the right only adds padding.")
+def _(f, targets):
+    return changed(
+        F.pad(f(targets), (0, 2)).float(),
+        f(F.pad(targets, (0, 2))).float(),
+        "with two columns more the number {} becomes {}",
+    )
+
+
+@teacher_forcing.mistake("END behind the padding")
+def _(targets):
+    """You put END into the last column of every sentence. A short sentence is then to say padding
+    first, and the model never learns to stop right after the last word."""
+    return torch.stack(_columns(targets, last=END))
+
+
+@teacher_forcing.mistake("no END")
+def _(targets):
+    """You have padding where the sentence is over. The model is never told to stop, and its
+    translations will not end."""
+    return torch.stack(_columns(targets))
+
+
+@teacher_forcing.mistake("the word that is to be said is read")
+def _(targets):
+    """You let the decoder read at each place the word that it is to say there. It learns to copy,
+    its loss is nearly 0, and it can write nothing by itself."""
+    _, says = _columns(targets)
+    return torch.stack([says, _with_end(says, targets)])
+
+
+@teacher_forcing.mistake("the two exchanged")
+def _(targets):
+    """You return first what is to be said and then what is read. The decoder then learns to say
+    the word before the one it reads, which it has already seen."""
+    reads, says = _columns(targets)
+    return torch.stack([_with_end(says, targets), reads])
+
+
+@teacher_forcing.mistake("END is read")
+def _(targets):
+    """You let a short sentence read its own END where padding was asked for. That does no harm to
+    the loss, because nothing is to be said there, but it is not what the task says."""
+    reads, says = _columns(targets)
+    place = (targets != PAD).sum(dim=1, keepdim=True) + 1
+    wide = F.pad(reads, (0, 1)).scatter(1, place, END)[:, :-1]
+    return torch.stack([wide, _with_end(says, targets)])
+
+
+@teacher_forcing.mistake("END in place of the last word")
+def _(targets):
+    """You write END over the last word of each sentence. The model never learns to say that
+    word."""
+    reads, says = _columns(targets)
+    place = ((targets != PAD).sum(dim=1, keepdim=True) - 1).clamp(min=0)
+    return torch.stack([reads, says.scatter(1, place, END)])
+
+
+@teacher_forcing.mistake("END wherever padding is")
+def _(targets):
+    """You fill the rest of each sentence with END. The loss then counts every one of them, and
+    short sentences teach mostly to say END."""
+    reads, says = _columns(targets)
+    return torch.stack([reads, says.masked_fill(says == PAD, END)])
+
+
+@teacher_forcing.mistake("START is to be said")
+def _(targets):
+    """You put START before what is to be said, as before what is read. The two are then the same
+    row, one END apart, and the model learns to copy."""
+    reads, _ = _columns(targets)
+    place = (targets != PAD).sum(dim=1, keepdim=True) + 1
+    says = F.pad(reads, (0, 1)).scatter(1, place, END)[:, :-1]
+    return torch.stack([reads, says])
+
+
+@teacher_forcing.mistake("padding read first")
+def _(targets):
+    """You shift the targets to the right and leave padding in the first place. The decoder then
+    learns to begin from PAD, but a translation begins with START."""
+    reads, says = _columns(targets, first=PAD)
+    return torch.stack([reads, _with_end(says, targets)])
+
+
+smoothed_loss = Exercise(
+    "9.3",
+    "The smoothed loss of a batch",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Start from `logits.log_softmax(dim=-1)`: both terms of (9.2) are made of it.",
+        "`gather` with `target[..., None]` picks one of the V numbers at each place.",
+        "Over how many targets is the mean taken, if half of the batch is padding?",
+    ],
+)
+
+
+def _losses(logits, target, epsilon):
+    log_p = logits.log_softmax(dim=-1)
+    of_target = log_p.gather(-1, target[..., None])[..., 0]
+    return -(1 - epsilon) * of_target - epsilon * log_p.mean(dim=-1)
+
+
+@smoothed_loss.solution
+def _(logits, target, epsilon):
+    return _losses(logits, target, epsilon)[target != PAD].mean()
+
+
+@smoothed_loss.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[0.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]]]),
+        torch.tensor([[3, PAD]]),
+        0.2,
+    )
+    for lengths, V, epsilon in [
+        ([3, 5], 7, 0.1),
+        ([2, 4, 1], 9, 0.3),
+        ([4, 4], 6, 0.0),
+        ([5, 2, 1, 3], 12, 0.1),
+    ]:
+        target = _padded_words(generator, lengths, words=V)
+        logits = 2 * torch.randn(*target.shape, V, generator=generator)
+        yield logits, target, epsilon
+
+
+@smoothed_loss.holds("What the model says at padding does not matter.")
+def _(f, logits, target, epsilon):
+    other = torch.where((target == PAD)[..., None], logits.flip(-1), logits)
+    return changed(
+        torch.as_tensor(f(logits, target, epsilon)),
+        torch.as_tensor(f(other, target, epsilon)),
+        "with other scores there, the loss goes from {} to {}",
+    )
+
+
+@smoothed_loss.holds(
+    "Two more columns of padding change nothing, nor does the batch twice."
+)
+def _(f, logits, target, epsilon):
+    before = torch.as_tensor(f(logits, target, epsilon))
+    wider = f(F.pad(logits, (0, 0, 0, 2)), F.pad(target, (0, 2)), epsilon)
+    twice = f(torch.cat([logits] * 2), torch.cat([target] * 2), epsilon)
+    return changed(
+        before, torch.as_tensor(wider), "padding turns the loss {} into {}"
+    ) or changed(
+        before,
+        torch.as_tensor(twice),
+        "the batch twice turns the loss {} into {}",
+    )
+
+
+@smoothed_loss.holds("Every word counts alike, in whatever sentence it stands.")
+def _(f, logits, target, epsilon):
+    return changed(
+        torch.as_tensor(f(logits, target, epsilon)),
+        torch.as_tensor(
+            f(logits.flatten(0, 1)[None], target.view(1, -1), epsilon)
+        ),
+        "the same words in one long sentence turn the loss {} into {}",
+    )
+
+
+@smoothed_loss.holds("With ε = 1 it does not matter which words are right.")
+def _(f, logits, target, epsilon):
+    V = logits.shape[-1]
+    others = torch.where(target != PAD, 1 + target % (V - 1), PAD)
+    return changed(
+        torch.as_tensor(f(logits, target, 1.0)),
+        torch.as_tensor(f(logits, others, 1.0)),
+        "with other targets the loss goes from {} to {}",
+    )
+
+
+@smoothed_loss.holds(
+    "One number added to all scores of a place changes nothing."
+)
+def _(f, logits, target, epsilon):
+    return changed(
+        torch.as_tensor(f(logits, target, epsilon)),
+        torch.as_tensor(f(logits + 1.5, target, epsilon)),
+        "adding 1.5 turns the loss {} into {}",
+    )
+
+
+@smoothed_loss.mistake("padding counted")
+def _(logits, target, epsilon):
+    """You take the mean over all places, padding included. The model is then taught to say PAD,
+    the more so the more the lengths in a batch differ."""
+    return _losses(logits, target, epsilon).mean()
+
+
+@smoothed_loss.mistake("divided by all places")
+def _(logits, target, epsilon):
+    """You leave the losses of padding out of the sum, but divide by all places. The same words then
+    weigh less in a batch with more padding."""
+    return (_losses(logits, target, epsilon) * (target != PAD)).mean()
+
+
+@smoothed_loss.mistake("padding smoothed")
+def _(logits, target, epsilon):
+    """You leave padding out of the first term and keep it in the second. The smoothing then goes on
+    where nothing is to be said."""
+    log_p = logits.log_softmax(dim=-1)
+    is_word = target != PAD
+    of_target = log_p.gather(-1, target[..., None])[..., 0] * is_word
+    loss = -(1 - epsilon) * of_target - epsilon * log_p.mean(dim=-1)
+    return loss.sum() / is_word.sum()
+
+
+@smoothed_loss.mistake("a mean of the sentences' means")
+def _(logits, target, epsilon):
+    """You take the mean of each sentence first and then the mean of those. A word of a short
+    sentence then counts more than a word of a long one."""
+    is_word = target != PAD
+    loss = _losses(logits, target, epsilon) * is_word
+    return (loss.sum(dim=1) / is_word.sum(dim=1)).mean()
+
+
+@smoothed_loss.mistake("the sum of all losses")
+def _(logits, target, epsilon):
+    """You add the losses up and do not divide. The loss and its gradient then grow with the
+    batch."""
+    return _losses(logits, target, epsilon)[target != PAD].sum()
+
+
+@smoothed_loss.mistake("the sum over the words instead of their mean")
+def _(logits, target, epsilon):
+    """You add the log-probabilities of all V words in the second term. The smoothing is then V
+    times too strong, and a large vocabulary drowns the target."""
+    log_p = logits.log_softmax(dim=-1)
+    of_target = log_p.gather(-1, target[..., None])[..., 0]
+    loss = -(1 - epsilon) * of_target - epsilon * log_p.sum(dim=-1)
+    return loss[target != PAD].mean()
+
+
+@smoothed_loss.mistake("ε shared among the other words")
+def _(logits, target, epsilon):
+    """You share ε among the V − 1 other words and give the target none of it. That is another
+    habit of smoothing, a little stronger than (9.2)."""
+    V = logits.shape[-1]
+    return _losses(logits, target, epsilon * V / (V - 1))[target != PAD].mean()
+
+
+@smoothed_loss.mistake("no smoothing")
+def _(logits, target, epsilon):
+    """You compute the plain cross-entropy. The model is then asked for a probability of 1, which no
+    finite scores give."""
+    return _losses(logits, target, 0.0)[target != PAD].mean()
+
+
+@smoothed_loss.mistake("1 − ε left out")
+def _(logits, target, epsilon):
+    """You add the second term and leave the first as it was. The weights of a target then sum to
+    more than 1."""
+    plain = _losses(logits, target, 0.0)
+    smooth = _losses(logits, target, 1.0)
+    return (plain + epsilon * smooth)[target != PAD].mean()
+
+
+@smoothed_loss.mistake("ε and 1 − ε exchanged")
+def _(logits, target, epsilon):
+    """You give ε to the target and the rest to all words alike. The model hardly learns which word
+    is right."""
+    return _losses(logits, target, 1 - epsilon)[target != PAD].mean()
+
+
+@smoothed_loss.mistake("the sign forgotten")
+def _(logits, target, epsilon):
+    """You take the mean of the log-probabilities without the minus. Training makes a loss small,
+    so it would make the right words improbable."""
+    return -_losses(logits, target, epsilon)[target != PAD].mean()
+
+
+@smoothed_loss.mistake("no softmax")
+def _(logits, target, epsilon):
+    """You use the scores as if they were log-probabilities. Nothing then keeps the sum of the
+    probabilities at 1, and the loss falls without end as scores grow."""
+    of_target = logits.gather(-1, target[..., None])[..., 0]
+    loss = -(1 - epsilon) * of_target - epsilon * logits.mean(dim=-1)
+    return loss[target != PAD].mean()
+
+
+@smoothed_loss.mistake("softmax along the sentence")
+def _(logits, target, epsilon):
+    """You apply softmax along the places of a sentence instead of the words. The places then
+    compete for a word, and the future has a say in it."""
+    log_p = logits.log_softmax(dim=1)
+    of_target = log_p.gather(-1, target[..., None])[..., 0]
+    loss = -(1 - epsilon) * of_target - epsilon * log_p.mean(dim=-1)
+    return loss[target != PAD].mean()
+
+
+rate = Exercise(
+    "9.4",
+    "A learning rate with a given peak",
+    stars=1,
+    minutes=10,
+    hints=[
+        "At which step do the two terms of (9.3) meet, and how large are they there?",
+        "Divide both terms by that number: what comes out is 1 at its highest.",
+        "`torch.minimum` takes the smaller of two tensors, entry by entry.",
+    ],
+)
+
+
+@rate.solution
+def _(step, peak, warmup):
+    return peak * torch.minimum(step / warmup, (warmup / step) ** 0.5)
+
+
+@rate.inputs
+def _(generator):
+    yield torch.tensor([1, 2, 4, 16]), 8.0, 4
+    yield torch.tensor([[3, 30], [300, 3000]]), 0.001, 100
+    for warmup, peak in [(10, 0.5), (400, 2.0), (25, 0.03)]:
+        yield _integers(generator, 1, 4 * warmup, (3, 4)), peak, warmup
+
+
+def _at(f, step, peak, warmup):
+    return f(torch.tensor([step]), peak, warmup).item()
+
+
+@rate.holds("It is highest at the last step of the warm-up.")
+def _(f, step, peak, warmup):
+    rates = f(torch.arange(1, 6 * warmup + 1), peak, warmup)
+    best = int(rates.argmax()) + 1
+    if best != warmup:
+        return f"For warmup={warmup} it is highest at step {best}."
+
+
+@rate.holds("At its highest it is the peak.")
+def _(f, step, peak, warmup):
+    highest = f(torch.arange(1, 6 * warmup + 1), peak, warmup).max().item()
+    if abs(highest - peak) > 1e-3 * peak:
+        return f"For peak={peak:g} it reaches {highest:.4g}."
+
+
+@rate.holds("Up to half the warm-up, twice the step has twice the rate.")
+def _(f, step, peak, warmup):
+    k = warmup // 2
+    once, twice = _at(f, k, peak, warmup), _at(f, 2 * k, peak, warmup)
+    if abs(twice - 2 * once) > 1e-3 * abs(twice):
+        return (
+            f"For warmup={warmup} the rates of steps {k} and {2 * k} are "
+            f"{once:.3g} and {twice:.3g}."
+        )
+
+
+@rate.holds("Behind the warm-up, four times the step has half the rate.")
+def _(f, step, peak, warmup):
+    k = 2 * warmup
+    early, late = _at(f, k, peak, warmup), _at(f, 4 * k, peak, warmup)
+    if abs(early - 2 * late) > 1e-3 * abs(early):
+        return (
+            f"For warmup={warmup} the rates of steps {k} and {4 * k} are "
+            f"{early:.3g} and {late:.3g}."
+        )
+
+
+@rate.mistake("the larger of the two")
+def _(step, peak, warmup):
+    """You take the larger term where the smaller is meant. The rate then starts above the peak,
+    falls to it, and afterwards grows without end."""
+    return peak * torch.maximum(step / warmup, (warmup / step) ** 0.5)
+
+
+@rate.mistake("steps counted from 0")
+def _(step, peak, warmup):
+    """You add 1 to each step, but the steps given here are counted from 1. The peak then comes one
+    step too early."""
+    step = step + 1
+    return peak * torch.minimum(step / warmup, (warmup / step) ** 0.5)
+
+
+@rate.mistake("one step behind")
+def _(step, peak, warmup):
+    """You subtract 1 from each step. The first step then has the rate 0 and teaches nothing, and
+    the peak comes one step too late."""
+    step = (step - 1).clamp(min=0)
+    falls = (warmup / step.clamp(min=1)) ** 0.5
+    return peak * torch.minimum(step / warmup, falls)
+
+
+@rate.mistake("the paper's formula times the peak")
+def _(step, peak, warmup):
+    """You multiply the two terms of the paper by the peak. They meet far below 1, so the rate never
+    reaches the peak."""
+    return peak * torch.minimum(step**-0.5, step * warmup**-1.5)
+
+
+@rate.mistake("falls with the step itself")
+def _(step, peak, warmup):
+    """You let the rate fall as 1/step instead of with its root. It falls too soon, and the later
+    steps hardly teach anything."""
+    return peak * torch.minimum(step / warmup, warmup / step)
+
+
+@rate.mistake("stays at the peak")
+def _(step, peak, warmup):
+    """You keep the rate at the peak after the warm-up. The last steps are then as rough as those
+    in the middle."""
+    return peak * (step / warmup).clamp(max=1)
+
+
+@rate.mistake("no warm-up")
+def _(step, peak, warmup):
+    """You start at the peak and only let it fall. The first steps are then the largest, at a time
+    when Adam has hardly any gradients to judge by."""
+    return peak * (warmup / step.clamp(min=warmup)) ** 0.5
+
+
+@rate.mistake("the root on the way up, too")
+def _(step, peak, warmup):
+    """You let the rate rise with the root of the step. It then is far too high in the first steps,
+    which the warm-up is there for."""
+    return peak * torch.minimum((step / warmup) ** 0.5, (warmup / step) ** 0.5)
+
+
+@rate.mistake("the fall not joined to the rise")
+def _(step, peak, warmup):
+    """You let the rate fall as 1/√step, without the factor that joins it to the peak. It drops
+    at the end of the warm-up, or before."""
+    return peak * torch.minimum(step / warmup, step**-0.5)
+
+
+@rate.mistake("the fall counted from the end of the warm-up")
+def _(step, peak, warmup):
+    """You begin to count anew when the warm-up is over, and divide by the root of that count. The
+    rate then falls to seven tenths in one step, and nearly to 0 soon after."""
+    behind = (step - warmup).clamp(min=0) + 1
+    return peak * torch.minimum(step / warmup, behind**-0.5)
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """A made-up model that writes one sentence, and nonsense after any other beginning."""
+
+    says: tuple[int, ...]
+    words: int
+
+    def __call__(self, tokens):
+        tokens = [int(token) for token in tokens]
+        chance = random.Random(f"{tokens} {self.says}")
+        scores = [chance.uniform(-4, -1) for _ in range(self.words)]
+        scores[PAD] = scores[START] = -9.0
+        said = tokens[1:]
+        known = len(said) < len(self.says) and (
+            tokens == [START, *self.says[: len(said)]]
+        )
+        if known:
+            scores[self.says[len(said)]] = -0.5
+        return torch.tensor(scores)
+
+    def __repr__(self):
+        said = ", ".join("END" if t == END else str(t) for t in self.says[:9])
+        more = ", …" if len(self.says) > 9 else ""
+        return f"<a model that says {said}{more}>"
+
+
+greedy = Exercise(
+    "9.5",
+    "Greedy search",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Keep one list of tokens. With what does it begin, and what is added to it in each round?",
+        "There are two reasons to stop. Which of them leaves a token that is not part of the "
+        "result?",
+        "Make the result as long as it must be with `PAD` first, and put the words in.",
+    ],
+)
+
+
+def _written(words, max_length):
+    row = (list(words) + [PAD] * max_length)[:max_length]
+    return torch.tensor(row)
+
+
+def _said(scores_of, max_length, *, best=torch.argmax, stop=True):
+    tokens = [START]
+    while len(tokens) <= max_length:
+        token = int(best(scores_of(tokens)))
+        if stop and token == END:
+            break
+        tokens.append(token)
+    return tokens[1:]
+
+
+@greedy.solution
+def _(scores_of, max_length):
+    return _written(_said(scores_of, max_length), max_length)
+
+
+@greedy.inputs
+def _(generator):
+    def words(count):
+        return tuple(_integers(generator, 3, 12, (count,)).tolist())
+
+    yield _Decoder((4, 3, END), 6), 4
+    yield _Decoder((*words(6), END), 12), 9
+    yield _Decoder((*words(8), END), 12), 5  # longer than allowed
+    yield _Decoder((END,), 12), 3
+    yield _Decoder((*words(5), END), 12), 5  # END comes just too late
+    yield _Decoder((7, 7, *words(2), 7, END), 12), 8
+
+
+def _recording(scores_of, calls):
+    # a function, unlike an object, is not copied on its way into the answer
+    def watched(tokens):
+        calls.append([int(token) for token in tokens])
+        return scores_of(tokens)
+
+    return watched
+
+
+@greedy.holds("Whenever the model is asked, it is given START first.")
+def _(f, scores_of, max_length):
+    calls = []
+    f(_recording(scores_of, calls), max_length)
+    for tokens in calls:
+        if tokens[:1] != [START]:
+            return f"Once it was given {tokens}."
+
+
+@greedy.holds("Neither START nor END is part of the result.")
+def _(f, scores_of, max_length):
+    for name, token in ("START", START), ("END", END):
+        if token in f(scores_of, max_length).tolist():
+            return f"{scores_of!r} gives a result with {name}, {token}, in it."
+
+
+@greedy.holds("Behind the first padding comes nothing but padding.")
+def _(f, scores_of, max_length):
+    row = f(scores_of, max_length).tolist()
+    words = [i for i, token in enumerate(row) if token != PAD]
+    if words and words[-1] != len(words) - 1:
+        return f"The result for {scores_of!r} is {row}."
+
+
+@greedy.holds("If it may write more, what it has written stays as it is.")
+def _(f, scores_of, max_length):
+    return changed(
+        f(scores_of, max_length).float(),
+        f(scores_of, max_length + 2)[:max_length].float(),
+        "with two words more allowed, the token {} becomes {}",
+    )
+
+
+@greedy.mistake("END kept")
+def _(scores_of, max_length):
+    """You add the token to the list before you look whether it is END. The sentence then has a
+    word that nobody said."""
+    words = _said(scores_of, max_length, stop=False)
+    end = words.index(END) + 1 if END in words else None
+    return _written(words[:end], max_length)
+
+
+@greedy.mistake("START kept")
+def _(scores_of, max_length):
+    """You return the list as the model reads it, START included. Where the sentence is as long as
+    allowed, its last word falls off."""
+    return _written([START, *_said(scores_of, max_length)], max_length)
+
+
+@greedy.mistake("END does not stop it")
+def _(scores_of, max_length):
+    """You always go on to the greatest length. Behind the end of a sentence the model was never
+    trained, and what it says there is nonsense."""
+    return _written(_said(scores_of, max_length, stop=False), max_length)
+
+
+@greedy.mistake("END taken out at the end")
+def _(scores_of, max_length):
+    """You go on to the greatest length and remove END afterwards. The nonsense behind it stays, as
+    if it belonged to the sentence."""
+    words = _said(scores_of, max_length, stop=False)
+    return _written([w for w in words if w != END], max_length)
+
+
+@greedy.mistake("begun without START")
+def _(scores_of, max_length):
+    """You begin with an empty list. In training the decoder has always read START first, and
+    without it all that follows is nonsense."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of(words).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("only the last word given")
+def _(scores_of, max_length):
+    """You give the model the last word alone. It then has forgotten what it said before, and even
+    that the sentence has begun."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of([START, *words][-1:]).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("START and the last word given")
+def _(scores_of, max_length):
+    """You give the model START and the last word. From the third word on it has forgotten how the
+    sentence began."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of([START, *words[-1:]]).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("the first word again and again")
+def _(scores_of, max_length):
+    """You ask the model with START alone each time. It never hears what it said, and says the same
+    word again."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of([START]).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("one word too few")
+def _(scores_of, max_length):
+    """You count START as one of the words that may be written. A sentence of the greatest length
+    loses its last word."""
+    return _written(_said(scores_of, max_length - 1), max_length)
+
+
+@greedy.mistake("the least likely word")
+def _(scores_of, max_length):
+    """You take the word with the lowest score. The scores are all negative, but the best is still
+    the greatest of them."""
+    return _written(_said(scores_of, max_length, best=torch.argmin), max_length)
+
+
+extend = Exercise(
+    "9.6",
+    "One step of beam search",
+    stars=3,
+    minutes=25,
+    hints=[
+        "How many continuations does one sentence have in all? The best are chosen among all of "
+        "them, so they must compete along one axis.",
+        "The log-probability of a longer beginning is a sum; `scores[..., None]` lies along the "
+        "words.",
+        "`topk` says at which place of the long axis a winner stood. With V words to each row, "
+        "which row is place 7 of V = 5 in, and at which word?",
+    ],
+)
+
+
+def _best_of(total, *, parts=None, sort=True):
+    beam, V = total.shape[-2:]
+    best, place = total.flatten(start_dim=-2).topk(beam, dim=-1)
+    if not sort:
+        place = place.sort(dim=-1).values
+        best = total.flatten(start_dim=-2).gather(-1, place)
+    parts = V if parts is None else parts
+    return torch.stack([best, place // parts, place % parts])
+
+
+@extend.solution
+def _(scores, log_probs):
+    return _best_of(scores[..., None] + log_probs)
+
+
+@extend.inputs
+def _(generator):
+    yield (
+        torch.tensor([[-1.0, -2.0]]),
+        torch.tensor([[0.2, 0.3, 0.5], [0.02, 0.9, 0.08]]).log()[None],
+    )
+    for batch, beam, V in [(2, 3, 7), (3, 4, 6), (4, 2, 11), (2, 1, 5)]:
+        chance = torch.randn(batch, beam, V, generator=generator)
+        scores = -4 * torch.rand(batch, beam, generator=generator)
+        scores = scores.sort(dim=-1, descending=True).values
+        yield scores, (1.5 * chance).log_softmax(dim=-1)
+    # the first step: all rows hold START alone, so only one of them counts
+    only_one = torch.tensor([[0.0, -torch.inf, -torch.inf]]).expand(2, -1)
+    chance = torch.randn(2, 3, 8, generator=generator)
+    yield only_one.clone(), chance.log_softmax(dim=-1)
+
+
+def _no_places(result, beam, V):
+    """What is wrong with rows and tokens before they can be looked up; None if nothing is."""
+    for name, numbers, count in (
+        ("row", result[1], beam),
+        (
+            "token",
+            result[2],
+            V,
+        ),
+    ):
+        wrong = (numbers < 0) | (numbers >= count) | (numbers % 1 != 0)
+        if wrong.any():
+            return (
+                f"One {name} is {numbers[wrong][0].item():.4g}, but they are "
+                f"numbered from 0 to {count - 1}."
+            )
+
+
+@extend.holds("Every new score is its row's score plus its token's.")
+def _(f, scores, log_probs):
+    beam, V = log_probs.shape[-2:]
+    result = f(scores, log_probs)
+    if wrong := _no_places(result, beam, V):
+        return wrong
+    row, token = result[1:].long()
+    total = (scores[..., None] + log_probs).flatten(start_dim=1)
+    right = total.gather(1, row * V + token)
+    return changed(
+        right.nan_to_num(neginf=-1e4),
+        result[0].nan_to_num(neginf=-1e4),
+        "for one row and token the sum is {}, and the new score {}",
+    )
+
+
+@extend.holds("The best comes first.")
+def _(f, scores, log_probs):
+    new = f(scores, log_probs)[0]
+    falls = new[:, 1:] <= new[:, :-1] + 1e-5
+    if not falls.all():
+        return f"The new scores of one sentence are {_short(new[~falls.all(dim=1)][0])}."
+
+
+@extend.holds("No continuation is taken twice.")
+def _(f, scores, log_probs):
+    result = f(scores, log_probs)
+    for row, token in zip(result[1].tolist(), result[2].tolist(), strict=True):
+        pairs = list(zip(row, token, strict=True))
+        for pair in pairs:
+            if pairs.count(pair) > 1:
+                return f"One sentence takes row {pair[0]:g} with token {pair[1]:g} again."
+
+
+@extend.holds("A sentence's beam does not depend on the others of the batch.")
+def _(f, scores, log_probs):
+    return changed(
+        f(scores, log_probs)[:, :1].nan_to_num(neginf=-1e4),
+        f(scores[:1], log_probs[:1]).nan_to_num(neginf=-1e4),
+        "among others a number is {}, alone {}",
+    )
+
+
+@extend.holds("A row that has the score −∞ is not continued.")
+def _(f, scores, log_probs):
+    beam = scores.shape[-1]
+    one = torch.full_like(scores, -torch.inf)
+    one[:, -1] = 0.0
+    row = f(one, log_probs)[1]
+    if (row != beam - 1).any():
+        wrong = row[row != beam - 1][0].item()
+        return (
+            f"With −∞ for all rows but {beam - 1}, row {wrong:g} is continued."
+        )
+
+
+def _short(numbers):
+    return ", ".join(f"{number:.3g}" for number in numbers.tolist())
+
+
+@extend.mistake("the best token of each row")
+def _(scores, log_probs):
+    """You continue every row with its own best token. The rows then never compete: a bad beginning
+    stays in the beam, and a good one can't branch."""
+    best, token = log_probs.max(dim=-1)
+    new, row = (scores + best).sort(dim=-1, descending=True)
+    return torch.stack([new, row, token.gather(1, row)])
+
+
+@extend.mistake("only the best row continued")
+def _(scores, log_probs):
+    """You take all continuations from the best row. Beginnings that are a little behind can then
+    never catch up, and the beam is little more than greedy search."""
+    beam = scores.shape[-1]
+    row = scores.argmax(dim=-1, keepdim=True)
+    total = (scores[..., None] + log_probs)[torch.arange(len(row)), row[:, 0]]
+    best, token = total.topk(beam, dim=-1)
+    return torch.stack([best, row.expand_as(token), token])
+
+
+@extend.mistake("the scores so far forgotten")
+def _(scores, log_probs):
+    """You compare the new tokens alone. A likely token after an unlikely beginning then beats a
+    beginning that is better as a whole."""
+    return _best_of(log_probs)
+
+
+@extend.mistake("chosen without the scores so far, added afterwards")
+def _(scores, log_probs):
+    """You choose by the new tokens alone and add the scores of the rows to the winners. The sums
+    are right, but others would have been better, and the order may be wrong."""
+    _, row, token = _best_of(log_probs)
+    places = (row * log_probs.shape[-1] + token).long()
+    total = (scores[..., None] + log_probs).flatten(start_dim=1)
+    return torch.stack([total.gather(1, places), row, token])
+
+
+@extend.mistake("multiplied instead of added")
+def _(scores, log_probs):
+    """You multiply two logarithms. Both are negative, so the least likely pairs get the largest
+    products."""
+    return _best_of(
+        (scores[..., None] * log_probs).nan_to_num(posinf=1e4, neginf=-1e4)
+    )
+
+
+@extend.mistake("probabilities added")
+def _(scores, log_probs):
+    """You turn the log-probabilities back and add them to the scores. A token of probability 0 then
+    costs nothing, and one of probability 1 earns a point."""
+    return _best_of(scores[..., None] + log_probs.exp())
+
+
+@extend.mistake("rows and tokens exchanged")
+def _(scores, log_probs):
+    """You give the rows for tokens and the tokens for rows. The caller then looks up beginnings
+    that do not exist and writes words that nobody chose."""
+    best, row, token = _best_of(scores[..., None] + log_probs)
+    return torch.stack([best, token, row])
+
+
+@extend.mistake("divided by the beam instead of the words")
+def _(scores, log_probs):
+    """You divide the place by the number of rows. A place counts the words of all rows before it,
+    so the result points at other rows and other tokens."""
+    return _best_of(scores[..., None] + log_probs, parts=scores.shape[-1])
+
+
+@extend.mistake("the worst instead of the best")
+def _(scores, log_probs):
+    """You keep the continuations with the lowest scores. Log-probabilities are negative, and the
+    better ones are those nearer to 0."""
+    total = scores[..., None] + log_probs
+    worst, row, token = _best_of(-total)
+    return torch.stack([-worst, row, token])
+
+
+@extend.mistake("in the order of the rows")
+def _(scores, log_probs):
+    """You keep the right continuations, but in the order in which they stand. Whoever takes the
+    first row for the best then takes another."""
+    return _best_of(scores[..., None] + log_probs, sort=False)
+
+
+@extend.mistake("the best last")
+def _(scores, log_probs):
+    """You sort from the lowest score up. The caller reads the best translation from the first row
+    and gets the worst of the beam."""
+    return _best_of(scores[..., None] + log_probs).flip(-1)
+
+
+@extend.mistake("the mean instead of the sum")
+def _(scores, log_probs):
+    """You take the mean of the old score and the new log-probability. Each step then halves what
+    came before, and the beginning of a long sentence is forgotten."""
+    return _best_of((scores[..., None] + log_probs) / 2)
+
+
+clipped_precision = Exercise(
+    "9.7",
+    "BLEU's clipped precision",
+    stars=2,
+    minutes=15,
+    hints=[
+        "How many sequences of n words stand one after another in a list of L words? Try L = 4 "
+        "and n = 3.",
+        "`collections.Counter` counts things that can be looked up in a dictionary: tuples, but "
+        "not lists.",
+        "An n-gram that the reference has once can be right once only. Which of two counts is "
+        "that?",
+    ],
+)
+
+
+def _grams(words, n):
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def _share(right, of):
+    return right / of if of else 0.0
+
+
+@clipped_precision.solution
+def _(candidate, reference, n):
+    found, wanted = (
+        Counter(_grams(words, n)) for words in (candidate, reference)
+    )
+    return _share((found & wanted).total(), found.total())
+
+
+_WORDS = "cat", "the", "sat", "dog", "a", "on"
+
+
+def _pair(candidate, reference, n):
+    return candidate.split(), reference.split(), n
+
+
+@clipped_precision.inputs
+def _(generator):
+    def sentence(length, *, words):
+        numbers = _integers(generator, 0, words, (length,)).tolist()
+        return " ".join(_WORDS[i] for i in numbers)
+
+    yield _pair("the the the cat", "the cat sat", 1)
+    yield _pair("the cat sat on it", "it sat on the cat on it", 2)
+    yield _pair("cat the dog sat", "the cat sat dog", 2)
+    yield _pair("the cat", "the cat sat on the mat", 3)
+    yield _pair("", "the cat", 1)
+    yield _pair("a cat saw a cat saw a dog", "a cat saw a dog and ran", 2)
+    yield _pair("a dog ran and a dog ran", "it saw a dog and ran", 1)
+    yield _pair(sentence(12, words=3), sentence(10, words=3), 2)
+    yield _pair(sentence(9, words=2), sentence(14, words=2), 3)
+    yield _pair(sentence(15, words=2), sentence(8, words=2), 4)
+    yield _pair(sentence(10, words=6), sentence(12, words=6), 1)
+
+
+@clipped_precision.holds("Of the reference itself every n-gram is right.")
+def _(f, candidate, reference, n):
+    found = f(reference, reference, n)
+    if len(reference) >= n and abs(found - 1) > 1e-6:
+        return f"For {' '.join(reference)!r} and n={n} you return {found:.3g}."
+
+
+@clipped_precision.holds("Without a common word it is 0.")
+def _(f, candidate, reference, n):
+    found = f(["no"] * len(candidate), reference, n)
+    if abs(found) > 1e-6:
+        return f"Once you return {found:.3g}."
+
+
+@clipped_precision.holds(
+    "No more n-grams are right than the reference has in all."
+)
+def _(f, candidate, reference, n):
+    longer = candidate * 4
+    right = f(longer, reference, n) * len(_grams(longer, n))
+    if right > len(_grams(reference, n)) + 1e-3:
+        return (
+            f"With the candidate four times in a row, {right:.0f} are right; "
+            f"the reference has {len(_grams(reference, n))}."
+        )
+
+
+@clipped_precision.holds("A wrong word more at the end makes it no better.")
+def _(f, candidate, reference, n):
+    before = f(candidate, reference, n)
+    after = f([*candidate, "no"], reference, n)
+    if after > before + 1e-6:
+        return f"Once it grows from {before:.3g} to {after:.3g}."
+
+
+@clipped_precision.holds("Words that the reference has more do no harm.")
+def _(f, candidate, reference, n):
+    before = f(candidate, reference, n)
+    after = f(candidate, [*reference, "more", *reference], n)
+    if after < before - 1e-6:
+        return f"With a longer reference it falls from {before:.3g} to {after:.3g}."
+
+
+@clipped_precision.mistake("not clipped")
+def _(candidate, reference, n):
+    """You count every n-gram that occurs in the reference as right. A candidate that repeats one
+    frequent word is then perfect."""
+    found, wanted = _grams(candidate, n), _grams(reference, n)
+    return _share(sum(gram in wanted for gram in found), len(found))
+
+
+@clipped_precision.mistake("different n-grams counted")
+def _(candidate, reference, n):
+    """You compare the two sets, in which every n-gram occurs once. Repetition then costs nothing,
+    and an n-gram that is right twice counts once."""
+    found, wanted = set(_grams(candidate, n)), set(_grams(reference, n))
+    return _share(len(found & wanted), len(found))
+
+
+@clipped_precision.mistake("each n-gram right once at most")
+def _(candidate, reference, n):
+    """You count an n-gram once even if the reference has it twice. A candidate equal to its
+    reference is then not perfect as soon as it repeats something."""
+    found, wanted = _grams(candidate, n), _grams(reference, n)
+    return _share(len(set(found) & set(wanted)), len(found))
+
+
+@clipped_precision.mistake("divided by the reference's n-grams")
+def _(candidate, reference, n):
+    """You divide by the number of the reference's n-grams. That is recall: what share of the
+    reference was found, not what share of the candidate is right."""
+    found, wanted = _grams(candidate, n), _grams(reference, n)
+    right = (Counter(found) & Counter(wanted)).total()
+    return _share(right, len(wanted))
+
+
+@clipped_precision.mistake("divided by the number of words")
+def _(candidate, reference, n):
+    """You divide by the candidate's words. There are fewer n-grams than words, so that even a
+    perfect candidate falls short of 1 from n = 2 on."""
+    found, wanted = _grams(candidate, n), _grams(reference, n)
+    right = (Counter(found) & Counter(wanted)).total()
+    return _share(right, len(candidate))
+
+
+@clipped_precision.mistake("the order of the words ignored")
+def _(candidate, reference, n):
+    """You compare n-grams whatever the order of their words. Then "sat cat" counts as "cat
+    sat"."""
+    found, wanted = (
+        Counter(tuple(sorted(gram)) for gram in _grams(words, n))
+        for words in (candidate, reference)
+    )
+    return _share((found & wanted).total(), found.total())
+
+
+@clipped_precision.mistake("single words")
+def _(candidate, reference, n):
+    """You compare words whatever n is. The order of the words then has no say in BLEU at all."""
+    found, wanted = Counter(candidate), Counter(reference)
+    return _share((found & wanted).total(), found.total())
+
+
+@clipped_precision.mistake("the last n-gram left out")
+def _(candidate, reference, n):
+    """You stop one n-gram before the end of each list. What the last words are then does not
+    matter."""
+    found, wanted = _grams(candidate, n)[:-1], _grams(reference, n)[:-1]
+    right = (Counter(found) & Counter(wanted)).total()
+    return _share(right, len(found))
+
+
+@clipped_precision.mistake("cut into blocks")
+def _(candidate, reference, n):
+    """You cut the lists into blocks of n words that do not overlap. Most n-grams are then never
+    looked at, and one word more at the beginning changes them all."""
+
+    def blocks(words):
+        return Counter(_grams(words, n)[::n])
+
+    found, wanted = blocks(candidate), blocks(reference)
+    return _share((found & wanted).total(), found.total())
+
+
+@clipped_precision.mistake("compared place by place")
+def _(candidate, reference, n):
+    """You count an n-gram as right only if the reference has it at the same place. One word too
+    many at the beginning then makes all the rest wrong."""
+    found, wanted = _grams(candidate, n), _grams(reference, n)
+    right = sum(a == b for a, b in zip(found, wanted, strict=False))
+    return _share(right, len(found))
+
+
+@clipped_precision.mistake("a candidate without n-grams is perfect")
+def _(candidate, reference, n):
+    """You return 1 where the candidate has no n-gram at all. A model would then do well to say
+    nothing."""
+    found, wanted = (
+        Counter(_grams(words, n)) for words in (candidate, reference)
+    )
+    right, of = (found & wanted).total(), found.total()
+    return right / of if of else 1.0
+
+
+class _Checkpoint(dict):
+    """Tensors by name that can be compared as a whole."""
+
+    def __eq__(self, other):
+        return self.keys() == other.keys() and all(
+            torch.equal(tensor, other[name]) for name, tensor in self.items()
+        )
+
+    __hash__ = None
+
+
+averaged = Exercise(
+    "9.8",
+    "One model from several checkpoints",
+    stars=1,
+    minutes=10,
+    hints=[
+        "The result is the output of a single network. Which parameters does it have?",
+        "Build a new dictionary with the names of the first checkpoint.",
+        "`torch.stack` of the tensors that have one name adds an axis for the checkpoints.",
+    ],
+)
+
+
+def _network(parameters, x):
+    hidden = (x @ parameters["W_1"] + parameters["b_1"]).relu()
+    return hidden @ parameters["W_2"] + parameters["b_2"]
+
+
+def _weighted(checkpoints, weights):
+    pairs = list(zip(weights, checkpoints, strict=True))
+    return {n: sum(w * c[n] for w, c in pairs) for n in checkpoints[0]}
+
+
+def _equal_shares(checkpoints):
+    return [1 / len(checkpoints)] * len(checkpoints)
+
+
+@averaged.solution
+def _(checkpoints, x):
+    return _network(_weighted(checkpoints, _equal_shares(checkpoints)), x)
+
+
+@averaged.inputs
+def _(generator):
+    def one_feature(W_1, b_1, W_2, b_2):
+        return _Checkpoint(
+            W_1=torch.tensor([[W_1]]),
+            b_1=torch.tensor([b_1]),
+            W_2=torch.tensor([[W_2]]),
+            b_2=torch.tensor([b_2]),
+        )
+
+    yield (
+        [one_feature(2.0, 1.0, 1.0, 0.0), one_feature(-4.0, 3.0, 3.0, 6.0)],
+        torch.tensor([[1.0], [-1.0]]),
+    )
+    for count, d, hidden, out, batch in [
+        (3, 4, 6, 2, 5),
+        (1, 3, 5, 4, 2),
+        (5, 2, 8, 3, 4),
+        (4, 5, 3, 1, 3),
+    ]:
+        shapes = {
+            "W_1": (d, hidden),
+            "b_1": (hidden,),
+            "W_2": (hidden, out),
+            "b_2": (out,),
+        }
+        yield (
+            [
+                _Checkpoint(
+                    {
+                        name: torch.randn(shape, generator=generator)
+                        for name, shape in shapes.items()
+                    }
+                )
+                for _ in range(count)
+            ],
+            torch.randn(batch, d, generator=generator),
+        )
+
+
+@averaged.holds("Of one checkpoint alone, it is that one's output.")
+def _(f, checkpoints, x):
+    return changed(
+        _network(checkpoints[-1], x),
+        f(checkpoints[-1:], x),
+        "a checkpoint says {}, averaged alone {}",
+    )
+
+
+@averaged.holds("The order of the checkpoints does not matter.")
+def _(f, checkpoints, x):
+    return changed(
+        f(checkpoints, x),
+        f(checkpoints[1:] + checkpoints[:1], x),
+        "with the first one moved to the end, {} becomes {}",
+    )
+
+
+@averaged.holds("Every checkpoint twice is no change.")
+def _(f, checkpoints, x):
+    return changed(
+        f(checkpoints, x),
+        f(checkpoints + checkpoints, x),
+        "with each one twice, {} becomes {}",
+    )
+
+
+@averaged.holds(
+    "Where the mean of b_1 silences all hidden features, the mean of b_2 is left."
+)
+def _(f, checkpoints, x):
+    if len(checkpoints) < 3:
+        return None
+    # one b_1 far above 0, the others as far below it: so is their mean
+    shifts = [1e5] + [-1e5] * (len(checkpoints) - 1)
+    shifted = [
+        _Checkpoint({**c, "b_1": c["b_1"] + shift})
+        for c, shift in zip(checkpoints, shifts, strict=True)
+    ]
+    b_2 = torch.stack([c["b_2"] for c in checkpoints]).mean(dim=0)
+    return changed(
+        b_2.expand(len(x), -1),
+        f(shifted, x),
+        "there one number of the mean of b_2 is {}, and the output {}",
+    )
+
+
+@averaged.mistake("the outputs averaged")
+def _(checkpoints, x):
+    """You run every checkpoint and average what they say. That is an ensemble: it often does well,
+    too, but it costs as many runs as there are checkpoints."""
+    return torch.stack([_network(c, x) for c in checkpoints]).mean(dim=0)
+
+
+@averaged.mistake("the last checkpoint alone")
+def _(checkpoints, x):
+    """You use the last checkpoint as it is. What the others learned has no part in the result."""
+    return _network(checkpoints[-1], x)
+
+
+@averaged.mistake("the sum instead of the mean")
+def _(checkpoints, x):
+    """You add the parameters up and do not divide. The more checkpoints there are, the larger
+    every weight becomes."""
+    return _network(_weighted(checkpoints, [1] * len(checkpoints)), x)
+
+
+@averaged.mistake("each new one counted half")
+def _(checkpoints, x):
+    """You take the mean of the first two, then the mean of that and the third, and so on. The last
+    checkpoint then counts half, and the first ones hardly at all."""
+    mean = checkpoints[0]
+    for checkpoint in checkpoints[1:]:
+        mean = _weighted([mean, checkpoint], [0.5, 0.5])
+    return _network(mean, x)
+
+
+@averaged.mistake("always divided by 2")
+def _(checkpoints, x):
+    """You divide by 2 however many checkpoints there are. With another number of them, all
+    parameters are too large or too small."""
+    return _network(_weighted(checkpoints, [0.5] * len(checkpoints)), x)
+
+
+@averaged.mistake("only the first and the last")
+def _(checkpoints, x):
+    """You average the first and the last checkpoint. Those between them are not used."""
+    ends = [checkpoints[0], checkpoints[-1]]
+    return _network(_weighted(ends, [0.5, 0.5]), x)
+
+
+@averaged.mistake("the biases not averaged")
+def _(checkpoints, x):
+    """You average the matrices and keep the biases of the last checkpoint. Each bias was learned
+    together with its own matrix and does not fit the mean of them."""
+    mean = _weighted(checkpoints, _equal_shares(checkpoints))
+    last = checkpoints[-1]
+    return _network({**mean, "b_1": last["b_1"], "b_2": last["b_2"]}, x)
+
+
+@averaged.mistake("the matrices not averaged")
+def _(checkpoints, x):
+    """You average the biases and keep the matrices of the last checkpoint. Most parameters of a
+    network are in its matrices, so this is nearly the last checkpoint alone."""
+    mean = _weighted(checkpoints, _equal_shares(checkpoints))
+    last = checkpoints[-1]
+    return _network({**mean, "W_1": last["W_1"], "W_2": last["W_2"]}, x)
+
+
+@averaged.mistake("averaged layer by layer")
+def _(checkpoints, x):
+    """You average what the checkpoints' hidden layers say, and put the mean matrix behind that. It
+    is neither one network nor an ensemble, and every checkpoint still has to run."""
+    mean = _weighted(checkpoints, _equal_shares(checkpoints))
+    hidden = torch.stack(
+        [(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]
+    ).mean(dim=0)
+    return hidden @ mean["W_2"] + mean["b_2"]

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from attnbook.data import END, PAD, START
 
 from .engine import Exercise, Prediction
-from .properties import changed
+from .properties import changed, no_gradient
 
 whole_sentences = Prediction(
     "9.1",
@@ -210,8 +210,8 @@ def _(targets):
 
 @teacher_forcing.mistake("START is to be said")
 def _(targets):
-    """You put START before what is to be said, as before what is read. The two are then the same
-    row, one END apart, and the model learns to copy."""
+    """You put START before what is to be said, as before what is read. The two rows are
+    then the same but for END, and the model learns to copy."""
     reads, _ = _columns(targets)
     place = (targets != PAD).sum(dim=1, keepdim=True) + 1
     says = F.pad(reads, (0, 1)).scatter(1, place, END)[:, :-1]
@@ -325,6 +325,11 @@ def _(f, logits, target, epsilon):
         torch.as_tensor(f(logits + 1.5, target, epsilon)),
         "adding 1.5 turns the loss {} into {}",
     )
+
+
+@smoothed_loss.holds("A gradient reaches the scores.")
+def _(f, logits, target, epsilon):
+    return no_gradient(lambda scores: f(scores, target, epsilon), logits)
 
 
 @smoothed_loss.mistake("padding counted")
@@ -528,7 +533,7 @@ def _(step, peak, warmup):
 
 @rate.mistake("the paper's formula times the peak")
 def _(step, peak, warmup):
-    """You multiply the two terms of the paper by the peak. They meet far below 1, so the rate never
+    """You multiply the two terms of the paper by the peak. They meet below 1, so the rate never
     reaches the peak."""
     return peak * torch.minimum(step**-0.5, step * warmup**-1.5)
 
@@ -549,8 +554,8 @@ def _(step, peak, warmup):
 
 @rate.mistake("no warm-up")
 def _(step, peak, warmup):
-    """You start at the peak and only let it fall. The first steps are then the largest, at a time
-    when Adam has hardly any gradients to judge by."""
+    """You start at the peak and never rise to it. The first steps are then as large as any, at a
+    time when Adam has hardly any gradients to judge by."""
     return peak * (warmup / step.clamp(min=warmup)) ** 0.5
 
 
@@ -563,15 +568,15 @@ def _(step, peak, warmup):
 
 @rate.mistake("the fall not joined to the rise")
 def _(step, peak, warmup):
-    """You let the rate fall as 1/√step, without the factor that joins it to the peak. It drops
-    at the end of the warm-up, or before."""
+    """You let the rate fall as 1/√step, without the factor that joins it to the rise. It
+    begins to fall before the warm-up is over and never reaches the peak."""
     return peak * torch.minimum(step / warmup, step**-0.5)
 
 
 @rate.mistake("the fall counted from the end of the warm-up")
 def _(step, peak, warmup):
     """You begin to count anew when the warm-up is over, and divide by the root of that count. The
-    rate then falls to seven tenths in one step, and nearly to 0 soon after."""
+    rate then falls to seven tenths in one step, and to a tenth in about a hundred."""
     behind = (step - warmup).clamp(min=0) + 1
     return peak * torch.minimum(step / warmup, behind**-0.5)
 
@@ -693,8 +698,8 @@ def _(f, scores_of, max_length):
 
 @greedy.mistake("END kept")
 def _(scores_of, max_length):
-    """You add the token to the list before you look whether it is END. The sentence then has a
-    word that nobody said."""
+    """You add the token to the list before you look whether it is END. The sentence then
+    ends with a token that is not a word of it."""
     words = _said(scores_of, max_length, stop=False)
     end = words.index(END) + 1 if END in words else None
     return _written(words[:end], max_length)
@@ -836,36 +841,27 @@ def _(generator):
     yield only_one.clone(), chance.log_softmax(dim=-1)
 
 
-def _no_places(result, beam, V):
-    """What is wrong with rows and tokens before they can be looked up; None if nothing is."""
-    for name, numbers, count in (
-        ("row", result[1], beam),
-        (
-            "token",
-            result[2],
-            V,
-        ),
-    ):
-        wrong = (numbers < 0) | (numbers >= count) | (numbers % 1 != 0)
-        if wrong.any():
-            return (
-                f"One {name} is {numbers[wrong][0].item():.4g}, but they are "
-                f"numbered from 0 to {count - 1}."
-            )
+def _no_place(name, numbers, count):
+    wrong = (numbers < 0) | (numbers >= count) | (numbers % 1 != 0)
+    if wrong.any():
+        return (
+            f"One {name} is {numbers[wrong][0].item():.4g}, but they are "
+            f"numbered from 0 to {count - 1}."
+        )
 
 
 @extend.holds("Every new score is its row's score plus its token's.")
 def _(f, scores, log_probs):
     beam, V = log_probs.shape[-2:]
-    result = f(scores, log_probs)
-    if wrong := _no_places(result, beam, V):
+    new, row, token = f(scores, log_probs)
+    if wrong := _no_place("row", row, beam) or _no_place("token", token, V):
         return wrong
-    row, token = result[1:].long()
+    row, token = row.long(), token.long()
     total = (scores[..., None] + log_probs).flatten(start_dim=1)
     right = total.gather(1, row * V + token)
     return changed(
         right.nan_to_num(neginf=-1e4),
-        result[0].nan_to_num(neginf=-1e4),
+        new.nan_to_num(neginf=-1e4),
         "for one row and token the sum is {}, and the new score {}",
     )
 
@@ -1346,8 +1342,8 @@ def _(f, checkpoints, x):
 
 @averaged.mistake("the outputs averaged")
 def _(checkpoints, x):
-    """You run every checkpoint and average what they say. That is an ensemble: it often does well,
-    too, but it costs as many runs as there are checkpoints."""
+    """You run every checkpoint and average what they say. That is an ensemble: another
+    way to use them, but it costs as many runs as there are checkpoints."""
     return torch.stack([_network(c, x) for c in checkpoints]).mean(dim=0)
 
 
@@ -1391,7 +1387,7 @@ def _(checkpoints, x):
 @averaged.mistake("the biases not averaged")
 def _(checkpoints, x):
     """You average the matrices and keep the biases of the last checkpoint. Each bias was learned
-    together with its own matrix and does not fit the mean of them."""
+    together with a matrix that is no longer there."""
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
     last = checkpoints[-1]
     return _network({**mean, "b_1": last["b_1"], "b_2": last["b_2"]}, x)

@@ -27,13 +27,13 @@ whole_sentences = Prediction(
 )
 whole_sentences.wrong_value(
     "the share of tokens",
-    99,
+    99.0,
     "You gave the share of the tokens that are right. A sentence has many chances to go wrong, so "
     "whole sentences are right less often.",
 )
 whole_sentences.wrong_value(
     "one per cent taken off for each token",
-    80,
+    80.0,
     "You added up the twenty chances of a mistake. A sentence with two mistakes is then counted "
     "twice.",
 )

@@ -1,5 +1,6 @@
 """Exercises of chapter 9, "Does it translate?"."""
 
+import math
 import random
 from collections import Counter
 from dataclasses import dataclass
@@ -200,6 +201,15 @@ def _(targets):
     return torch.stack([reads, says.scatter(1, place, END)])
 
 
+@teacher_forcing.mistake("END in place of the last word, or in the last column")
+def _(targets):
+    """You write END over the last word of each sentence, and into the last column where there is
+    no word. The model never learns to say that word."""
+    reads, says = _columns(targets)
+    place = (targets != PAD).sum(dim=1, keepdim=True) - 1
+    return torch.stack([reads, says.scatter(1, place % says.shape[1], END)])
+
+
 @teacher_forcing.mistake("END wherever padding is")
 def _(targets):
     """You fill the rest of each sentence with END. The loss then counts every one of them, and
@@ -389,6 +399,25 @@ def _(logits, target, epsilon):
     habit of smoothing, a little stronger than (9.2)."""
     V = logits.shape[-1]
     return _losses(logits, target, epsilon * V / (V - 1))[target != PAD].mean()
+
+
+@smoothed_loss.mistake("the target's share of ε left out")
+def _(logits, target, epsilon):
+    """You give the target 1 − ε and ε / V to the other words only. The weights of a target then sum
+    to less than 1."""
+    log_p = logits.log_softmax(dim=-1)
+    of_target = log_p.gather(-1, target[..., None])[..., 0]
+    missing = epsilon / logits.shape[-1] * of_target
+    return (_losses(logits, target, epsilon) + missing)[target != PAD].mean()
+
+
+@smoothed_loss.mistake("the logarithm of the mean")
+def _(logits, target, epsilon):
+    """You take the logarithm of the mean probability in the second term. That mean is 1 / V
+    whatever the scores are, so the term is constant and smooths nothing."""
+    V = logits.shape[-1]
+    plain = (1 - epsilon) * _losses(logits, target, 0.0)
+    return plain[target != PAD].mean() + epsilon * math.log(V)
 
 
 @smoothed_loss.mistake("no smoothing")
@@ -1058,6 +1087,7 @@ def _(generator):
     yield _pair("cat the dog sat", "the cat sat dog", 2)
     yield _pair("the cat", "the cat sat on the mat", 3)
     yield _pair("", "the cat", 1)
+    yield _pair("no where is a cat", "now here is a cat", 2)
     yield _pair("a cat saw a cat saw a dog", "a cat saw a dog and ran", 2)
     yield _pair("a dog ran and a dog ran", "it saw a dog and ran", 1)
     yield _pair(sentence(12, words=3), sentence(10, words=3), 2)
@@ -1157,6 +1187,17 @@ def _(candidate, reference, n):
     sat"."""
     found, wanted = (
         Counter(tuple(sorted(gram)) for gram in _grams(words, n))
+        for words in (candidate, reference)
+    )
+    return _share((found & wanted).total(), found.total())
+
+
+@clipped_precision.mistake("words glued together")
+def _(candidate, reference, n):
+    """You join the words of an n-gram without a space. Then "no where" counts as "now
+    here"."""
+    found, wanted = (
+        Counter("".join(gram) for gram in _grams(words, n))
         for words in (candidate, reference)
     )
     return _share((found & wanted).total(), found.total())

@@ -208,7 +208,7 @@ def importance_by_loops(heads, weight, gradient):
 
 
 WRONG = [
-    ("7.1", 600000, "600000 is too small"),
+    ("7.1", 600000, "is too small"),
     ("7.1", 10**7, "is too large"),
     ("7.1", -1, "negative"),
     ("7.1", [655360], "one number; yours is a list"),

@@ -119,26 +119,48 @@ def attend_with_a_mask_of_heads(x, memory, maps, num_heads, mask):
 
 
 def without(heads, weight):
-    blocks = weight.T.unflatten(0, (heads.shape[1], -1))
+    num_heads = heads.shape[1]
+    blocks = weight.T.unflatten(0, (num_heads, -1))
     added = (heads @ blocks).transpose(0, 1)
-    return added.sum(dim=0) - added
+    on = 1 - torch.eye(num_heads)
+    gates = on[:, None] * on
+    return (gates[..., None, None, None] * added).sum(dim=2)
 
 
 def without_by_zeros(heads, weight):
-    results = []
-    for i in range(heads.shape[1]):
-        silent = heads.clone()
-        silent[:, i] = 0
-        merged = silent.transpose(1, 2).flatten(start_dim=2)
-        results.append(F.linear(merged, weight))
-    return torch.stack(results)
+    batch, num_heads, length, _ = heads.shape
+    result = torch.zeros(num_heads, num_heads, batch, length, len(weight))
+    for i in range(num_heads):
+        for j in range(num_heads):
+            silent = heads.clone()
+            silent[:, [i, j]] = 0
+            merged = silent.transpose(1, 2).flatten(start_dim=2)
+            result[i, j] = F.linear(merged, weight)
+    return result
 
 
-def without_by_gates(heads, weight):
+def without_by_subtraction(heads, weight):
     num_heads, d_k = heads.shape[1], heads.shape[-1]
-    gates = 1 - torch.eye(num_heads)
     blocks = weight.view(-1, num_heads, d_k)
-    return torch.einsum("gh,bhld,mhd->gblm", gates, heads, blocks)
+    added = torch.einsum("bhld,mhd->hblm", heads, blocks)
+    result = added.sum(dim=0) - added[:, None] - added
+    for i in range(num_heads):
+        result[i, i] += added[i]
+    return result
+
+
+def without_one_after_the_other(heads, weight):
+    """Copies the heads once, so that what is off stays off."""
+    num_heads, silent = heads.shape[1], heads.clone()
+    rows = []
+    for i in range(num_heads):
+        row = []
+        for j in range(num_heads):
+            silent[:, [i, j]] = 0
+            merged = silent.transpose(1, 2).flatten(start_dim=2)
+            row.append(F.linear(merged, weight))
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
 
 
 def entropy(w):
@@ -210,6 +232,7 @@ def importance_by_loops(heads, weight, gradient):
 WRONG = [
     ("7.1", 600000, "is too small"),
     ("7.1", 10**7, "is too large"),
+    ("7.1", 657408, "is too large"),
     ("7.1", -1, "negative"),
     ("7.1", [655360], "one number; yours is a list"),
     ("7.2", lambda t, n: split(t.flip(1), n), "off by up to"),
@@ -244,8 +267,10 @@ WRONG = [
         "The order of memory",
     ),
     ("7.5", lambda h, w: without(h, w).flip(0), "is not missed"),
+    ("7.5", lambda h, w: without(h, w).flip(1), "without j and i"),
+    ("7.5", without_one_after_the_other, "wherever it is not off"),
     ("7.5", lambda h, w: without(h.flip(1), w), "is not missed"),
-    ("7.5", lambda h, w: without(h, w).relu(), "in one of the results only"),
+    ("7.5", lambda h, w: without(h, w).relu(), "wherever it is not off"),
     ("7.5", lambda h, w: -without(h, w), "is not missed"),
     ("7.5", lambda h, w: without(h, w).mean(0), "must have the shape"),
     ("7.6", total_variation, "log 2 for heads that share no key"),
@@ -276,7 +301,7 @@ RIGHT = [
     ("7.4", attend_with_pytorch),
     ("7.5", without),
     ("7.5", without_by_zeros),
-    ("7.5", without_by_gates),
+    ("7.5", without_by_subtraction),
     ("7.6", divergences),
     ("7.6", divergences_by_loop),
     ("7.6", divergences_by_kl),

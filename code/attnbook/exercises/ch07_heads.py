@@ -13,7 +13,7 @@ parameters = Prediction(
     stars=1,
     minutes=5,
     answer=2.0 * 512 * 128 + 2 * 512 * 512,
-    within=0.005,
+    within=0.001,
     hints=[
         "Each of the four maps is a matrix: how many features go in, how many come out, all heads "
         "together?",
@@ -61,6 +61,13 @@ parameters.wrong_value(
     3.0 * 512 * 128 + 512 * 512,
     "You gave the values 16 features for each head as well. They keep 64; only queries and keys "
     "were made smaller.",
+)
+
+
+parameters.wrong_value(
+    "with biases",
+    2.0 * 512 * 128 + 2 * 512 * 512 + 2 * 128 + 2 * 512,
+    "You counted biases, one for each feature that comes out of a map. This layer has none.",
 )
 
 
@@ -558,6 +565,28 @@ def _(x, memory, maps, num_heads, mask):
     return _attend(x, memory, maps, num_heads, ~mask[:, None])
 
 
+@attend.mistake("the mask after softmax")
+def _(x, memory, maps, num_heads, mask):
+    """You set weights to 0 after softmax. What is forbidden has then taken its share of the sum,
+    and a row of weights sums to less than 1."""
+    W_Q, W_K, W_V, W_O = maps
+    query, key = _split(x @ W_Q, num_heads), _split(memory @ W_K, num_heads)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = scores.softmax(dim=-1) * mask[:, None]
+    return _merge(weights @ _split(memory @ W_V, num_heads)) @ W_O
+
+
+@attend.mistake("forbidden scores set to 0")
+def _(x, memory, maps, num_heads, mask):
+    """You set forbidden scores to 0. That is a score like others, and its token still gets
+    weight."""
+    W_Q, W_K, W_V, W_O = maps
+    query, key = _split(x @ W_Q, num_heads), _split(memory @ W_K, num_heads)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = (scores * mask[:, None]).softmax(dim=-1)
+    return _merge(weights @ _split(memory @ W_V, num_heads)) @ W_O
+
+
 @attend.mistake("softmax over the heads")
 def _(x, memory, maps, num_heads, mask):
     """You normalise over the axis of heads. The heads then compete for each token, and the weights
@@ -580,17 +609,18 @@ def _(x, memory, maps, num_heads, mask):
     return _attend(x, memory, maps.mT, num_heads, mask[:, None])
 
 
-without_each = Exercise(
+without_pairs = Exercise(
     "7.5",
-    "The layer without each of its heads",
+    "The layer without two of its heads",
     stars=2,
-    minutes=15,
+    minutes=20,
     hints=[
-        "By (7.5) the output is a sum over the heads. Which term is missing when a head is off?",
+        "By (7.5) the output is a sum over the heads. Which terms are missing when i and j are "
+        "off, and which when i and j are the same head?",
         "The weight of an `nn.Linear` is the transpose of W_O. After `.T`, the rows of one head "
         "are a block.",
-        "`heads @ blocks` multiplies each head by its own block, if the blocks have the shape "
-        "(num_heads, d_k, d_model).",
+        "Give each head a gate that is 1 or 0. Write down the row of gates with only head i off, "
+        "and that with only head j off. What happens when you multiply them?",
     ],
 )
 
@@ -603,10 +633,18 @@ def _added(heads, weight):
     return (heads @ _blocks(weight, heads.shape[1])).transpose(0, 1)
 
 
-@without_each.solution
+def _gates(num_heads):
+    on = 1 - torch.eye(num_heads)
+    return on[:, None] * on  # [i, j, h] is 0 if h is i or j
+
+
+def _gated(gates, added):
+    return (gates[..., None, None, None] * added).sum(dim=2)
+
+
+@without_pairs.solution
 def _(heads, weight):
-    added = _added(heads, weight)
-    return added.sum(dim=0) - added
+    return _gated(_gates(heads.shape[1]), _added(heads, weight))
 
 
 def _heads_and_weight(generator):
@@ -624,13 +662,12 @@ def _heads_and_weight(generator):
         )
 
 
-@without_each.inputs
+@without_pairs.inputs
 def _(generator):
+    # three heads of one feature add (1, 0), (0, 3) and (4, 2)
     yield (
-        torch.tensor([[[[1.0, 2.0]], [[3.0, 1.0]]]]),
-        torch.tensor(
-            [[1.0, 0, 2, 0], [0, 1, 0, 1], [1, 1, 0, 0], [0, 3, 0, 5]]
-        ),
+        torch.tensor([[[[1.0]], [[3.0]], [[2.0]]]]),
+        torch.tensor([[1.0, 0, 2], [0, 1, 1]]),
     )
     for heads, weight, _ in _heads_and_weight(generator):
         yield heads, weight
@@ -640,18 +677,18 @@ def _layer(heads, weight):
     return heads.transpose(1, 2).flatten(start_dim=2) @ weight.T
 
 
-@without_each.holds("A head that hands over nothing is not missed.")
+@without_pairs.holds("A head that hands over nothing is not missed.")
 def _(f, heads, weight):
     silent = heads.clone()
     silent[:, 0] = 0.0
     return changed(
         _layer(silent, weight),
-        f(silent, weight)[0],
+        f(silent, weight)[0, 0],
         "with a silent first head an output is {}, without it {}",
     )
 
 
-@without_each.holds("What a head says changes nothing where it is off.")
+@without_pairs.holds("What a head says changes nothing where it is off.")
 def _(f, heads, weight):
     louder = heads.clone()
     louder[:, -1] *= 3.0
@@ -662,85 +699,119 @@ def _(f, heads, weight):
     )
 
 
-@without_each.holds("Each head is missing in one of the results only.")
+@without_pairs.holds("Without i and j is without j and i.")
 def _(f, heads, weight):
-    # so the sum of all results holds each head num_heads − 1 times
+    result = f(heads, weight)
     return changed(
-        (heads.shape[1] - 1) * _layer(heads, weight),
-        f(heads, weight).sum(dim=0),
+        result,
+        result.transpose(0, 1),
+        "one way round an output is {}, the other way {}",
+    )
+
+
+@without_pairs.holds("Each head speaks wherever it is not off.")
+def _(f, heads, weight):
+    # that is in (num_heads − 1)² of the results
+    return changed(
+        (heads.shape[1] - 1) ** 2 * _layer(heads, weight),
+        f(heads, weight).sum(dim=(0, 1)),
         "all results together should have {}, they have {}",
     )
 
 
-@without_each.holds("Each token is answered by itself.")
+@without_pairs.holds("Each token is answered by itself.")
 def _(f, heads, weight):
     return changed(
-        f(heads, weight)[:, :, -1:],
+        f(heads, weight)[:, :, :, -1:],
         f(heads[:, :, -1:], weight),
         "among others the last token has the output {}, alone {}",
     )
 
 
-@without_each.mistake("the head alone")
+@without_pairs.mistake("the same head off twice")
 def _(heads, weight):
-    """You return what each head adds. That is the layer with this head only, and the others
-    off."""
-    return _added(heads, weight)
-
-
-@without_each.mistake("scaled up")
-def _(heads, weight):
-    """You scale the heads that are left, as dropout does. The head is not only off then: all others
-    are louder."""
+    """You subtract what two heads add, also where both are the same head. On the diagonal it is
+    then taken away twice."""
     added = _added(heads, weight)
-    count = max(heads.shape[1] - 1, 1)
-    return (added.sum(dim=0) - added) * heads.shape[1] / count
+    return added.sum(dim=0) - added[:, None] - added
 
 
-@without_each.mistake("the mean of the others")
+@without_pairs.mistake("nothing off on the diagonal")
+def _(heads, weight):
+    """You leave all heads on where i equals j. There one head should be off."""
+    gates = _gates(heads.shape[1])
+    gates.diagonal()[:] = 1.0
+    return _gated(gates, _added(heads, weight))
+
+
+@without_pairs.mistake("the pair alone")
+def _(heads, weight):
+    """You return what the two heads add. That is the layer with these heads only, and the others
+    off."""
+    return _gated(1 - _gates(heads.shape[1]), _added(heads, weight))
+
+
+@without_pairs.mistake("one of the two off")
+def _(heads, weight):
+    """You switch off one head of each pair. The other goes on speaking."""
+    num_heads = heads.shape[1]
+    gates = (1 - torch.eye(num_heads)).expand(num_heads, -1, -1)
+    return _gated(gates, _added(heads, weight))
+
+
+@without_pairs.mistake("off only where both gates are off")
+def _(heads, weight):
+    """You leave a head on unless both of the two want it off. With two different heads, none is
+    off then."""
+    on = 1 - torch.eye(heads.shape[1])
+    return _gated(torch.maximum(on[:, None], on), _added(heads, weight))
+
+
+@without_pairs.mistake("scaled up")
+def _(heads, weight):
+    """You scale the heads that are left, as dropout does. The pair is not only off then: all
+    others are louder."""
+    gates = _gates(heads.shape[1])
+    left = gates.sum(dim=2, keepdim=True).clamp(min=1.0)
+    return _gated(gates * heads.shape[1] / left, _added(heads, weight))
+
+
+@without_pairs.mistake("the mean of the others")
 def _(heads, weight):
     """You average what the other heads add. The heads of a layer are summed, so this is too small,
     the more heads the more so."""
-    added = _added(heads, weight)
-    return (added.sum(dim=0) - added) / max(heads.shape[1] - 1, 1)
+    gates = _gates(heads.shape[1])
+    left = gates.sum(dim=2, keepdim=True).clamp(min=1.0)
+    return _gated(gates / left, _added(heads, weight))
 
 
-@without_each.mistake("nothing off")
-def _(heads, weight):
-    """You return the whole output for every head. Nothing has been switched off."""
-    whole = _added(heads, weight).sum(dim=0)
-    return whole.expand(heads.shape[1], *whole.shape).clone()
-
-
-@without_each.mistake("columns in turn")
+@without_pairs.mistake("columns in turn")
 def _(heads, weight):
     """You give each head every num_heads-th feature of W_O. Heads stand there in blocks, so each
     meets rows that belong to others."""
     blocks = weight.T.unflatten(0, (-1, heads.shape[1])).transpose(0, 1)
     added = (heads @ blocks).transpose(0, 1)
-    return added.sum(dim=0) - added
+    return _gated(_gates(heads.shape[1]), added)
 
 
-@without_each.mistake("blocks in reverse")
+@without_pairs.mistake("blocks in reverse")
 def _(heads, weight):
     """You pair the first head with the last block of W_O. Every head then speaks through the map of
     another."""
     blocks = _blocks(weight, heads.shape[1]).flip(0)
     added = (heads @ blocks).transpose(0, 1)
-    return added.sum(dim=0) - added
+    return _gated(_gates(heads.shape[1]), added)
 
 
-@without_each.mistake("merged without a transpose")
+@without_pairs.mistake("merged without a transpose")
 def _(heads, weight):
-    """You put the heads together by a view alone, with one of them set to 0. Tokens and heads
+    """You put the heads together by a view alone, with two of them set to 0. Tokens and heads
     change places, and a token gets what others should have."""
-    results = []
-    for i in range(heads.shape[1]):
-        silent = heads.clone()
-        silent[:, i] = 0.0
-        merged = silent.reshape(len(heads), heads.shape[2], -1)
-        results.append(merged @ weight.T)
-    return torch.stack(results)
+    gates = _gates(heads.shape[1])[:, :, None, :, None, None]
+    merged = (gates * heads).reshape(
+        *gates.shape[:2], len(heads), heads.shape[2], -1
+    )
+    return merged @ weight.T
 
 
 divergences = Exercise(

@@ -591,7 +591,7 @@ def _(generator):
         yield torch.tensor(windows), torch.tensor(dilations)
 
 
-@tokens_reached.holds("Without gaps it is 1 + the sum of all w − 1.")
+@tokens_reached.holds("Without gaps it is 1 + the sum of all (window − 1).")
 def _(f, windows, dilations):
     found = float(f(windows, torch.ones_like(dilations)))
     if found != 1 + (windows - 1).sum().item():

@@ -9,6 +9,7 @@ from . import (
     ch04_softmax,
     ch05_word_order,
     ch06_positions,
+    ch08_blocks,
 )
 from .engine import Exercise, Prediction
 from .report import Report
@@ -22,6 +23,7 @@ _CHAPTERS = (
     ch04_softmax,
     ch05_word_order,
     ch06_positions,
+    ch08_blocks,
 )
 _hints_given: dict[str, int] = {}
 

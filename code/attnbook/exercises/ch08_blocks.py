@@ -649,7 +649,7 @@ updates = Exercise(
     "8.6",
     "Who wrote what into the stream",
     stars=2,
-    minutes=10,
+    minutes=15,
     hints=[
         "Run the stream forward as the model does, and keep each addition before you add it.",
         "The first entry is the stream that comes in. `torch.stack` puts a list of tensors on a "

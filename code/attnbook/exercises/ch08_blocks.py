@@ -27,7 +27,8 @@ parameters.wrong_value(
 parameters.wrong_value(
     "one norm only",
     49_856.0,
-    "You counted a single norm. Each sub-layer is wrapped in a residual connection with its own.",
+    "You counted half of the norms' parameters. Each sub-layer has a norm of its own, and each "
+    "norm a shift as well as a scale.",
 )
 parameters.wrong_value(
     "no biases",
@@ -98,7 +99,7 @@ def _(f, x, gamma, epsilon):
 
 @rms_norm.holds("Without ε the scale of a token makes no difference.")
 def _(f, x, gamma, epsilon):
-    x = x + 0.1  # no token of zeros
+    x = x + 0.1 * torch.arange(1.0, 1 + x.shape[-1])  # no constant token
     return changed(
         f(x, gamma, 0.0),
         f(3 * x, gamma, 0.0),
@@ -587,6 +588,15 @@ def _(x, text, image, attend, read, feed, norm):
     return x + feed(norm(x))
 
 
+@two_sources.mistake("all from the stream that comes in")
+def _(x, text, image, attend, read, feed, norm):
+    """You let all four read the stream that comes in. None of them then sees what the others
+    found."""
+    start = norm(x)
+    read_both = read(start, text) + read(start, image)
+    return x + attend(start) + read_both + feed(start)
+
+
 @two_sources.mistake("the sources normalised again")
 def _(x, text, image, attend, read, feed, norm):
     """You send the sources through the norm of the sub-layer. They have left their encoders
@@ -829,6 +839,7 @@ def _layer(name):
                 _scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])
             ).cumsum(dim=0),
             "reversed": lambda x: _scale(x.flip(0), -1),
+            "adds_and_takes_off": lambda x: (x + x.sum(dim=0)) - x.sum(dim=0),
             "first_for_all": lambda x: _scale(x[:1] + 0 * x, -1),
             "pairs": lambda x: (
                 x + x.unflatten(0, (-1, 2)).sum(1).repeat_interleave(2, 0)
@@ -847,6 +858,7 @@ def _(generator):
         ("batch_norm", (4, 3, 2)),
         ("adds_the_sentence_before", (4, 2, 3)),
         ("reversed", (3, 2, 5)),
+        ("adds_and_takes_off", (3, 4, 5)),
         ("first_for_all", (3, 1, 4)),
         ("norm_then_sum", (3, 2, 4)),
         ("running_sum", (5, 2, 3)),
@@ -890,10 +902,10 @@ def _(f, x):
     return _sees(f, x, _fresh).mT
 
 
-@sentence_leaks.mistake("sentences set to zero")
+@sentence_leaks.mistake("zeros put for zeros")
 def _(f, x):
-    """You replace each sentence by zeros. One that consists of zeros already is then not changed
-    at all, and seems to influence nothing."""
+    """What you put in the place of a sentence of zeros is zeros again. It is then not changed at
+    all, and seems to influence nothing."""
     return _sees(f, x, torch.zeros_like)
 
 
@@ -904,16 +916,28 @@ def _(f, x):
     return _sees(f, x, lambda row: row + 1)
 
 
-@sentence_leaks.mistake("the gradient of a sum")
+@sentence_leaks.mistake("only the sum of the features watched")
 def _(f, x):
-    """You differentiate the sum of an output's features. Behind a layer norm that sum is 0 whatever
-    comes in, and its gradient sees no influence."""
+    """You watch the sum of an output's features, or its gradient. Behind a layer norm that sum is 0
+    whatever comes in, and shows no influence."""
     x = x.clone().requires_grad_()
     rows = []
     for total in f(x).sum(dim=(1, 2)):
         gradient = torch.autograd.grad(total, x, retain_graph=True)[0]
         rows.append(gradient.abs().flatten(start_dim=1).amax(dim=-1) > 1e-3)
     return torch.stack(rows)
+
+
+@sentence_leaks.mistake("rounding counted")
+def _(f, x):
+    """You take every difference for an influence. Some arise from rounding alone, and honest layers
+    then seem to leak."""
+    before, columns = f(x), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = _fresh(x[j])
+        columns.append((f(other) != before).flatten(start_dim=1).any(dim=-1))
+    return torch.stack(columns, dim=-1)
 
 
 @sentence_leaks.mistake("each sentence counted as its own source")

@@ -10,6 +10,7 @@ from . import (
     ch05_word_order,
     ch06_positions,
     ch07_heads,
+    ch08_blocks,
     ch10_cost,
 )
 from .engine import Exercise, Prediction
@@ -25,6 +26,7 @@ _CHAPTERS = (
     ch05_word_order,
     ch06_positions,
     ch07_heads,
+    ch08_blocks,
     ch10_cost,
 )
 _hints_given: dict[str, int] = {}

@@ -180,6 +180,11 @@ def test_the_ledger_has_43_claims_in_ten_chapters():
     assert {claim["chapter"] for claim in CLAIMS.values()} <= set(range(1, 11))
 
 
+def test_the_ten_chapters_prove_all_43_claims():
+    assert [number(path) for path in CHAPTERS] == list(range(1, 11))
+    assert set().union(*map(claim_tags, CHAPTERS)) == set(CLAIMS)
+
+
 @every_chapter
 def test_exercises_of_chapter_and_catalogue_are_the_same(path):
     everything = read(path).cells

@@ -4,9 +4,9 @@
 ``RIGHT`` holds (exercise, answer in another style than the reference).
 """
 
-from . import ch01, ch02, ch03, ch04, ch05, ch06, ch09
+from . import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
 
-_CHAPTERS = (ch01, ch02, ch03, ch04, ch05, ch06, ch09)
+_CHAPTERS = (ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10)
 
 WRONG = [answer for chapter in _CHAPTERS for answer in chapter.WRONG]
 RIGHT = [answer for chapter in _CHAPTERS for answer in chapter.RIGHT]

@@ -9,7 +9,10 @@ from . import (
     ch04_softmax,
     ch05_word_order,
     ch06_positions,
+    ch07_heads,
+    ch08_blocks,
     ch09_translating,
+    ch10_cost,
 )
 from .engine import Exercise, Prediction
 from .report import Report
@@ -23,7 +26,10 @@ _CHAPTERS = (
     ch04_softmax,
     ch05_word_order,
     ch06_positions,
+    ch07_heads,
+    ch08_blocks,
     ch09_translating,
+    ch10_cost,
 )
 _hints_given: dict[str, int] = {}
 

@@ -1,0 +1,1117 @@
+"""Exercises of chapter 7, "Why several heads?"."""
+
+import math
+
+import torch
+
+from .engine import Exercise, Prediction
+from .properties import changed
+
+parameters = Prediction(
+    "7.1",
+    "Parameters of a layer",
+    stars=1,
+    minutes=5,
+    answer=2.0 * 512 * 128 + 2 * 512 * 512,
+    within=0.001,
+    hints=[
+        "Each of the four maps is a matrix: how many features go in, how many come out, all heads "
+        "together?",
+        "The heads' outputs are values, mixed. How many features do 8 of them have side by side?",
+    ],
+)
+parameters.wrong_value(
+    "the smaller queries and keys left out",
+    4.0 * 512 * 512,
+    "You counted four square matrices. That is the usual layer, whose queries and keys are as wide "
+    "as its values.",
+)
+parameters.wrong_value(
+    "without W_O",
+    2.0 * 512 * 128 + 512 * 512,
+    "You counted the maps that lead into the heads. The map that leads out of them has parameters, "
+    "too.",
+)
+parameters.wrong_value(
+    "all four maps made smaller",
+    4.0 * 512 * 128,
+    "You gave all four maps 16 features for each head. The values keep theirs, and with them the "
+    "map that reads them.",
+)
+parameters.wrong_value(
+    "W_O for one head",
+    2.0 * 512 * 128 + 512 * 512 + 64 * 512,
+    "You let the last map read the features of one head. It gets the outputs of all of them, side "
+    "by side.",
+)
+parameters.wrong_value(
+    "the maps of one head",
+    2.0 * 512 * 16 + 512 * 64 + 512 * 512,
+    "You counted the three maps of a single head. Each head has its own, so most of the maps are "
+    "missing.",
+)
+parameters.wrong_value(
+    "the queries alone made smaller",
+    512.0 * 128 + 3 * 512 * 512,
+    "You made the queries smaller and left the keys wide. Their dot product needs as many features "
+    "on both sides.",
+)
+parameters.wrong_value(
+    "values made smaller, too",
+    3.0 * 512 * 128 + 512 * 512,
+    "You gave the values 16 features for each head as well. They keep 64; only queries and keys "
+    "were made smaller.",
+)
+
+
+parameters.wrong_value(
+    "with biases",
+    2.0 * 512 * 128 + 2 * 512 * 512 + 2 * 128 + 2 * 512,
+    "You counted biases, one for each feature that comes out of a map. This layer has none.",
+)
+
+
+split_three = Exercise(
+    "7.2",
+    "Queries, keys and values from one product",
+    stars=1,
+    minutes=10,
+    hints=[
+        "Into which three factors does the last axis fall, and which of them varies slowest?",
+        "`x.unflatten(-1, (a, b, c))` cuts the last axis into three.",
+        "`permute` brings all axes into a new order at once. Write down the name of each axis "
+        "before and after.",
+    ],
+)
+
+
+@split_three.solution
+def _(together, num_heads):
+    parts = together.unflatten(-1, (3, num_heads, -1))
+    return parts.permute(2, 0, 3, 1, 4)
+
+
+@split_three.inputs
+def _(generator):
+    # the number before the point is the token, behind it the feature
+    token, feature = torch.arange(2)[:, None], torch.arange(12)
+    yield (token + feature / 100)[None], 2
+    for batch, length, d_k, num_heads in [
+        (2, 3, 2, 2),
+        (2, 2, 3, 4),
+        (3, 5, 4, 3),
+        (4, 6, 1, 5),
+        (2, 4, 5, 1),
+    ]:
+        shape = batch, length, 3 * num_heads * d_k
+        yield torch.randn(shape, generator=generator), num_heads
+
+
+@split_three.holds("What belongs to one token stays with it.")
+def _(f, together, num_heads):
+    marked = torch.zeros_like(together)
+    marked[:, 0] = 1.0
+    other = f(marked, num_heads)[:, :, :, 1:]
+    if other.abs().max() > 1e-6:
+        return "Features of token 0 turn up at another token."
+
+
+@split_three.holds("What belongs to one sentence stays in it.")
+def _(f, together, num_heads):
+    return changed(
+        f(together[:1], num_heads),
+        f(together, num_heads)[:, :1],
+        "alone, a sentence has the feature {}, in its batch {}",
+    )
+
+
+@split_three.holds("The first third of the features are the queries.")
+def _(f, together, num_heads):
+    width = together.shape[-1] // 3
+    marked = torch.zeros_like(together)
+    marked[..., :width] = 1.0
+    parts = f(marked, num_heads)
+    if parts[0].min() < 1 or parts[1:].abs().max() > 0:
+        shares = ", ".join(f"{part.mean():.2f}" for part in parts)
+        return (
+            "With ones there and zeros elsewhere, the means of the three parts are "
+            f"{shares}."
+        )
+
+
+@split_three.holds("Each head takes features that stand side by side.")
+def _(f, together, num_heads):
+    width = together.shape[-1] // 3
+    d_k = width // num_heads
+    numbers = torch.arange(3.0 * width).expand_as(together)
+    first = f(numbers, num_heads)[0, 0, 0, 0]
+    if d_k > 1 and not torch.equal(first.diff(), torch.ones(d_k - 1)):
+        taken = ", ".join(f"{n:g}" for n in first)
+        return f"The first head takes the features {taken}."
+
+
+@split_three.mistake("one view to the final shape")
+def _(together, num_heads):
+    """You ask for the final shape directly. The numbers are dealt out in the order of memory, and
+    tokens, heads and the three kinds are mixed up."""
+    batch, length, _ = together.shape
+    return together.reshape(3, batch, num_heads, length, -1)
+
+
+@split_three.mistake("heads before tokens by view")
+def _(together, num_heads):
+    """You separate queries, keys and values well, but split off the heads by a view with the heads
+    before the tokens. A head then gets some tokens whole and others not at all."""
+    batch, length, _ = together.shape
+    parts = together.chunk(3, dim=-1)
+    return torch.stack(
+        [part.reshape(batch, num_heads, length, -1) for part in parts]
+    )
+
+
+@split_three.mistake("cut by heads first")
+def _(together, num_heads):
+    """You cut the last axis into heads first and each head into three. Some libraries store it so,
+    but here what you take for a key is the query of another head."""
+    parts = together.unflatten(-1, (num_heads, 3, -1))
+    return parts.permute(3, 0, 2, 1, 4)
+
+
+@split_three.mistake("every third feature")
+def _(together, num_heads):
+    """You let the three kinds alternate from feature to feature. Each of your queries then consists
+    of a query's, a key's and a value's features in turn."""
+    parts = together.unflatten(-1, (num_heads, -1, 3))
+    return parts.permute(4, 0, 2, 1, 3)
+
+
+@split_three.mistake("heads that alternate")
+def _(together, num_heads):
+    """You deal out features to the heads in turn instead of in blocks. A new model could learn with
+    that, but weights that were trained with blocks are torn apart."""
+    parts = together.unflatten(-1, (3, -1, num_heads))
+    return parts.permute(2, 0, 4, 1, 3)
+
+
+@split_three.mistake("keys and values exchanged")
+def _(together, num_heads):
+    """You return the values in the place of the keys. Queries are then compared with what should be
+    handed over."""
+    parts = together.unflatten(-1, (3, num_heads, -1))[:, :, [0, 2, 1]]
+    return parts.permute(2, 0, 3, 1, 4)
+
+
+@split_three.mistake("heads in reverse")
+def _(together, num_heads):
+    """You number the heads from the last to the first. Their outputs then meet the blocks of other
+    heads in W_O."""
+    parts = together.unflatten(-1, (3, num_heads, -1)).flip(3)
+    return parts.permute(2, 0, 3, 1, 4)
+
+
+score_matrices = Exercise(
+    "7.3",
+    "What asks for what",
+    stars=2,
+    minutes=15,
+    hints=[
+        "For one head the scores are (x W_Q)(x W_K)ᵀ / √d_k. Which product stands between x and "
+        "xᵀ?",
+        "An `nn.Linear` stores the transpose of the map: the features that come out are its rows.",
+        "`weight.unflatten(0, (num_heads, -1))` gives the rows of each head. Which of the two has "
+        "to be transposed so that a (d_model, d_model) matrix comes out?",
+    ],
+)
+
+
+def _by_rows(weight, num_heads):
+    return weight.unflatten(0, (num_heads, -1))
+
+
+@score_matrices.solution
+def _(query_weight, key_weight, num_heads):
+    query = _by_rows(query_weight, num_heads)
+    key = _by_rows(key_weight, num_heads)
+    return query.mT @ key / math.sqrt(query.shape[1])
+
+
+@score_matrices.inputs
+def _(generator):
+    # two heads of two features each
+    yield (
+        torch.tensor(
+            [[1.0, 0, 2, 0], [0, 1, 0, 0], [0, 0, 1, 0], [3, 0, 0, 1]]
+        ),
+        torch.tensor(
+            [[0.0, 1, 0, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 1, 0, 1]]
+        ),
+        2,
+    )
+    for rows, d_model, num_heads in [
+        (6, 6, 3),
+        (8, 8, 2),
+        (12, 6, 3),
+        (9, 12, 3),
+        (10, 4, 2),
+    ]:
+        yield (
+            torch.randn(rows, d_model, generator=generator),
+            torch.randn(rows, d_model, generator=generator),
+            num_heads,
+        )
+
+
+@score_matrices.holds("Each head's scores are x B xᵀ.")
+def _(f, query_weight, key_weight, num_heads):
+    x = torch.linspace(-1, 1, 3 * query_weight.shape[1]).sin().view(3, -1)
+    query, key = (
+        (x @ weight.T).unflatten(-1, (num_heads, -1)).transpose(0, 1)
+        for weight in (query_weight, key_weight)
+    )
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return changed(
+        scores,
+        x @ f(query_weight, key_weight, num_heads).to(x) @ x.T,
+        "for one pair of tokens the score is {}, by your B {}",
+    )
+
+
+@score_matrices.holds("No B has a larger rank than a head has features.")
+def _(f, query_weight, key_weight, num_heads):
+    d_k = len(query_weight) // num_heads
+    B = f(query_weight, key_weight, num_heads).double()
+    rank = torch.linalg.matrix_rank(B, rtol=1e-5).max().item()
+    if rank > d_k:
+        return f"One has the rank {rank}, with d_k={d_k}."
+
+
+@score_matrices.holds("Exchanging queries and keys transposes every B.")
+def _(f, query_weight, key_weight, num_heads):
+    return changed(
+        f(query_weight, key_weight, num_heads).mT,
+        f(key_weight, query_weight, num_heads),
+        "an entry goes from {} to {}",
+    )
+
+
+@score_matrices.holds("The maps of one head change no other head's B.")
+def _(f, query_weight, key_weight, num_heads):
+    d_k = len(query_weight) // num_heads
+    stronger = query_weight.clone()
+    stronger[:d_k] *= 2
+    return changed(
+        f(query_weight, key_weight, num_heads)[1:],
+        f(stronger, key_weight, num_heads)[1:],
+        "with a new first head, an entry of another goes from {} to {}",
+    )
+
+
+@score_matrices.mistake("not scaled")
+def _(query_weight, key_weight, num_heads):
+    """You multiply the two maps and leave it at that. The scores are then too large by the root of
+    a head's features, and softmax too sharp."""
+    return _by_rows(query_weight, num_heads).mT @ _by_rows(
+        key_weight, num_heads
+    )
+
+
+@score_matrices.mistake("divided by the root of d_model")
+def _(query_weight, key_weight, num_heads):
+    """You divide by the root of the width of a token. A head has fewer features than that, so its
+    scores come out too small."""
+    query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
+    return query.mT @ key / math.sqrt(query.shape[-1])
+
+
+@score_matrices.mistake("divided by the root of all heads' features")
+def _(query_weight, key_weight, num_heads):
+    """You divide by the root of the number of rows, the features of all heads together. A score
+    adds up those of one head only."""
+    query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
+    return query.mT @ key / math.sqrt(len(query_weight))
+
+
+@score_matrices.mistake("divided by d_k")
+def _(query_weight, key_weight, num_heads):
+    """You divide by the number of features of a head, not by its root. The scores shrink and the
+    weights become too even."""
+    query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
+    return query.mT @ key / query.shape[1]
+
+
+@score_matrices.mistake("query and key exchanged")
+def _(query_weight, key_weight, num_heads):
+    """You transpose the key's map instead of the query's. Your B says what is asked for by what:
+    the two tokens have changed their roles."""
+    query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
+    return key.mT @ query / math.sqrt(query.shape[1])
+
+
+@score_matrices.mistake("heads that alternate")
+def _(query_weight, key_weight, num_heads):
+    """You give rows to the heads in turn. Each head is then made of rows of all of them, where it
+    should have a block of rows."""
+    query, key = (
+        w.unflatten(0, (-1, num_heads)).transpose(0, 1)
+        for w in (query_weight, key_weight)
+    )
+    return query.mT @ key / math.sqrt(query.shape[1])
+
+
+@score_matrices.mistake("all heads together")
+def _(query_weight, key_weight, num_heads):
+    """You multiply the whole maps, so that the features of all heads are added up, and give every
+    head the result. That is one wide head, several times."""
+    d_k = len(query_weight) // num_heads
+    B = query_weight.T @ key_weight / math.sqrt(d_k)
+    return B.expand(num_heads, -1, -1).clone()
+
+
+attend = Exercise(
+    "7.4",
+    "Several heads that ask another sequence",
+    stars=2,
+    minutes=20,
+    hints=[
+        "Queries are made from `x`, keys and values from `memory`. Each of the three is split into "
+        "heads in the same way.",
+        "The scores have the shape (batch, heads, L_query, L_key), the mask has no axis of heads. "
+        "Where must one be put in, so that it serves all heads of its own sentence?",
+        "The heads come together by the two steps of the split, in reverse order. W_O is last.",
+    ],
+)
+
+
+def _split(x, num_heads):
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def _merge(heads):
+    return heads.transpose(1, 2).flatten(start_dim=2)
+
+
+def _attend(
+    x,
+    memory,
+    maps,
+    num_heads,
+    mask,
+    *,
+    split=_split,
+    merge=_merge,
+    scale=None,
+    dim=-1,
+):
+    W_Q, W_K, W_V, W_O = maps
+    query, key, value = (
+        split(made, num_heads) for made in (x @ W_Q, memory @ W_K, memory @ W_V)
+    )
+    scores = query @ key.mT / (scale or math.sqrt(query.shape[-1]))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=dim).nan_to_num(0.0)
+    return merge(weights @ value) @ W_O
+
+
+@attend.solution
+def _(x, memory, maps, num_heads, mask):
+    return _attend(x, memory, maps, num_heads, mask[:, None])
+
+
+def _mask(generator, *shape):
+    mask = torch.rand(shape, generator=generator) < 0.6
+    mask[..., 0] |= ~mask.any(dim=-1)  # each query may attend to something
+    mask[0, 0, -1] = False  # and at least one weight is forbidden
+    mask[0, 0, 0] = True
+    return mask
+
+
+@attend.inputs
+def _(generator):
+    one = torch.eye(2).expand(4, 2, 2)
+    yield (
+        torch.tensor([[[1.0, 2.0]]]),
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]),
+        one.clone(),
+        2,
+        torch.tensor([[[True, True, False]]]),
+    )
+    # in the second, batch and heads agree; in the third, both lengths
+    for batch, L_query, L_key, d_model, num_heads in [
+        (2, 3, 5, 6, 3),
+        (2, 4, 3, 8, 2),
+        (3, 4, 4, 12, 4),
+        (2, 2, 6, 6, 1),
+    ]:
+        yield (
+            torch.randn(batch, L_query, d_model, generator=generator),
+            torch.randn(batch, L_key, d_model, generator=generator),
+            torch.randn(4, d_model, d_model, generator=generator)
+            / math.sqrt(d_model),
+            num_heads,
+            _mask(generator, batch, L_query, L_key),
+        )
+
+
+@attend.holds("What is forbidden to all queries changes nothing.")
+def _(f, x, memory, maps, num_heads, mask):
+    hidden = mask.clone()
+    hidden[..., -1] = False
+    hidden[..., 0] = True
+    other = memory.clone()
+    other[:, -1] += 3.0
+    return changed(
+        f(x, memory, maps, num_heads, hidden),
+        f(x, other, maps, num_heads, hidden),
+        "with another last token in memory, an output goes from {} to {}",
+    )
+
+
+@attend.holds("The order of memory does not matter, if the mask follows it.")
+def _(f, x, memory, maps, num_heads, mask):
+    return changed(
+        f(x, memory, maps, num_heads, mask),
+        f(x, memory.flip(1), maps, num_heads, mask.flip(2)),
+        "in reverse order an output goes from {} to {}",
+    )
+
+
+@attend.holds("Each query is answered by itself.")
+def _(f, x, memory, maps, num_heads, mask):
+    return changed(
+        f(x, memory, maps, num_heads, mask)[:, -1:],
+        f(x[:, -1:], memory, maps, num_heads, mask[:, -1:]),
+        "among others the last query has the output {}, alone {}",
+    )
+
+
+@attend.holds("Each sentence is answered by itself.")
+def _(f, x, memory, maps, num_heads, mask):
+    return changed(
+        f(x, memory, maps, num_heads, mask)[-1:],
+        f(x[-1:], memory[-1:], maps, num_heads, mask[-1:]),
+        "in its batch the last sentence has the output {}, alone {}",
+    )
+
+
+@attend.mistake("split without a transpose")
+def _(x, memory, maps, num_heads, mask):
+    """You split by one view with the heads before the tokens, and merge as well without a
+    transpose. Tokens are cut up and mixed, though every shape is right."""
+
+    def view(x, num_heads):
+        return x.reshape(len(x), num_heads, x.shape[1], -1)
+
+    def merge(heads):
+        return heads.reshape(len(heads), heads.shape[2], -1)
+
+    return _attend(
+        x, memory, maps, num_heads, mask[:, None], split=view, merge=merge
+    )
+
+
+@attend.mistake("merged without a transpose")
+def _(x, memory, maps, num_heads, mask):
+    """You split the heads well and merge them by a view alone. A token's output is then put
+    together from one head at several tokens."""
+
+    def merge(heads):
+        return heads.reshape(len(heads), heads.shape[2], -1)
+
+    return _attend(x, memory, maps, num_heads, mask[:, None], merge=merge)
+
+
+@attend.mistake("without W_O")
+def _(x, memory, maps, num_heads, mask):
+    """You stop after putting the heads side by side. Each head then writes to features of its own,
+    and nothing brings them together."""
+    same = torch.stack([*maps[:3], torch.eye(maps.shape[-1])])
+    return _attend(x, memory, same, num_heads, mask[:, None])
+
+
+@attend.mistake("divided by the root of d_model")
+def _(x, memory, maps, num_heads, mask):
+    """You divide by the root of the whole width. A head's scores add up fewer products, so the
+    weights become too even."""
+    scale = math.sqrt(x.shape[-1])
+    return _attend(x, memory, maps, num_heads, mask[:, None], scale=scale)
+
+
+@attend.mistake("not scaled")
+def _(x, memory, maps, num_heads, mask):
+    """You leave out the division of the scores. Softmax is then too sharp, and the more so the
+    wider the heads are."""
+    return _attend(x, memory, maps, num_heads, mask[:, None], scale=1.0)
+
+
+@attend.mistake("one wide head")
+def _(x, memory, maps, num_heads, mask):
+    """You never split the features. All of them are one head with one row of weights, whatever the
+    number of heads."""
+    return _attend(x, memory, maps, 1, mask[:, None])
+
+
+@attend.mistake("the mask ignored")
+def _(x, memory, maps, num_heads, mask):
+    """You let every query attend to every token of memory. What is padding, or still to come, is
+    mixed into the output."""
+    return _attend(x, memory, maps, num_heads, None)
+
+
+@attend.mistake("the mask inverted")
+def _(x, memory, maps, num_heads, mask):
+    """You forbid what the mask allows, and allow the rest. PyTorch's `nn.MultiheadAttention` reads
+    masks that way; here True means that attending is allowed."""
+    return _attend(x, memory, maps, num_heads, ~mask[:, None])
+
+
+@attend.mistake("the mask after softmax")
+def _(x, memory, maps, num_heads, mask):
+    """You set weights to 0 after softmax. What is forbidden has then taken its share of the sum,
+    and a row of weights sums to less than 1."""
+    W_Q, W_K, W_V, W_O = maps
+    query, key = _split(x @ W_Q, num_heads), _split(memory @ W_K, num_heads)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = scores.softmax(dim=-1) * mask[:, None]
+    return _merge(weights @ _split(memory @ W_V, num_heads)) @ W_O
+
+
+@attend.mistake("forbidden scores set to 0")
+def _(x, memory, maps, num_heads, mask):
+    """You set forbidden scores to 0. That is a score like others, and its token still gets
+    weight."""
+    W_Q, W_K, W_V, W_O = maps
+    query, key = _split(x @ W_Q, num_heads), _split(memory @ W_K, num_heads)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = (scores * mask[:, None]).softmax(dim=-1)
+    return _merge(weights @ _split(memory @ W_V, num_heads)) @ W_O
+
+
+@attend.mistake("softmax over the heads")
+def _(x, memory, maps, num_heads, mask):
+    """You normalise over the axis of heads. The heads then compete for each token, and the weights
+    of one head do not sum to 1."""
+    return _attend(x, memory, maps, num_heads, mask[:, None], dim=1)
+
+
+@attend.mistake("keys handed over instead of values")
+def _(x, memory, maps, num_heads, mask):
+    """You mix the keys by the weights. What a token can be found by is then handed over instead of
+    what it has to say."""
+    same = torch.stack([maps[0], maps[1], maps[1], maps[3]])
+    return _attend(x, memory, same, num_heads, mask[:, None])
+
+
+@attend.mistake("maps transposed")
+def _(x, memory, maps, num_heads, mask):
+    """You multiply by the transposed maps, as `nn.Linear` does with its weights. These maps are
+    used as they are."""
+    return _attend(x, memory, maps.mT, num_heads, mask[:, None])
+
+
+without_pairs = Exercise(
+    "7.5",
+    "The layer without two of its heads",
+    stars=2,
+    minutes=20,
+    hints=[
+        "By (7.5) the output is a sum over the heads. Which terms are missing when i and j are "
+        "off, and which when i and j are the same head?",
+        "The weight of an `nn.Linear` is the transpose of W_O. After `.T`, the rows of one head "
+        "are a block.",
+        "Give each head a gate that is 1 or 0. Write down the row of gates with only head i off, "
+        "and that with only head j off. What happens when you multiply them?",
+    ],
+)
+
+
+def _blocks(weight, num_heads):
+    return weight.T.unflatten(0, (num_heads, -1))
+
+
+def _added(heads, weight):
+    return (heads @ _blocks(weight, heads.shape[1])).transpose(0, 1)
+
+
+def _gates(num_heads):
+    on = 1 - torch.eye(num_heads)
+    return on[:, None] * on  # [i, j, h] is 0 if h is i or j
+
+
+def _gated(gates, added):
+    return (gates[..., None, None, None] * added).sum(dim=2)
+
+
+@without_pairs.solution
+def _(heads, weight):
+    return _gated(_gates(heads.shape[1]), _added(heads, weight))
+
+
+def _heads_and_weight(generator):
+    # a batch, heads, tokens, d_k and d_model; the weight is often square
+    for batch, num_heads, length, d_k, d_model in [
+        (2, 3, 4, 2, 6),
+        (3, 2, 2, 3, 6),
+        (2, 4, 3, 2, 5),
+        (2, 3, 3, 4, 12),
+    ]:
+        yield (
+            torch.randn(batch, num_heads, length, d_k, generator=generator),
+            torch.randn(d_model, num_heads * d_k, generator=generator),
+            (batch, length, d_model),
+        )
+
+
+@without_pairs.inputs
+def _(generator):
+    # three heads of one feature add (1, 0), (0, 3) and (4, 2)
+    yield (
+        torch.tensor([[[[1.0]], [[3.0]], [[2.0]]]]),
+        torch.tensor([[1.0, 0, 2], [0, 1, 1]]),
+    )
+    for heads, weight, _ in _heads_and_weight(generator):
+        yield heads, weight
+
+
+def _layer(heads, weight):
+    return heads.transpose(1, 2).flatten(start_dim=2) @ weight.T
+
+
+@without_pairs.holds("A head that hands over nothing is not missed.")
+def _(f, heads, weight):
+    silent = heads.clone()
+    silent[:, 0] = 0.0
+    return changed(
+        _layer(silent, weight),
+        f(silent, weight)[0, 0],
+        "with a silent first head an output is {}, without it {}",
+    )
+
+
+@without_pairs.holds("What a head says changes nothing where it is off.")
+def _(f, heads, weight):
+    louder = heads.clone()
+    louder[:, -1] *= 3.0
+    return changed(
+        f(heads, weight)[-1],
+        f(louder, weight)[-1],
+        "an output goes from {} to {}",
+    )
+
+
+@without_pairs.holds("Without i and j is without j and i.")
+def _(f, heads, weight):
+    result = f(heads, weight)
+    return changed(
+        result,
+        result.transpose(0, 1),
+        "one way round an output is {}, the other way {}",
+    )
+
+
+@without_pairs.holds("Each head speaks wherever it is not off.")
+def _(f, heads, weight):
+    # that is in (num_heads − 1)² of the results
+    return changed(
+        (heads.shape[1] - 1) ** 2 * _layer(heads, weight),
+        f(heads, weight).sum(dim=(0, 1)),
+        "all results together should have {}, they have {}",
+    )
+
+
+@without_pairs.holds("Each token is answered by itself.")
+def _(f, heads, weight):
+    return changed(
+        f(heads, weight)[:, :, :, -1:],
+        f(heads[:, :, -1:], weight),
+        "among others the last token has the output {}, alone {}",
+    )
+
+
+@without_pairs.mistake("the same head off twice")
+def _(heads, weight):
+    """You subtract what two heads add, also where both are the same head. On the diagonal it is
+    then taken away twice."""
+    added = _added(heads, weight)
+    return added.sum(dim=0) - added[:, None] - added
+
+
+@without_pairs.mistake("nothing off on the diagonal")
+def _(heads, weight):
+    """You leave all heads on where i equals j. There one head should be off."""
+    gates = _gates(heads.shape[1])
+    gates.diagonal()[:] = 1.0
+    return _gated(gates, _added(heads, weight))
+
+
+@without_pairs.mistake("the pair alone")
+def _(heads, weight):
+    """You return what the two heads add. That is the layer with these heads only, and the others
+    off."""
+    return _gated(1 - _gates(heads.shape[1]), _added(heads, weight))
+
+
+@without_pairs.mistake("one of the two off")
+def _(heads, weight):
+    """You switch off one head of each pair. The other goes on speaking."""
+    num_heads = heads.shape[1]
+    gates = (1 - torch.eye(num_heads)).expand(num_heads, -1, -1)
+    return _gated(gates, _added(heads, weight))
+
+
+@without_pairs.mistake("off only where both gates are off")
+def _(heads, weight):
+    """You leave a head on unless both of the two want it off. With two different heads, none is
+    off then."""
+    on = 1 - torch.eye(heads.shape[1])
+    return _gated(torch.maximum(on[:, None], on), _added(heads, weight))
+
+
+@without_pairs.mistake("scaled up")
+def _(heads, weight):
+    """You scale the heads that are left, as dropout does. The pair is not only off then: all
+    others are louder."""
+    gates = _gates(heads.shape[1])
+    left = gates.sum(dim=2, keepdim=True).clamp(min=1.0)
+    return _gated(gates * heads.shape[1] / left, _added(heads, weight))
+
+
+@without_pairs.mistake("the mean of the others")
+def _(heads, weight):
+    """You average what the other heads add. The heads of a layer are summed, so this is too small,
+    the more heads the more so."""
+    gates = _gates(heads.shape[1])
+    left = gates.sum(dim=2, keepdim=True).clamp(min=1.0)
+    return _gated(gates / left, _added(heads, weight))
+
+
+@without_pairs.mistake("columns in turn")
+def _(heads, weight):
+    """You give each head every num_heads-th feature of W_O. Heads stand there in blocks, so each
+    meets rows that belong to others."""
+    blocks = weight.T.unflatten(0, (-1, heads.shape[1])).transpose(0, 1)
+    added = (heads @ blocks).transpose(0, 1)
+    return _gated(_gates(heads.shape[1]), added)
+
+
+@without_pairs.mistake("blocks in reverse")
+def _(heads, weight):
+    """You pair the first head with the last block of W_O. Every head then speaks through the map of
+    another."""
+    blocks = _blocks(weight, heads.shape[1]).flip(0)
+    added = (heads @ blocks).transpose(0, 1)
+    return _gated(_gates(heads.shape[1]), added)
+
+
+@without_pairs.mistake("merged without a transpose")
+def _(heads, weight):
+    """You put the heads together by a view alone, with two of them set to 0. Tokens and heads
+    change places, and a token gets what others should have."""
+    gates = _gates(heads.shape[1])[:, :, None, :, None, None]
+    merged = (gates * heads).reshape(
+        *gates.shape[:2], len(heads), heads.shape[2], -1
+    )
+    return merged @ weight.T
+
+
+divergences = Exercise(
+    "7.6",
+    "How differently heads look",
+    stars=2,
+    minutes=15,
+    hints=[
+        "`weights[:, :, None]` and `weights[:, None]` broadcast to all pairs of heads.",
+        "`torch.special.xlogy(w, w)` is w log w, and 0 where w is 0.",
+        "Entropies are sums over the keys. The mean over batch and queries comes last, when each "
+        "pair of rows has its divergence.",
+    ],
+)
+
+
+def _entropy(w):
+    return -torch.special.xlogy(w, w).sum(dim=-1)
+
+
+def _pairs(weights):
+    return weights[:, :, None], weights[:, None]
+
+
+def _between(weights):
+    u, v = _pairs(weights)
+    return _entropy((u + v) / 2) - (_entropy(u) + _entropy(v)) / 2
+
+
+@divergences.solution
+def _(weights):
+    return _between(weights).mean(dim=(0, 3))
+
+
+@divergences.inputs
+def _(generator):
+    yield (torch.tensor([[[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]]]]),)
+    for shape in [(2, 3, 4, 5), (3, 2, 2, 6), (2, 4, 3, 3)]:
+        scores = 2 * torch.randn(shape, generator=generator)
+        yield (scores.softmax(dim=-1),)
+    scores = torch.randn(2, 3, 5, 5, generator=generator)  # with a causal mask
+    future = torch.ones(5, 5).triu(diagonal=1) > 0
+    yield (scores.masked_fill(future, -math.inf).softmax(dim=-1),)
+
+
+@divergences.holds("It is 0 between a head and itself.")
+def _(f, weights):
+    own = f(weights).diagonal()
+    if not own.abs().max() < 1e-4:
+        return f"For one head it is {own[own.abs().argmax()]:.3g}."
+
+
+@divergences.holds("It is the same both ways.")
+def _(f, weights):
+    found = f(weights)
+    return changed(found, found.mT, "one way it is {}, the other way {}")
+
+
+@divergences.holds("It is log 2 for heads that share no key, and never more.")
+def _(f, weights):
+    apart = torch.zeros_like(weights[:, :2])
+    apart[:, 0, :, 0] = 1.0
+    apart[:, 1, :, 1:] = 1 / (weights.shape[-1] - 1)
+    found = f(apart)[0, 1].item()
+    if not math.isclose(found, math.log(2), abs_tol=1e-3):
+        side = "more" if found > math.log(2) else "less"
+        return f"For two such heads you have {found:.3g}, which is {side}."
+    largest = f(weights).max().item()
+    if largest > math.log(2) + 1e-4:
+        return f"One is {largest:.3g}."
+
+
+@divergences.holds("The same batch twice has the same divergences.")
+def _(f, weights):
+    return changed(
+        f(weights),
+        f(torch.cat([weights, weights])),
+        "one goes from {} to {}",
+    )
+
+
+@divergences.mistake("0 log 0 as computed")
+def _(weights):
+    """You multiply a weight by its logarithm. Where the weight is 0 the logarithm is −∞, and the
+    product is NaN."""
+
+    def entropy(w):
+        return -(w * w.log()).sum(dim=-1)
+
+    u, v = _pairs(weights)
+    between = entropy((u + v) / 2) - (entropy(u) + entropy(v)) / 2
+    return between.mean(dim=(0, 3))
+
+
+@divergences.mistake("averaged before comparing")
+def _(weights):
+    """You average the maps over batch and queries first and compare the means. Heads that look at
+    different tokens in each sentence, but equally often on the whole, then seem alike."""
+    mean = weights.mean(dim=(0, 2), keepdim=True)
+    return _between(mean).mean(dim=(0, 3))
+
+
+@divergences.mistake("logarithms with base 2")
+def _(weights):
+    """You use logarithms with base 2. The divergence is then in bits, and heads that share nothing
+    are at 1."""
+    return _between(weights).mean(dim=(0, 3)) / math.log(2)
+
+
+@divergences.mistake("the root of it")
+def _(weights):
+    """You take the root of each divergence. That is the Jensen–Shannon *distance*, which is a
+    metric, but another number."""
+    return _between(weights).clamp(min=0).sqrt().mean(dim=(0, 3))
+
+
+@divergences.mistake("summed over the queries")
+def _(weights):
+    """You sum over the queries instead of averaging. Long sentences then make all heads look more
+    different."""
+    return _between(weights).sum(dim=3).mean(dim=0)
+
+
+@divergences.mistake("entropies added, not averaged")
+def _(weights):
+    """You subtract both entropies whole. The divergence of a head from itself is then minus its
+    entropy instead of 0."""
+    u, v = _pairs(weights)
+    between = _entropy((u + v) / 2) - _entropy(u) - _entropy(v)
+    return between.mean(dim=(0, 3))
+
+
+@divergences.mistake("u + v without the half")
+def _(weights):
+    """You take the entropy of the sum of the two rows. The sum is no row of weights, as it adds up
+    to 2."""
+    u, v = _pairs(weights)
+    between = _entropy(u + v) - (_entropy(u) + _entropy(v)) / 2
+    return between.mean(dim=(0, 3))
+
+
+@divergences.mistake("the difference of the entropies")
+def _(weights):
+    """You compare how sharp two heads are, not where they look. Two heads that look at different
+    tokens equally sharply then have the difference 0."""
+    u, v = _pairs(weights)
+    return (_entropy(u) - _entropy(v)).abs().mean(dim=(0, 3))
+
+
+importance = Exercise(
+    "7.7",
+    "The importance of heads, all at once",
+    stars=3,
+    minutes=25,
+    hints=[
+        "With gates the output is the sum of g_i times what head i adds (7.5). How does one number "
+        "of the output change with g_i?",
+        "By the chain rule the derivative of the loss is the sum, over tokens and features, of "
+        "gradient times that change.",
+        "Each example has its own gate, so it has its own sum. In which order do the absolute "
+        "value, the sum and the mean then stand?",
+    ],
+)
+
+
+def _by_gate(heads, weight, gradient):
+    added = heads @ _blocks(weight, heads.shape[1])
+    return added * gradient[:, None]  # (batch, heads, L, d_model)
+
+
+@importance.solution
+def _(heads, weight, gradient):
+    products = _by_gate(heads, weight, gradient)
+    return products.sum(dim=(2, 3)).abs().mean(dim=0)
+
+
+@importance.inputs
+def _(generator):
+    # one feature for each of two heads; examples pull in different directions
+    yield (
+        torch.tensor([[[[1.0], [2.0]], [[3.0], [1.0]]]]).repeat(2, 1, 1, 1),
+        torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
+        torch.tensor([[[1.0, 0.0], [-1.0, 1.0]], [[-2.0, 0.0], [0.0, 0.5]]]),
+    )
+    for heads, weight, shape in _heads_and_weight(generator):
+        yield heads, weight, torch.randn(shape, generator=generator)
+
+
+@importance.holds("No importance is negative.")
+def _(f, heads, weight, gradient):
+    least = f(heads, weight, gradient).min().item()
+    if least < -1e-6:
+        return f"One is {least:.3g}."
+
+
+@importance.holds("A head that hands over nothing has none.")
+def _(f, heads, weight, gradient):
+    silent = heads.clone()
+    silent[:, 0] = 0.0
+    found = f(silent, weight, gradient)[0].item()
+    if abs(found) > 1e-5:
+        return f"A silent first head has {found:.3g}."
+
+
+@importance.holds("The sign of one example's gradient does not matter.")
+def _(f, heads, weight, gradient):
+    turned = gradient.clone()
+    turned[0] *= -1.0
+    return changed(
+        f(heads, weight, gradient),
+        f(heads, weight, turned),
+        "with the sign of the first example turned, one goes from {} to {}",
+    )
+
+
+@importance.holds("The same batch twice leaves it unchanged.")
+def _(f, heads, weight, gradient):
+    return changed(
+        f(heads, weight, gradient),
+        f(heads.repeat(2, 1, 1, 1), weight, gradient.repeat(2, 1, 1)),
+        "one goes from {} to {}",
+    )
+
+
+@importance.holds("For one example it is what a slightly smaller gate loses.")
+def _(f, heads, weight, gradient):
+    heads, gradient = heads[:1], gradient[:1]
+    lost = []
+    for i in range(heads.shape[1]):
+        less = heads.clone()
+        less[:, i] *= 0.5
+        change = _layer(heads, weight) - _layer(less, weight)
+        lost.append(2 * (change * gradient).sum().abs())
+    return changed(
+        torch.stack(lost),
+        f(heads, weight, gradient),
+        "by a smaller gate one is {}, by your function {}",
+    )
+
+
+@importance.mistake("absolute values of the single products")
+def _(heads, weight, gradient):
+    """You take absolute values before you sum over tokens and features. Products that cancel each
+    other in the loss then all count."""
+    products = _by_gate(heads, weight, gradient)
+    return products.abs().sum(dim=(2, 3)).mean(dim=0)
+
+
+@importance.mistake("absolute value of the mean")
+def _(heads, weight, gradient):
+    """You average over the examples first. A head that helps one example and harms another as much
+    then seems to do nothing."""
+    products = _by_gate(heads, weight, gradient)
+    return products.sum(dim=(2, 3)).mean(dim=0).abs()
+
+
+@importance.mistake("no absolute value")
+def _(heads, weight, gradient):
+    """You leave the signs. Positive and negative examples then cancel, and importances may be below
+    0."""
+    products = _by_gate(heads, weight, gradient)
+    return products.sum(dim=(2, 3)).mean(dim=0)
+
+
+@importance.mistake("absolute value for each token")
+def _(heads, weight, gradient):
+    """You take the absolute value of each token's sum. The gate of an example serves all of its
+    tokens, and what they want may cancel."""
+    products = _by_gate(heads, weight, gradient)
+    return products.sum(dim=3).abs().sum(dim=2).mean(dim=0)
+
+
+@importance.mistake("summed over the batch")
+def _(heads, weight, gradient):
+    """You sum over the examples instead of averaging. The importance then grows with the size of
+    the batch."""
+    products = _by_gate(heads, weight, gradient)
+    return products.sum(dim=(2, 3)).abs().sum(dim=0)
+
+
+@importance.mistake("the mean over the tokens")
+def _(heads, weight, gradient):
+    """You average over the tokens before taking the absolute value. The loss changes with what all
+    tokens add together, so this is too small."""
+    products = _by_gate(heads, weight, gradient)
+    return products.sum(dim=3).mean(dim=2).abs().mean(dim=0)
+
+
+@importance.mistake("features of W_O in turn")
+def _(heads, weight, gradient):
+    """You give each head every num_heads-th column of the weight. Heads stand there in blocks, so
+    each meets columns that belong to others."""
+    blocks = weight.T.unflatten(0, (-1, heads.shape[1])).transpose(0, 1)
+    products = (heads @ blocks) * gradient[:, None]
+    return products.sum(dim=(2, 3)).abs().mean(dim=0)
+
+
+@importance.mistake("the length of what a head adds")
+def _(heads, weight, gradient):
+    """You measure how much each head adds and never use the gradient. A head may add a lot that the
+    loss does not depend on."""
+    added = heads @ _blocks(weight, heads.shape[1])
+    return added.square().sum(dim=(2, 3)).sqrt().mean(dim=0)

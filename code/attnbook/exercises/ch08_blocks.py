@@ -1,0 +1,1063 @@
+"""Exercises of chapter 8, "How do the blocks fit together?"."""
+
+import torch
+
+from .engine import Exercise, Prediction
+from .properties import changed
+
+parameters = Prediction(
+    "8.1",
+    "The parameters of a block",
+    stars=1,
+    minutes=5,
+    answer=49_984.0,
+    within=0.0005,
+    hints=[
+        "Count three kinds of parts: the maps of attention, the maps of the network, the norms.",
+        "Attention has four maps of d_model features each, whatever the number of heads. A map has "
+        "a bias with one number for each feature that comes out.",
+        "How many sub-layers has the block, and so how many norms? Each has a scale and a shift.",
+    ],
+)
+parameters.wrong_value(
+    "the norms left out",
+    49_728.0,
+    "You counted attention and network alone. The scales and shifts of the norms are learned, too.",
+)
+parameters.wrong_value(
+    "one norm only",
+    49_856.0,
+    "You counted half of the norms' parameters. Each sub-layer has a norm of its own, and each "
+    "norm a shift as well as a scale.",
+)
+parameters.wrong_value(
+    "no biases",
+    49_408.0,
+    "You counted the matrices of the six maps and left out their biases. In this block every map "
+    "has one.",
+)
+parameters.wrong_value(
+    "no output map",
+    45_824.0,
+    "You counted three maps in the attention. What the heads found is mixed by a further one "
+    "before it is added to the stream.",
+)
+parameters.wrong_value(
+    "full-width maps for each head",
+    99_904.0,
+    "You gave each of the four heads maps of the full width. They share it: a head has a quarter "
+    "of the features.",
+)
+parameters.wrong_value(
+    "a decoder block",
+    66_752.0,
+    "You counted two attentions and three norms. That is a block that also reads a memory.",
+)
+
+
+rms_norm = Exercise(
+    "8.2",
+    "A norm without a mean",
+    stars=1,
+    minutes=10,
+    hints=[
+        "Write the formula from right to left: square, average, add, root, divide, scale.",
+        "`mean(dim=-1, keepdim=True)` keeps the axis, so that the division fits again.",
+        "On which side of the root does ε stand? Try a token whose features are all 0.",
+    ],
+)
+
+
+def _rms(x, gamma, epsilon):
+    size = (x.square().mean(dim=-1, keepdim=True) + epsilon).sqrt()
+    return gamma * x / size
+
+
+@rms_norm.solution
+def _(x, gamma, epsilon):
+    return _rms(x, gamma, epsilon)
+
+
+@rms_norm.inputs
+def _(generator):
+    yield torch.tensor([[3.0, 4.0]]), torch.tensor([1.0, 2.0]), 0.5
+    yield torch.tensor([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]]), torch.ones(3), 0.1
+    for shape in ((2, 3, 5), (4, 6), (2, 2, 3, 4)):
+        x = 2 * torch.randn(shape, generator=generator) + 1
+        yield x, 0.5 + torch.rand(shape[-1], generator=generator), 0.2
+
+
+@rms_norm.holds("Each token is normalised by itself.")
+def _(f, x, gamma, epsilon):
+    alone = [f(row[None], gamma, epsilon)[0] for row in x.flatten(0, -2)]
+    return changed(
+        torch.stack(alone).view(x.shape),
+        f(x, gamma, epsilon),
+        "alone, a token gets the feature {}, among others {}",
+    )
+
+
+@rms_norm.holds("Without ε the scale of a token makes no difference.")
+def _(f, x, gamma, epsilon):
+    x = x + 0.1 * torch.arange(1.0, 1 + x.shape[-1])  # no constant token
+    return changed(
+        f(x, gamma, 0.0),
+        f(3 * x, gamma, 0.0),
+        "a token three times as large changes a feature from {} to {}",
+    )
+
+
+@rms_norm.holds("Doubling γ doubles the result.")
+def _(f, x, gamma, epsilon):
+    return changed(
+        2 * f(x, gamma, epsilon),
+        f(x, 2 * gamma, epsilon),
+        "instead of {} one feature becomes {}",
+    )
+
+
+@rms_norm.mistake("the mean taken off")
+def _(x, gamma, epsilon):
+    """You subtract the mean first, as layer norm does. This norm is to leave it in, and its
+    results then differ for every token whose features do not sum to 0."""
+    return _rms(x - x.mean(dim=-1, keepdim=True), gamma, epsilon)
+
+
+@rms_norm.mistake("ε outside the root")
+def _(x, gamma, epsilon):
+    """You add ε to the root instead of under it. Small tokens then come out with another size than
+    in models that were trained with the formula."""
+    size = x.square().mean(dim=-1, keepdim=True).sqrt() + epsilon
+    return gamma * x / size
+
+
+@rms_norm.mistake("the sum instead of the mean")
+def _(x, gamma, epsilon):
+    """You divide by the length of the vector, the root of the sum of squares. The features then
+    become smaller the more of them there are."""
+    return gamma * x / (x.square().sum(dim=-1, keepdim=True) + epsilon).sqrt()
+
+
+@rms_norm.mistake("no root")
+def _(x, gamma, epsilon):
+    """You divide by the mean of the squares. Large tokens then come out small, and small ones
+    large."""
+    return gamma * x / (x.square().mean(dim=-1, keepdim=True) + epsilon)
+
+
+@rms_norm.mistake("over all tokens")
+def _(x, gamma, epsilon):
+    """You average over everything in the tensor. What comes out for a token then depends on the
+    other tokens and sentences of the batch."""
+    return gamma * x / (x.square().mean() + epsilon).sqrt()
+
+
+@rms_norm.mistake("over the tokens instead of the features")
+def _(x, gamma, epsilon):
+    """You average over the axis before the last. Each feature is then compared with the same one
+    of other tokens, and information passes between them."""
+    return gamma * x / (x.square().mean(dim=-2, keepdim=True) + epsilon).sqrt()
+
+
+@rms_norm.mistake("no scale γ")
+def _(x, gamma, epsilon):
+    """You leave out γ. The model then can't give one feature more room than another."""
+    return _rms(x, torch.ones_like(gamma), epsilon)
+
+
+@rms_norm.mistake("divided by the scale γ")
+def _(x, gamma, epsilon):
+    """You divide by γ. A feature for which the model learned a large scale then comes out
+    small."""
+    return _rms(x, 1 / gamma, epsilon)
+
+
+class _Part:
+    """A sub-layer to try answers with: a fixed function that prints as its name."""
+
+    def __init__(self, name, function):
+        self.name, self.function = name, function
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
+
+    def __repr__(self):
+        return self.name
+
+    def __deepcopy__(self, memo):
+        return self  # it can't be changed, so a copy is the same
+
+
+def _centre(x):
+    """A norm that is easy to follow: it takes off the mean, and limits the size."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    return centred / (1 + centred.square().mean(dim=-1, keepdim=True)).sqrt()
+
+
+def _matrix(generator, rows, columns):
+    return 0.6 * torch.randn(rows, columns, generator=generator)
+
+
+def _parts(generator, d):
+    a, b = _matrix(generator, d, d), _matrix(generator, d, d)
+
+    def attend(x):
+        scores = x @ a @ x.mT
+        return scores.softmax(dim=-1) @ (x @ b)
+
+    c = _matrix(generator, d, d)
+    feed = _Part("feed", lambda x: (x @ c + 0.3).relu())
+    return _Part("attend", attend), feed, _Part("norm", _centre)
+
+
+parallel_block = Exercise(
+    "8.3",
+    "Two sub-layers side by side",
+    stars=1,
+    minutes=5,
+    hints=[
+        "What do both sub-layers get to see, and how often is the norm computed?",
+        "Three things are added in the end.",
+    ],
+)
+
+
+@parallel_block.solution
+def _(x, attend, feed, norm):
+    entering = norm(x)
+    return x + attend(entering) + feed(entering)
+
+
+@parallel_block.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 3.0], [2.0, -2.0]]]),
+        _Part("doubles", lambda x: 2 * x),
+        _Part("plus_1", lambda x: x + 1),
+        _Part("halves", lambda x: x / 2),
+    )
+    for shape in ((2, 3, 4), (3, 5, 6), (1, 4, 3)):
+        parts = _parts(generator, shape[-1])
+        yield (torch.randn(shape, generator=generator), *parts)
+
+
+def _nothing(x):
+    return torch.zeros_like(x)
+
+
+@parallel_block.holds(
+    "If both sub-layers return zeros, the stream is unchanged."
+)
+def _(f, x, attend, feed, norm):
+    return changed(
+        x,
+        f(x, _nothing, _nothing, norm),
+        "a feature turns from {} into {}",
+    )
+
+
+@parallel_block.holds("Neither sub-layer depends on what the other one found.")
+def _(f, x, attend, feed, norm):
+    apart = f(x, attend, _nothing, norm) + f(x, _nothing, feed, norm) - x
+    return changed(
+        apart,
+        f(x, attend, feed, norm),
+        "the two by themselves add up to {}, together they give {}",
+    )
+
+
+@parallel_block.holds("The sub-layers see normalised tokens only.")
+def _(f, x, attend, feed, norm):
+    seen = []
+
+    def look(entering):
+        seen.append(entering)
+        return torch.zeros_like(entering)
+
+    f(x, look, look, norm)
+    for entering in seen:
+        problem = changed(
+            norm(x), entering, "the norm gives {}, a sub-layer is given {}"
+        )
+        if problem:
+            return problem
+
+
+@parallel_block.mistake("one after the other")
+def _(x, attend, feed, norm):
+    """You add what attention found before the network reads. That is the usual block: the network
+    has to wait for the attention, and the two can't be computed together."""
+    x = x + attend(norm(x))
+    return x + feed(norm(x))
+
+
+@parallel_block.mistake("no norm")
+def _(x, attend, feed, norm):
+    """You give the stream itself to both sub-layers. In a deep model they then get larger and
+    larger inputs."""
+    return x + attend(x) + feed(x)
+
+
+@parallel_block.mistake("the norm for attention only")
+def _(x, attend, feed, norm):
+    """You normalise what attention sees, but the network gets the bare stream. Its inputs then
+    grow with the depth."""
+    return x + attend(norm(x)) + feed(x)
+
+
+@parallel_block.mistake("no residual connection")
+def _(x, attend, feed, norm):
+    """You return the updates without the stream. What a token was is then lost unless a sub-layer
+    copies it."""
+    return attend(norm(x)) + feed(norm(x))
+
+
+@parallel_block.mistake("the stream added twice")
+def _(x, attend, feed, norm):
+    """You add the stream once for each sub-layer. It then doubles from block to block."""
+    return 2 * x + attend(norm(x)) + feed(norm(x))
+
+
+@parallel_block.mistake("the norm after the addition")
+def _(x, attend, feed, norm):
+    """You normalise the sum. The stream is then changed by every block, even when the sub-layers
+    have nothing to say."""
+    return norm(x + attend(x) + feed(x))
+
+
+@parallel_block.mistake("the network reads the attention")
+def _(x, attend, feed, norm):
+    """You feed what attention returns into the network. The network then sees nothing of the token
+    itself, and the attention's own update is lost."""
+    return x + feed(attend(norm(x)))
+
+
+@parallel_block.mistake("the normalised stream goes on")
+def _(x, attend, feed, norm):
+    """You add the updates to the normalised tokens instead of the stream. Their own scale is then
+    lost at every block."""
+    entering = norm(x)
+    return entering + attend(entering) + feed(entering)
+
+
+packed_mask = Exercise(
+    "8.4",
+    "Several sentences in one row",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Three conditions, each a boolean tensor that broadcasts to (batch, L, L): same sentence, "
+        "not later, no padding. All must hold.",
+        "`document[:, :, None]` has the queries on the axis before the last, `document[:, None]` "
+        "the keys on the last.",
+        "Padding has the number 0 everywhere, so two paddings look like one sentence.",
+    ],
+)
+
+
+def _packed(document):
+    query, key = document[:, :, None], document[:, None]
+    length = document.shape[-1]
+    earlier = torch.ones(length, length).tril().bool()
+    return (query == key) & earlier & (key != 0)
+
+
+@packed_mask.solution
+def _(document):
+    return _packed(document)
+
+
+@packed_mask.inputs
+def _(generator):
+    yield (torch.tensor([[1, 1, 2, 0]]),)
+    yield (torch.tensor([[0, 0, 3, 3, 5], [4, 2, 2, 2, 0]]),)
+    for batch, length in ((3, 7), (2, 9), (4, 6)):
+        shape = batch, length
+        starts = torch.rand(shape, generator=generator) < 0.4
+        document = starts.long().cumsum(dim=-1) + 1
+        padding = torch.randint(1, 3, (batch, 1), generator=generator)
+        places = torch.arange(length)
+        yield (document * (places < length - padding),)
+
+
+@packed_mask.holds("Every token of a sentence may attend to itself.")
+def _(f, document):
+    wrong = (~f(document).diagonal(dim1=-2, dim2=-1)) & (document != 0)
+    if wrong.any():
+        return f"The token at place {wrong.nonzero()[0, 1].item()} may not."
+
+
+@packed_mask.holds("No token may attend to a later one.")
+def _(f, document):
+    later = f(document).triu(diagonal=1)
+    if later.any():
+        _, i, j = later.nonzero()[0].tolist()
+        return f"The token at place {i} may attend to place {j}."
+
+
+@packed_mask.holds("No token may attend to padding, and padding to nothing.")
+def _(f, document):
+    mask, padding = f(document), document == 0
+    wrong = mask & (padding[:, :, None] | padding[:, None])
+    if wrong.any():
+        _, i, j = wrong.nonzero()[0].tolist()
+        return f"Place {i} may attend to place {j}."
+
+
+@packed_mask.holds("A sentence has the same mask as it has alone.")
+def _(f, document):
+    for row, mask in zip(document, f(document), strict=True):
+        for number in row.unique():
+            if number == 0:
+                continue
+            places = (row == number).nonzero()[:, 0]
+            alone = f(torch.ones(1, len(places), dtype=torch.long))[0]
+            among = mask[places][:, places]
+            if not torch.equal(alone, among):
+                return (
+                    f"Sentence {number.item()} has {alone.sum().item()} allowed pairs alone, "
+                    f"{among.sum().item()} in its row."
+                )
+
+
+@packed_mask.mistake("the whole row seen")
+def _(document):
+    """You let a token see all earlier tokens of its row. A sentence then reads its neighbours in
+    the batch, and what comes out depends on how sentences were packed."""
+    length = document.shape[-1]
+    earlier = torch.ones(length, length).tril().bool()
+    real = document != 0
+    return earlier & real[:, None] & real[:, :, None]
+
+
+@packed_mask.mistake("the future seen")
+def _(document):
+    """You ask only for the same sentence. Each token then sees the ones that it is to predict."""
+    return (document[:, :, None] == document[:, None]) & (document != 0)[
+        :, None
+    ]
+
+
+@packed_mask.mistake("padding as a sentence of its own")
+def _(document):
+    """You treat the padding like any other sentence. Padding then attends to padding, which costs
+    time and looks as if it meant something."""
+    length = document.shape[-1]
+    earlier = torch.ones(length, length).tril().bool()
+    return (document[:, :, None] == document[:, None]) & earlier
+
+
+@packed_mask.mistake("the token itself left out")
+def _(document):
+    """You take only tokens strictly before. The first token of each sentence then has nothing at
+    all to attend to."""
+    return _packed(document) & ~torch.eye(document.shape[-1]).bool()
+
+
+@packed_mask.mistake("inverted")
+def _(document):
+    """You return True where attending is forbidden, as some of PyTorch's modules want it. In this
+    book the past would be hidden and everything else allowed."""
+    return ~_packed(document)
+
+
+@packed_mask.mistake("queries and keys exchanged")
+def _(document):
+    """You have the keys on the axis of the queries. Each token then sees the future instead of the
+    past."""
+    return _packed(document).mT
+
+
+@packed_mask.mistake("one token of the future")
+def _(document):
+    """You shift the diagonal by one. Each token then sees the very one that it is to predict."""
+    length = document.shape[-1]
+    earlier = torch.ones(length, length).tril(diagonal=1).bool()
+    same = document[:, :, None] == document[:, None]
+    return same & earlier & (document != 0)[:, None]
+
+
+two_sources = Exercise(
+    "8.5",
+    "A decoder that reads two sources",
+    stars=2,
+    minutes=15,
+    hints=[
+        "There are four sub-layers, each with a norm before it and a residual connection around "
+        "it.",
+        "In a sub-layer that reads a source, only one of the two arguments comes from the stream.",
+        "Which sub-layers see what the earlier ones have added?",
+    ],
+)
+
+
+@two_sources.solution
+def _(x, text, image, attend, read, feed, norm):
+    x = x + attend(norm(x))
+    x = x + read(norm(x), text)
+    x = x + read(norm(x), image)
+    return x + feed(norm(x))
+
+
+def _reader(generator, d):
+    a, b = _matrix(generator, d, d), _matrix(generator, d, d)
+
+    def read(queries_from, keys_from):
+        scores = queries_from @ a @ keys_from.mT
+        return scores.softmax(dim=-1) @ (keys_from @ b)
+
+    return _Part("read", read)
+
+
+@two_sources.inputs
+def _(generator):
+    for batch, length, n, m, d in (
+        (1, 1, 2, 3, 2),
+        (2, 4, 4, 4, 3),
+        (2, 3, 5, 2, 4),
+        (3, 2, 4, 6, 5),
+    ):
+        attend, feed, norm = _parts(generator, d)
+        yield (
+            torch.randn(batch, length, d, generator=generator),
+            2 * torch.randn(batch, n, d, generator=generator) + 1,
+            2 * torch.randn(batch, m, d, generator=generator) - 1,
+            attend,
+            _reader(generator, d),
+            feed,
+            norm,
+        )
+
+
+def _reads_nothing(queries_from, keys_from):
+    return torch.zeros_like(queries_from)
+
+
+@two_sources.holds(
+    "If no sub-layer has anything to add, the stream is unchanged."
+)
+def _(f, x, text, image, attend, read, feed, norm):
+    result = f(x, text, image, _nothing, _reads_nothing, _nothing, norm)
+    return changed(x, result, "a feature turns from {} into {}")
+
+
+@two_sources.holds("The sources are read, once each, as they are.")
+def _(f, x, text, image, attend, read, feed, norm):
+    asked = []
+
+    def note(queries_from, keys_from):
+        asked.append(keys_from)
+        return torch.zeros_like(queries_from)
+
+    f(x, text, image, attend, note, feed, norm)
+    for name, source in (("text", text), ("image", image)):
+        times = sum(
+            keys.shape == source.shape and torch.allclose(keys, source)
+            for keys in asked
+        )
+        if times != 1:
+            return f"`{name}` is the second argument of `read` {times} times."
+
+
+@two_sources.holds("The order of a source's tokens makes no difference.")
+def _(f, x, text, image, attend, read, feed, norm):
+    flipped = f(x, text.flip(1), image.flip(1), attend, read, feed, norm)
+    return changed(
+        f(x, text, image, attend, read, feed, norm),
+        flipped,
+        "with both reversed a feature turns from {} into {}",
+    )
+
+
+@two_sources.mistake("the image before the text")
+def _(x, text, image, attend, read, feed, norm):
+    """You read the image first. The query to the image then knows nothing of the text, though the
+    one to the text knows of the image."""
+    x = x + attend(norm(x))
+    x = x + read(norm(x), image)
+    x = x + read(norm(x), text)
+    return x + feed(norm(x))
+
+
+@two_sources.mistake("both sources asked at once")
+def _(x, text, image, attend, read, feed, norm):
+    """You ask both sources with the same query and add what they say. The question to the image
+    then can't depend on what stood in the text."""
+    x = x + attend(norm(x))
+    x = x + read(norm(x), text) + read(norm(x), image)
+    return x + feed(norm(x))
+
+
+@two_sources.mistake("all from the stream that comes in")
+def _(x, text, image, attend, read, feed, norm):
+    """You let all four read the stream that comes in. None of them then sees what the others
+    found."""
+    start = norm(x)
+    read_both = read(start, text) + read(start, image)
+    return x + attend(start) + read_both + feed(start)
+
+
+@two_sources.mistake("the sources normalised again")
+def _(x, text, image, attend, read, feed, norm):
+    """You send the sources through the norm of the sub-layer. They have left their encoders
+    normalised, with a scale that was learned for them, and this one undoes it."""
+    x = x + attend(norm(x))
+    x = x + read(norm(x), norm(text))
+    x = x + read(norm(x), norm(image))
+    return x + feed(norm(x))
+
+
+@two_sources.mistake("no norm before reading")
+def _(x, text, image, attend, read, feed, norm):
+    """You ask with the bare stream. Its size grows with every block below, and so do the scores."""
+    x = x + attend(norm(x))
+    x = x + read(x, text)
+    x = x + read(x, image)
+    return x + feed(norm(x))
+
+
+@two_sources.mistake("residual connections missing around the reading")
+def _(x, text, image, attend, read, feed, norm):
+    """You replace the stream by what was read. What the target's tokens were is then lost, but for
+    what shows in the weights."""
+    x = x + attend(norm(x))
+    x = read(norm(x), text)
+    x = read(norm(x), image)
+    return x + feed(norm(x))
+
+
+@two_sources.mistake("the norm after each addition")
+def _(x, text, image, attend, read, feed, norm):
+    """You normalise behind each sub-layer. That is the block of 2017, and the stream no longer runs
+    through untouched."""
+    x = norm(x + attend(x))
+    x = norm(x + read(x, text))
+    x = norm(x + read(x, image))
+    return norm(x + feed(x))
+
+
+@two_sources.mistake("read before attending to itself")
+def _(x, text, image, attend, read, feed, norm):
+    """You read the sources before the target's tokens have seen each other. The questions to the
+    sources then come from each token alone."""
+    x = x + read(norm(x), text)
+    x = x + read(norm(x), image)
+    x = x + attend(norm(x))
+    return x + feed(norm(x))
+
+
+@two_sources.mistake("the network left out")
+def _(x, text, image, attend, read, feed, norm):
+    """You stop behind the reading. What was read then passes on without a step in which a token
+    works on it by itself."""
+    x = x + attend(norm(x))
+    x = x + read(norm(x), text)
+    return x + read(norm(x), image)
+
+
+updates = Exercise(
+    "8.6",
+    "Who wrote what into the stream",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Run the stream forward as the model does, and keep each addition before you add it.",
+        "The first entry is the stream that comes in. `torch.stack` puts a list of tensors on a "
+        "new first axis.",
+        "The size of the final stream is the same for all entries. Compute it at the end.",
+    ],
+)
+
+
+def _updates(x, sublayers, norm):
+    parts = [x]
+    for sublayer in sublayers:
+        parts.append(sublayer(norm(x)))
+        x = x + parts[-1]
+    return torch.stack(parts), x
+
+
+def _share(parts, x):
+    return (parts * x).sum(dim=-1) / x.square().sum(dim=-1)
+
+
+@updates.solution
+def _(x, sublayers, norm):
+    return _share(*_updates(x, sublayers, norm))
+
+
+@updates.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[3.0, 4.0]]]),
+        [
+            _Part("turns", lambda x: torch.stack([-x[..., 1], x[..., 0]], -1)),
+            _Part("plus_1", lambda x: x + 1),
+        ],
+        _Part("halves", lambda x: x / 2),
+    )
+    for shape, count in (((2, 3, 4), 2), ((1, 5, 6), 3), ((3, 2, 3), 4)):
+        sublayers, norm = [], None
+        while len(sublayers) < count:
+            attend, feed, norm = _parts(generator, shape[-1])
+            sublayers += [attend, feed]
+        x = 2 * torch.randn(shape, generator=generator)
+        yield x, sublayers[:count], norm
+
+
+@updates.holds("The shares of each token sum to 1.")
+def _(f, x, sublayers, norm):
+    sums = f(x, sublayers, norm).sum(dim=0)
+    return changed(torch.ones_like(sums), sums, "instead of {} one sum is {}")
+
+
+@updates.holds("A sub-layer that returns zeros has the share 0.")
+def _(f, x, sublayers, norm):
+    share = f(x, [*sublayers, _nothing], norm)[-1]
+    return changed(
+        torch.zeros_like(share), share, "instead of {} one share is {}"
+    )
+
+
+@updates.holds(
+    "Without any sub-layer the stream that comes in has the share 1."
+)
+def _(f, x, sublayers, norm):
+    share = f(x, [], norm)
+    return changed(
+        torch.ones_like(share), share, "instead of {} one share is {}"
+    )
+
+
+@updates.mistake("every sub-layer reads the first stream")
+def _(x, sublayers, norm):
+    """You give the incoming stream to all sub-layers. They then know nothing of each other, as if
+    they stood side by side."""
+    parts = torch.stack([x, *(part(norm(x)) for part in sublayers)])
+    return _share(parts, parts.sum(dim=0))
+
+
+@updates.mistake("no norm before the sub-layers")
+def _(x, sublayers, norm):
+    """You let the sub-layers read the bare stream. Their updates are then not those of the
+    model."""
+    return _share(*_updates(x, sublayers, lambda y: y))
+
+
+@updates.mistake("the streams instead of the updates")
+def _(x, sublayers, norm):
+    """You keep the stream behind each sub-layer. It contains everything before, so the shares sum
+    to more than the whole."""
+    parts, final = _updates(x, sublayers, norm)
+    return _share(parts.cumsum(dim=0), final)
+
+
+@updates.mistake("lengths instead of projections")
+def _(x, sublayers, norm):
+    """You compare the lengths of the updates. Updates that cancel each other then count twice
+    instead of not at all."""
+    parts, _ = _updates(x, sublayers, norm)
+    lengths = parts.norm(dim=-1)
+    return lengths / lengths.sum(dim=0)
+
+
+@updates.mistake("divided by the length once")
+def _(x, sublayers, norm):
+    """You divide the dot product by the length of the final stream, not by its square. The shares
+    then grow with the stream."""
+    parts, final = _updates(x, sublayers, norm)
+    return (parts * final).sum(dim=-1) / final.norm(dim=-1)
+
+
+@updates.mistake("compared with the incoming stream")
+def _(x, sublayers, norm):
+    """You project onto the stream that comes in. The question is what each part contributes to
+    what goes out."""
+    parts, _ = _updates(x, sublayers, norm)
+    return _share(parts, x)
+
+
+@updates.mistake("the cosine")
+def _(x, sublayers, norm):
+    """You divide by the length of the update, too. A tiny update in the right direction then
+    counts as much as a large one."""
+    parts, final = _updates(x, sublayers, norm)
+    return torch.cosine_similarity(parts, final.expand_as(parts), dim=-1)
+
+
+sentence_leaks = Exercise(
+    "8.7",
+    "Does the batch leak?",
+    stars=3,
+    minutes=25,
+    hints=[
+        "Replace one sentence by another, call `f` again, and see which sentences come out "
+        "changed.",
+        "Which replacements could a layer fail to notice? A norm forgets what is added to all "
+        "features, and the scale.",
+        "Fresh random numbers from a `torch.Generator` with a fixed seed are noticed by nearly "
+        "every layer. Compare with a small tolerance.",
+    ],
+)
+
+
+def _sees(f, x, replace):
+    before, columns = f(x), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = replace(x[j])
+        moved = (f(other) - before).abs().flatten(start_dim=1)
+        columns.append(moved.amax(dim=-1) > 1e-5)
+    return torch.stack(columns, dim=-1)
+
+
+def _fresh(x):
+    return torch.randn(x.shape, generator=torch.Generator().manual_seed(5))
+
+
+@sentence_leaks.solution
+def _(f, x):
+    return _sees(f, x, _fresh)
+
+
+def _scale(x, dims):
+    centred = x - x.mean(dim=dims, keepdim=True)
+    return (
+        centred / (centred.square().mean(dim=dims, keepdim=True) + 1e-3).sqrt()
+    )
+
+
+def _layer(name):
+    return _Part(
+        name,
+        {
+            "layer_norm": lambda x: _scale(x, -1),
+            "batch_norm": lambda x: _scale(x, (0, 1)),
+            "adds_the_sentence_before": lambda x: _scale(x + x.roll(1, 0), -1),
+            "running_sum": lambda x: x.cumsum(dim=0),
+            "norm_then_sum": lambda x: (
+                _scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])
+            ).cumsum(dim=0),
+            "reversed": lambda x: _scale(x.flip(0), -1),
+            "adds_and_takes_off": lambda x: (x + x.sum(dim=0)) - x.sum(dim=0),
+            "first_for_all": lambda x: _scale(x[:1] + 0 * x, -1),
+            "pairs": lambda x: (
+                x + x.unflatten(0, (-1, 2)).sum(1).repeat_interleave(2, 0)
+            ),
+        }[name],
+    )
+
+
+@sentence_leaks.inputs
+def _(generator):
+    yield _layer("running_sum"), torch.tensor([[[1.0, 2.0]], [[0.0, 0.0]]])
+    # a learner's own generator may have the same seed: don't begin with the same numbers
+    torch.rand(101, generator=generator)
+    for name, shape in (
+        ("layer_norm", (3, 2, 4)),
+        ("batch_norm", (4, 3, 2)),
+        ("adds_the_sentence_before", (4, 2, 3)),
+        ("reversed", (3, 2, 5)),
+        ("adds_and_takes_off", (3, 4, 5)),
+        ("first_for_all", (3, 1, 4)),
+        ("norm_then_sum", (3, 2, 4)),
+        ("running_sum", (5, 2, 3)),
+        ("pairs", (4, 2, 3)),
+    ):
+        x = torch.randn(shape, generator=generator)
+        x[-1] = 0.0  # an empty sentence is a sentence, too
+        yield _layer(name), x
+
+
+@sentence_leaks.holds("For a layer norm each sentence depends on itself alone.")
+def _(f, layer, x):
+    found = f(_layer("layer_norm"), x)
+    wrong = found != torch.eye(len(x)).bool()
+    if wrong.any():
+        i, j = wrong.nonzero()[0].tolist()
+        says = "does" if found[i, j] else "does not"
+        return f"You say that output {i} {says} depend on sentence {j}."
+
+
+@sentence_leaks.holds("A sum over all sentences depends on every one.")
+def _(f, layer, x):
+    found = f(lambda x: x + x.sum(dim=0), x)
+    if not found.all():
+        i, j = (~found).nonzero()[0].tolist()
+        return f"You say that output {i} does not depend on sentence {j}."
+
+
+@sentence_leaks.holds("A layer that returns a constant depends on nothing.")
+def _(f, layer, x):
+    found = f(torch.zeros_like, x)
+    if found.any():
+        i, j = found.nonzero()[0].tolist()
+        return f"You say that output {i} depends on sentence {j}."
+
+
+@sentence_leaks.mistake("rows and columns exchanged")
+def _(f, x):
+    """You have the sentence that was changed in the rows. The answer then says who influences
+    whom the other way round."""
+    return _sees(f, x, _fresh).mT
+
+
+@sentence_leaks.mistake("zeros put for zeros")
+def _(f, x):
+    """What you put in the place of a sentence of zeros is zeros again. It is then not changed at
+    all, and seems to influence nothing."""
+    return _sees(f, x, torch.zeros_like)
+
+
+@sentence_leaks.mistake("a constant added")
+def _(f, x):
+    """You add the same number to all features. A layer norm takes the mean of the features off
+    again, and the leak stays hidden."""
+    return _sees(f, x, lambda row: row + 1)
+
+
+@sentence_leaks.mistake("only the sum of the features watched")
+def _(f, x):
+    """You watch the sum of an output's features, or its gradient. Behind a layer norm that sum is 0
+    whatever comes in, and shows no influence."""
+    x = x.clone().requires_grad_()
+    rows = []
+    for total in f(x).sum(dim=(1, 2)):
+        gradient = torch.autograd.grad(total, x, retain_graph=True)[0]
+        rows.append(gradient.abs().flatten(start_dim=1).amax(dim=-1) > 1e-3)
+    return torch.stack(rows)
+
+
+@sentence_leaks.mistake("rounding counted")
+def _(f, x):
+    """You take every difference for an influence. Some arise from rounding alone, and honest layers
+    then seem to leak."""
+    before, columns = f(x), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = _fresh(x[j])
+        columns.append((f(other) != before).flatten(start_dim=1).any(dim=-1))
+    return torch.stack(columns, dim=-1)
+
+
+@sentence_leaks.mistake("each sentence counted as its own source")
+def _(f, x):
+    """You take it for granted that an output depends on its own sentence. A layer that mixes up
+    the batch then passes the test."""
+    return _sees(f, x, _fresh) | torch.eye(len(x)).bool()
+
+
+@sentence_leaks.mistake("the sentence alone, not its influence")
+def _(f, x):
+    """You compare a sentence alone with itself in the batch. That tells whether it is influenced,
+    but not by which one."""
+    alone = torch.cat([f(x[j : j + 1]) for j in range(len(x))])
+    moved = (alone - f(x)).abs().flatten(start_dim=1).amax(dim=-1) > 1e-5
+    return moved[:, None] | torch.eye(len(x)).bool()
+
+
+folded = Exercise(
+    "8.8",
+    "A norm that disappears into a map",
+    stars=3,
+    minutes=20,
+    hints=[
+        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the map makes "
+        "(γ ⊙ z + β) W + b of it.",
+        "Multiply out. Which part does not depend on z?",
+        "Feature i of z meets row i of the matrix.",
+    ],
+)
+
+
+@folded.solution
+def _(gamma, beta, weight, bias):
+    return torch.cat([gamma[:, None] * weight, (beta @ weight + bias)[None]])
+
+
+@folded.inputs
+def _(generator):
+    yield (
+        torch.tensor([2.0, 3.0]),
+        torch.tensor([1.0, -1.0]),
+        torch.tensor([[1.0, 0.0], [4.0, 5.0]]),
+        torch.tensor([0.5, 1.5]),
+    )
+    for d, out in ((3, 3), (5, 5), (4, 6), (6, 2), (3, 1)):
+        draw = [
+            torch.randn(shape, generator=generator)
+            for shape in ((d,), (d,), (d, out), (out,))
+        ]
+        yield (1 + 0.5 * draw[0], *draw[1:])
+
+
+@folded.holds("The map alone does what norm and map did.")
+def _(f, gamma, beta, weight, bias):
+    d = len(gamma)
+    z = _scale(torch.arange(3.0 * d).view(3, d).cos(), -1)
+    both = f(gamma, beta, weight, bias)
+    return changed(
+        (gamma * z + beta) @ weight + bias,
+        z @ both[:-1] + both[-1],
+        "for one token norm and map give {}, the map alone {}",
+    )
+
+
+@folded.holds("With γ = 1 and β = 0 nothing changes.")
+def _(f, gamma, beta, weight, bias):
+    ones, zeros = torch.ones_like(gamma), torch.zeros_like(beta)
+    return changed(
+        torch.cat([weight, bias[None]]),
+        f(ones, zeros, weight, bias),
+        "{} becomes {}",
+    )
+
+
+@folded.holds("γ does not change the bias.")
+def _(f, gamma, beta, weight, bias):
+    return changed(
+        f(gamma, beta, weight, bias)[-1],
+        f(2 * gamma, beta, weight, bias)[-1],
+        "a doubled γ turns {} into {}",
+    )
+
+
+@folded.mistake("β left out")
+def _(gamma, beta, weight, bias):
+    """You keep the bias of the map as it is. The norm's shift is then lost for all tokens."""
+    return torch.cat([gamma[:, None] * weight, bias[None]])
+
+
+@folded.mistake("γ left out")
+def _(gamma, beta, weight, bias):
+    """You keep the matrix as it is. The norm's scales are then lost, as if all were 1."""
+    return torch.cat([weight, (beta @ weight + bias)[None]])
+
+
+@folded.mistake("β goes through the folded matrix")
+def _(gamma, beta, weight, bias):
+    """You send β through the matrix that already contains γ. The shift is then scaled by γ, though
+    in the norm it is added after the scaling."""
+    matrix = gamma[:, None] * weight
+    return torch.cat([matrix, (beta @ matrix + bias)[None]])
+
+
+@folded.mistake("the bias of the map left out")
+def _(gamma, beta, weight, bias):
+    """You replace the bias of the map by the norm's part. What the map itself added is then
+    lost."""
+    return torch.cat([gamma[:, None] * weight, (beta @ weight)[None]])
+
+
+@folded.mistake("the matrix divided by γ")
+def _(gamma, beta, weight, bias):
+    """You divide the rows by γ, as if to undo the norm. Features that it makes large then become
+    small."""
+    return torch.cat([weight / gamma[:, None], (beta @ weight + bias)[None]])
+
+
+@folded.mistake("one scale for all")
+def _(gamma, beta, weight, bias):
+    """You use the mean of γ for all features. Then no feature has more weight than another, though
+    that is what γ was learned for."""
+    return torch.cat([gamma.mean() * weight, (beta @ weight + bias)[None]])

@@ -1,0 +1,970 @@
+"""Exercises of chapter 10, "What does attention cost?"."""
+
+import math
+
+import torch
+
+from .engine import Exercise, Prediction
+from .properties import changed
+
+cache_size = Prediction(
+    "10.1",
+    "The size of a cache",
+    stars=1,
+    minutes=5,
+    answer=1536.0,
+    within=0.02,
+    hints=[
+        "What is kept for one token of one text, in one layer? Which heads does it belong to?",
+        "Equation (10.13), with the heads that are cached. Powers of two are handy here: divide by "
+        "2²⁰ before you multiply.",
+    ],
+)
+cache_size.wrong_value(
+    "keys without values",
+    768.0,
+    "You counted one tensor for each layer. Keys alone give weights, but a new token also needs "
+    "what they are weights of.",
+)
+cache_size.wrong_value(
+    "the heads of queries",
+    6144.0,
+    "You counted 16 heads. Queries of earlier tokens are never used again, so the number of their "
+    "heads has no place here.",
+)
+cache_size.wrong_value(
+    "one text",
+    192.0,
+    "You counted the cache of a single text. The texts have different tokens, so each one needs "
+    "its own.",
+)
+cache_size.wrong_value(
+    "numbers instead of bytes",
+    384.0,
+    "You counted numbers. Each of them takes several bytes, as the task says.",
+)
+cache_size.wrong_value(
+    "one layer",
+    64.0,
+    "You counted one layer. Every layer makes its own keys and values, and none can use those of "
+    "another.",
+)
+cache_size.wrong_value(
+    "megabytes instead of mebibytes",
+    2 * 24 * 4 * 64 * 4096 * 8 * 4 / 1e6,
+    "You divided by a million. A mebibyte is larger than that, by almost five percent.",
+)
+
+
+def _layer_flops(length, d_model, num_heads, kv_heads):
+    d_kv = d_model // num_heads * kv_heads
+    maps = 2 * length * d_model * (2 * d_model + 2 * d_kv)
+    return maps, 4 * length**2 * d_model, d_kv
+
+
+layer_flops = Exercise(
+    "10.2",
+    "Operations of a layer with shared keys",
+    stars=1,
+    minutes=10,
+    hints=[
+        "Which of the four maps become smaller when heads share keys and values, and how many "
+        "features do they make?",
+        "How many rows of scores are there in all? Does a head of queries that shares its keys "
+        "compute fewer scores?",
+    ],
+)
+
+
+@layer_flops.solution
+def _(length, d_model, num_heads, kv_heads):
+    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return maps + inner
+
+
+@layer_flops.inputs
+def _(generator):
+    yield 2, 4, 2, 1
+    yield from [(10, 64, 8, 2), (300, 96, 6, 3), (7, 48, 12, 4)]
+    yield 50, 32, 4, 4
+
+
+@layer_flops.holds("With as many heads of keys as of queries: (10.1) + (10.2).")
+def _(f, length, d_model, num_heads, kv_heads):
+    found = f(length, d_model, num_heads, num_heads)
+    if not math.isclose(
+        found, 4 * length**2 * d_model + 8 * length * d_model**2
+    ):
+        return f"For length={length}, d_model={d_model} it is {found:g}."
+
+
+@layer_flops.holds("Sharing saves operations, but no more than in two maps.")
+def _(f, length, d_model, num_heads, kv_heads):
+    full = f(length, d_model, num_heads, num_heads)
+    saved = full - f(length, d_model, num_heads, 1)
+    if num_heads > 1 and not 0 < saved < 4 * length * d_model**2:
+        return (
+            f"For length={length}, d_model={d_model} one head of keys instead of {num_heads} "
+            f"saves {saved:g}."
+        )
+
+
+@layer_flops.holds("For long texts, twice the length is four times the work.")
+def _(f, length, d_model, num_heads, kv_heads):
+    long = 10**6 * d_model
+    ratio = f(2 * long, d_model, num_heads, kv_heads) / f(
+        long, d_model, num_heads, kv_heads
+    )
+    if not math.isclose(ratio, 4, rel_tol=1e-3):
+        return f"For d_model={d_model} it is {ratio:.3g} times."
+
+
+@layer_flops.mistake("scores shared, too")
+def _(length, d_model, num_heads, kv_heads):
+    """You count the scores of one head for each group. Keys are shared, but every head of queries
+    has queries of its own and so scores of its own."""
+    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return maps + inner * kv_heads // num_heads
+
+
+@layer_flops.mistake("nothing shared")
+def _(length, d_model, num_heads, kv_heads):
+    """You make all four maps equally large. Two of them have fewer features to make here, which
+    your count does not see."""
+    _, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return 8 * length * d_model**2 + inner
+
+
+@layer_flops.mistake("the output map forgotten")
+def _(length, d_model, num_heads, kv_heads):
+    """You count the maps to queries, keys and values. After the heads there is one more, through
+    which all their outputs go."""
+    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return maps - 2 * length * d_model**2 + inner
+
+
+@layer_flops.mistake("multiplications alone")
+def _(length, d_model, num_heads, kv_heads):
+    """You count a multiplication and the addition after it as one. That is a common unit, too, but
+    it is half of the one asked for."""
+    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return (maps + inner) // 2
+
+
+@layer_flops.mistake("the scores without the mixing")
+def _(length, d_model, num_heads, kv_heads):
+    """You count the product of queries and keys but not the one of weights and values. That is half
+    of what happens between the maps."""
+    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return maps + inner // 2
+
+
+@layer_flops.mistake("each head with d_model features")
+def _(length, d_model, num_heads, kv_heads):
+    """You multiply the work between the maps by the number of heads. A head has only its share of
+    the features, so together they cost as much as one wide head."""
+    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return maps + inner * num_heads
+
+
+@layer_flops.mistake("only the keys shared")
+def _(length, d_model, num_heads, kv_heads):
+    """You make the map to the keys smaller, but not the one to the values. A group of heads shares
+    both."""
+    _, inner, d_kv = _layer_flops(length, d_model, num_heads, kv_heads)
+    return 2 * length * d_model * (3 * d_model + d_kv) + inner
+
+
+def _random(generator, *shape):
+    return torch.randn(shape, generator=generator)
+
+
+def _scores(query, key):
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+def _future(query, key, first_query, first_key):
+    p = first_query + torch.arange(query.shape[-2])[:, None]
+    return first_key + torch.arange(key.shape[-2]) > p
+
+
+tile_of_weights = Exercise(
+    "10.3",
+    "A tile of weights, computed anew",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Softmax is $e^{s_j}$ divided by a denominator that you have already: in which form?",
+        "The denominator belongs to the query, so it is the same along the axis of the keys: "
+        "`log_sum[..., None]`.",
+        "Whether a key lies in the future depends on its place in the text, not in the tile.",
+    ],
+)
+
+
+@tile_of_weights.solution
+def _(query, key, log_sum, first_query, first_key):
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+def _tile(query, key, first_query, b_query, first_key, b_key):
+    """The arguments for one tile of causal attention of a whole text."""
+    hidden = _future(query, key, 0, 0)
+    log_sum = _scores(query, key).masked_fill(hidden, -math.inf).logsumexp(-1)
+    rows = slice(first_query, first_query + b_query)
+    return (
+        query[..., rows, :],
+        key[..., first_key : first_key + b_key, :],
+        log_sum[..., rows],
+        first_query,
+        first_key,
+    )
+
+
+@tile_of_weights.inputs
+def _(generator):
+    query = torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    key = torch.tensor([[1.0, 1.0], [0.0, 2.0], [1.0, 0.0]])
+    yield _tile(query, key, 1, 2, 0, 3)
+    for shape, tile in [
+        ((2, 12, 5), (4, 6, 3, 5)),
+        ((2, 3, 9, 4), (3, 4, 0, 2)),
+        ((2, 10, 6), (2, 3, 6, 4)),
+        ((3, 14, 8), (9, 5, 8, 4)),
+    ]:
+        query, key = _random(generator, 2, *shape)
+        yield _tile(query, key, *tile)
+
+
+@tile_of_weights.holds("No key of the future gets weight.")
+def _(f, query, key, log_sum, first_query, first_key):
+    weights = f(query, key, log_sum, first_query, first_key)
+    hidden = _future(query, key, first_query, first_key)
+    leak = weights.masked_fill(~hidden, 0.0).abs().max().item()
+    if leak > 1e-6:
+        return f"One gets {leak:.3g}."
+
+
+@tile_of_weights.holds("No row of a tile has more than 1 to give.")
+def _(f, query, key, log_sum, first_query, first_key):
+    most = f(query, key, log_sum, first_query, first_key).sum(dim=-1).max()
+    if not most < 1 + 1e-4:
+        return f"One row of a tile sums to {most.item():.4g}."
+
+
+@tile_of_weights.holds("Cut in two, a tile has the same weights.")
+def _(f, query, key, log_sum, first_query, first_key):
+    whole = f(query, key, log_sum, first_query, first_key)
+    left = f(query, key[..., :1, :], log_sum, first_query, first_key)
+    right = f(query, key[..., 1:, :], log_sum, first_query, first_key + 1)
+    return changed(
+        whole,
+        torch.cat([left, right], dim=-1),
+        "in one piece a weight is {}, in two pieces {}",
+    )
+
+
+@tile_of_weights.mistake("softmax within the tile")
+def _(query, key, log_sum, first_query, first_key):
+    """You take the softmax of the tile's own scores. Then each tile gives away a weight of 1 for
+    itself, and all tiles of a row together far more."""
+    hidden = _future(query, key, first_query, first_key)
+    scores = _scores(query, key).masked_fill(hidden, -math.inf)
+    return scores.softmax(dim=-1).nan_to_num(0.0)
+
+
+@tile_of_weights.mistake("the tile's places instead of the text's")
+def _(query, key, log_sum, first_query, first_key):
+    """You compare the rows and columns of the tile, both counted from 0. A tile in the past is then
+    cut along its diagonal, although its queries may see all of it."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, 0, 0), 0.0)
+
+
+@tile_of_weights.mistake("no mask")
+def _(query, key, log_sum, first_query, first_key):
+    """You leave out the causal mask. Keys of the future get weights, on top of those that already
+    sum to 1."""
+    return (_scores(query, key) - log_sum[..., None]).exp()
+
+
+@tile_of_weights.mistake("the query's own key hidden")
+def _(query, key, log_sum, first_query, first_key):
+    """You hide the key at the query's own place, too. Its weight is missing, and the rest of the
+    row sums to less than 1."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    hidden = _future(query, key, first_query, first_key)
+    p = first_query + torch.arange(query.shape[-2])[:, None]
+    own = first_key + torch.arange(key.shape[-2]) == p
+    return weights.masked_fill(hidden | own, 0.0)
+
+
+@tile_of_weights.mistake("one key of the future")
+def _(query, key, log_sum, first_query, first_key):
+    """You let each query see the key after its own place. That key was not in the denominator, so
+    the row gives away more than 1."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    hidden = _future(query, key, first_query + 1, first_key)
+    return weights.masked_fill(hidden, 0.0)
+
+
+@tile_of_weights.mistake("no scaling")
+def _(query, key, log_sum, first_query, first_key):
+    """You leave out the division by √d. The denominator was made of scores that had been divided,
+    so the two do not fit together."""
+    weights = (query @ key.mT - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+@tile_of_weights.mistake("divided by the logarithm")
+def _(query, key, log_sum, first_query, first_key):
+    """You divide by the log-sum-exp itself. It is the logarithm of the denominator, and can be
+    small or even negative."""
+    weights = _scores(query, key).exp() / log_sum[..., None]
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+@tile_of_weights.mistake("the past hidden instead of the future")
+def _(query, key, log_sum, first_query, first_key):
+    """You keep what the mask should hide, and hide the rest. Each query then sees only what it must
+    not."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    hidden = _future(query, key, first_query, first_key)
+    return weights.masked_fill(~hidden, 0.0)
+
+
+positions_in_slots = Exercise(
+    "10.4",
+    "What is in the slots of a rolling cache",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Write the slots of `window = 4` on paper, token by token, up to the seventh.",
+        "The last token has the position `written - 1`. How many places before it was the token "
+        "that now lies in slot i written?",
+        "`%` on a difference counts round the ring. What does your formula give for a slot that is "
+        "still empty?",
+    ],
+)
+
+
+@positions_in_slots.solution
+def _(written, window):
+    last = written - 1
+    return (last - (last - torch.arange(window)) % window).clamp(min=-1)
+
+
+@positions_in_slots.inputs
+def _(generator):
+    yield 3, 2
+    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (23, 6), (5, 5)]
+
+
+@positions_in_slots.holds("The slots hold the latest tokens, each once.")
+def _(f, written, window):
+    found = [p for p in f(written, window).tolist() if p != -1]
+    wanted = set(range(max(0, written - window), written))
+    if set(found) != wanted or len(found) != len(wanted):
+        return (
+            f"After {written} tokens, {window} slots hold "
+            f"{', '.join(f'{p:g}' for p in sorted(found)) or 'nothing'}."
+        )
+
+
+@positions_in_slots.holds("One more token changes one slot.")
+def _(f, written, window):
+    before, after = f(written, window), f(written + 1, window)
+    count = (before != after).sum().item()
+    if count != 1:
+        return f"From {written} to {written + 1} tokens, {count} of {window} slots change."
+
+
+@positions_in_slots.holds("Position p lies in slot p mod window.")
+def _(f, written, window):
+    for slot, p in enumerate(f(written, window).tolist()):
+        if p >= 0 and p % window != slot:
+            return f"Of {window} slots, number {slot} holds position {p:g}."
+
+
+@positions_in_slots.mistake("slots in the order of time")
+def _(written, window):
+    """You list the latest tokens from old to new. For that they would have to be moved with every
+    new token, which a ring avoids."""
+    return (written - window + torch.arange(window)).clamp(min=-1)
+
+
+@positions_in_slots.mistake("the number of tokens taken for the last position")
+def _(written, window):
+    """You take the number of tokens as the position of the last one. Positions count from 0, so one
+    slot holds a token that is still to come."""
+    return (written - (written - torch.arange(window)) % window).clamp(min=-1)
+
+
+@positions_in_slots.mistake("a round that is not finished")
+def _(written, window):
+    """You give all slots a position of the current round. Those that the round has not reached hold
+    tokens of the round before."""
+    start = max(written - 1, 0) // window * window
+    position = start + torch.arange(window)
+    return position if written else torch.full((window,), -1)
+
+
+@positions_in_slots.mistake("empty slots not marked")
+def _(written, window):
+    """You let the formula run on below 0. Slots that were never written then get positions from
+    before the text."""
+    last = written - 1
+    return last - (last - torch.arange(window)) % window
+
+
+@positions_in_slots.mistake("empty slots at position 0")
+def _(written, window):
+    """You cut positions off at 0. An empty slot then claims to hold the first token."""
+    last = written - 1
+    return (last - (last - torch.arange(window)) % window).clamp(min=0)
+
+
+@positions_in_slots.mistake("never overwritten")
+def _(written, window):
+    """You leave in each slot the first token that came there. The cache then holds the beginning of
+    the text for ever."""
+    slot = torch.arange(window)
+    return torch.where(slot < written, slot, -1)
+
+
+@positions_in_slots.mistake("the ring turned backwards")
+def _(written, window):
+    """You count how long ago each slot was written in the wrong direction. The positions are the
+    right ones, but most lie in another slot."""
+    last = written - 1
+    return (last - (torch.arange(window) - last) % window).clamp(min=-1)
+
+
+pool_heads = Exercise(
+    "10.5",
+    "From many heads of keys to few",
+    stars=2,
+    minutes=12,
+    hints=[
+        "Give the rows three axes instead of one: which group, which head in it, which feature.",
+        "`weight.unflatten(0, (…, …, …))` makes them; the mean goes over one of the three.",
+    ],
+)
+
+
+def _heads(weight, num_heads, kv_heads):
+    """The rows as (group, head in the group, feature, d_model)."""
+    return weight.unflatten(0, (kv_heads, num_heads // kv_heads, -1))
+
+
+@pool_heads.solution
+def _(weight, num_heads, kv_heads):
+    return _heads(weight, num_heads, kv_heads).mean(dim=1).flatten(0, 1)
+
+
+@pool_heads.inputs
+def _(generator):
+    yield torch.arange(8.0)[:, None].square(), 4, 2
+    for shape, heads, groups in [
+        ((16, 5), 8, 4),
+        ((18, 7), 6, 2),
+        ((24, 6), 12, 3),
+        ((12, 4), 6, 3),
+    ]:
+        yield _random(generator, *shape), heads, groups
+
+
+@pool_heads.holds("With a group for each head, nothing changes.")
+def _(f, weight, num_heads, kv_heads):
+    return changed(
+        weight,
+        f(weight, num_heads, num_heads),
+        "an entry goes from {} to {}",
+    )
+
+
+@pool_heads.holds("If the heads of a group are alike, the group is like them.")
+def _(f, weight, num_heads, kv_heads):
+    first = _heads(weight, num_heads, kv_heads)[:, :1]
+    alike = first.expand(-1, num_heads // kv_heads, -1, -1).flatten(0, 2)
+    return changed(
+        first.flatten(0, 2),
+        f(alike, num_heads, kv_heads),
+        "in the heads an entry is {}, in the group {}",
+    )
+
+
+@pool_heads.holds("A group depends on its own heads alone.")
+def _(f, weight, num_heads, kv_heads):
+    other = weight.clone()
+    other[: len(weight) // kv_heads] += 1.0
+    half = len(weight) // num_heads
+    return changed(
+        f(weight, num_heads, kv_heads)[half:],
+        f(other, num_heads, kv_heads)[half:],
+        "when the first group changes, an entry of another goes from {} to {}",
+    )
+
+
+@pool_heads.mistake("the first head of each group")
+def _(weight, num_heads, kv_heads):
+    """You keep one head of each group and drop the others. What those had learned is lost."""
+    return _heads(weight, num_heads, kv_heads)[:, 0].flatten(0, 1)
+
+
+@pool_heads.mistake("the sum")
+def _(weight, num_heads, kv_heads):
+    """You add up the heads of a group. Keys, and with them the scores, become larger by the size of
+    the group, and softmax too sharp."""
+    return _heads(weight, num_heads, kv_heads).sum(dim=1).flatten(0, 1)
+
+
+@pool_heads.mistake("every other head in a group")
+def _(weight, num_heads, kv_heads):
+    """You put heads into a group that are not neighbours. The queries of a head then meet a mean of
+    keys in which its own is missing."""
+    heads = weight.unflatten(0, (num_heads // kv_heads, kv_heads, -1))
+    return heads.mean(dim=0).flatten(0, 1)
+
+
+@pool_heads.mistake("neighbouring features instead of heads")
+def _(weight, num_heads, kv_heads):
+    """You average rows that lie next to each other. Those are features of one head, and a mean of
+    different features is none of them."""
+    return weight.unflatten(0, (-1, num_heads // kv_heads)).mean(dim=1)
+
+
+@pool_heads.mistake("the first heads of all")
+def _(weight, num_heads, kv_heads):
+    """You keep the first heads and drop all that follow. The later groups then have keys of heads
+    that they have nothing to do with."""
+    return weight.unflatten(0, (num_heads, -1))[:kv_heads].flatten(0, 1)
+
+
+@pool_heads.mistake("one mean for all groups")
+def _(weight, num_heads, kv_heads):
+    """You average over all heads and give every group the result. That is multi-query attention
+    with copies."""
+    mean = weight.unflatten(0, (num_heads, -1)).mean(dim=0)
+    return mean.repeat(kv_heads, 1)
+
+
+tokens_reached = Exercise(
+    "10.6",
+    "Windows with gaps",
+    stars=2,
+    minutes=15,
+    hints=[
+        "Take two layers with window 2 and dilation 2, and write down every place that the top "
+        "token can reach. How many are there?",
+        "Begin with the set of the place 0. Each layer adds each of its steps to each place in the "
+        "set.",
+        "A place that is reached in several ways counts once.",
+    ],
+)
+
+
+def _places(windows, dilations):
+    places = {0}
+    for w, g in zip(windows.tolist(), dilations.tolist(), strict=True):
+        places = {place + g * i for place in places for i in range(w)}
+    return places
+
+
+@tokens_reached.solution
+def _(windows, dilations):
+    return len(_places(windows, dilations))
+
+
+@tokens_reached.inputs
+def _(generator):
+    yield torch.tensor([2, 2]), torch.tensor([2, 2])
+    for windows, dilations in [
+        ([3, 2], [1, 5]),
+        ([2, 3, 2], [1, 2, 4]),
+        ([4], [3]),
+        ([3, 3, 3], [1, 1, 1]),
+        ([2, 4, 3, 2], [3, 2, 7, 1]),
+        ([1, 3], [6, 4]),
+    ]:
+        yield torch.tensor(windows), torch.tensor(dilations)
+
+
+@tokens_reached.holds("Without gaps it is 1 + the sum of all (window − 1).")
+def _(f, windows, dilations):
+    found = float(f(windows, torch.ones_like(dilations)))
+    if found != 1 + (windows - 1).sum().item():
+        return f"For windows of {windows.tolist()} it is {found:g}."
+
+
+@tokens_reached.holds("The order of the layers does not matter.")
+def _(f, windows, dilations):
+    found = float(f(windows, dilations))
+    flipped = float(f(windows.flip(0), dilations.flip(0)))
+    if found != flipped:
+        return f"One way round it is {found:g}, the other {flipped:g}."
+
+
+@tokens_reached.holds("All dilations twice as large reach as many tokens.")
+def _(f, windows, dilations):
+    found = float(f(windows, dilations))
+    wide = float(f(windows, 2 * dilations))
+    if found != wide:
+        return f"They reach {found:g}, with twice the gaps {wide:g}."
+
+
+@tokens_reached.holds("A further layer with a window of 1 adds nothing.")
+def _(f, windows, dilations):
+    one = torch.ones(1, dtype=windows.dtype)
+    found = float(f(windows, dilations))
+    more = float(f(torch.cat([windows, one]), torch.cat([dilations, 3 * one])))
+    if found != more:
+        return f"Without it {found:g} tokens are reached, with it {more:g}."
+
+
+@tokens_reached.mistake("the places in the gaps counted, too")
+def _(windows, dilations):
+    """You count all places from the nearest to the farthest. Some of them lie in gaps and are not
+    reached on any path."""
+    return 1 + ((windows - 1) * dilations).sum().item()
+
+
+@tokens_reached.mistake("paths instead of places")
+def _(windows, dilations):
+    """You multiply the windows. That is the number of paths, and several paths may end at the same
+    token."""
+    return windows.prod().item()
+
+
+@tokens_reached.mistake("dilation left out")
+def _(windows, dilations):
+    """You count as if there were no gaps. With different dilations the steps of two layers combine
+    into more places than that."""
+    return 1 + (windows - 1).sum().item()
+
+
+@tokens_reached.mistake("the widest layer alone")
+def _(windows, dilations):
+    """You count what one layer sees. What it finds there has itself looked back in the layers
+    below."""
+    return windows.max().item()
+
+
+@tokens_reached.mistake("the tokens of all layers added up")
+def _(windows, dilations):
+    """You add up the windows. Each layer's window contains the token itself, which is then counted
+    once for each layer."""
+    return windows.sum().item()
+
+
+@tokens_reached.mistake("what single layers see from the top token")
+def _(windows, dilations):
+    """You unite what each layer sees from the top token. A path may take steps in several layers,
+    and these add up."""
+    pairs = zip(windows.tolist(), dilations.tolist(), strict=True)
+    return len({g * i for w, g in pairs for i in range(w)})
+
+
+score_gradient = Exercise(
+    "10.7",
+    "The gradient of a tile of scores",
+    stars=3,
+    minutes=25,
+    hints=[
+        "A weight's own gradient is how much the output changes with it: its value, times the "
+        "gradient of the output.",
+        "Through one row of softmax, the gradient of score j is w_j times the difference of its "
+        "weight's gradient and the mean of all of them, by weight.",
+        "That mean goes over all keys of the row, also those of other tiles. Write it out and look "
+        "for the output in it.",
+    ],
+)
+
+
+@score_gradient.solution
+def _(weights, value, output, output_gradient):
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT - mean)
+
+
+@score_gradient.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0.5, 0.25]]),  # a third key has the other quarter
+        torch.tensor([[2.0, 0.0], [0.0, 4.0]]),
+        torch.tensor([[1.0, 2.0]]),
+        torch.tensor([[1.0, 1.0]]),
+    )
+    for shape, n, d, tile in [
+        ((2,), 7, 5, slice(2, 5)),
+        ((2, 3), 6, 4, slice(0, 4)),
+        ((3,), 5, 3, slice(0, 5)),  # a tile that is the whole row
+        ((2,), 9, 6, slice(5, 9)),
+    ]:
+        weights = _random(generator, *shape, 4, n).softmax(dim=-1)
+        value = _random(generator, *shape, n, d)
+        gradient = _random(generator, *shape, 4, d)
+        yield (
+            weights[..., tile],
+            value[..., tile, :],
+            weights @ value,
+            gradient,
+        )
+
+
+@score_gradient.holds("Twice the gradient of the output: twice the result.")
+def _(f, weights, value, output, output_gradient):
+    return changed(
+        2 * f(weights, value, output, output_gradient),
+        f(weights, value, output, 2 * output_gradient),
+        "twice the result would be {}, it is {}",
+    )
+
+
+@score_gradient.holds("Over a whole row, the gradients of the scores sum to 0.")
+def _(f, weights, value, output, output_gradient):
+    whole = weights / weights.sum(dim=-1, keepdim=True)
+    sums = f(whole, value, whole @ value, output_gradient).sum(dim=-1)
+    return changed(torch.zeros_like(sums), sums, "instead of {} one sum is {}")
+
+
+@score_gradient.holds("If all values are the same, scores do not matter.")
+def _(f, weights, value, output, output_gradient):
+    same = value[..., :1, :].expand_as(value)
+    out = same[..., :1, :].expand_as(output)
+    found = f(weights, same, out, output_gradient)
+    return changed(torch.zeros_like(found), found, "instead of {} one is {}")
+
+
+@score_gradient.holds("Cut in two, a tile has the same gradients.")
+def _(f, weights, value, output, output_gradient):
+    whole = f(weights, value, output, output_gradient)
+    parts = [
+        f(weights[..., s], value[..., s, :], output, output_gradient)
+        for s in (slice(0, 1), slice(1, None))
+    ]
+    return changed(
+        whole,
+        torch.cat(parts, dim=-1),
+        "in one piece one is {}, in two pieces {}",
+    )
+
+
+@score_gradient.mistake("the mean over the tile alone")
+def _(weights, value, output, output_gradient):
+    """You take the mean over the keys of the tile. The other keys of the row share the same
+    denominator, so they belong to the mean, too."""
+    gradient = output_gradient @ value.mT
+    mean = (weights * gradient).sum(dim=-1, keepdim=True)
+    return weights * (gradient - mean)
+
+
+@score_gradient.mistake("the denominator taken for a constant")
+def _(weights, value, output, output_gradient):
+    """You let a score change its own weight and nothing else. But a larger score also makes the
+    weights of all other keys smaller."""
+    return weights * (output_gradient @ value.mT)
+
+
+@score_gradient.mistake("each weight on its own")
+def _(weights, value, output, output_gradient):
+    """You use w(1 − w), the derivative of a weight with respect to its own score. What the score
+    does to the other weights of the row is missing."""
+    return weights * (1 - weights) * (output_gradient @ value.mT)
+
+
+@score_gradient.mistake("the gradient of the weights")
+def _(weights, value, output, output_gradient):
+    """You return how the loss changes with the weights. The step from scores to weights, through
+    softmax, is still missing."""
+    return output_gradient @ value.mT
+
+
+@score_gradient.mistake("the weight left out")
+def _(weights, value, output, output_gradient):
+    """You subtract the mean, but do not multiply by the weight. A key without any weight would then
+    have as large a gradient as the others."""
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return output_gradient @ value.mT - mean
+
+
+@score_gradient.mistake("the other sign")
+def _(weights, value, output, output_gradient):
+    """You subtract the other way round. Gradient descent would then climb."""
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (mean - output_gradient @ value.mT)
+
+
+@score_gradient.mistake("a mean over features")
+def _(weights, value, output, output_gradient):
+    """You average output times gradient over the features where they should be summed. What you
+    subtract is too small by the number of features."""
+    mean = (output * output_gradient).mean(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT - mean)
+
+
+decode_step = Exercise(
+    "10.8",
+    "One step of decoding",
+    stars=3,
+    minutes=25,
+    hints=[
+        "Give the heads of queries two axes: the group, and the head within it. Then each group "
+        "meets its own keys.",
+        "`query.unflatten(1, (kv_heads, -1))` has the shape `(batch, kv_heads, group, d_k)`, which "
+        "multiplies with `keys.mT`.",
+        "Which keys are in use differs from text to text, but not from head to head: the mask "
+        "needs two axes of size 1.",
+    ],
+)
+
+
+def _decode(query, keys, values, used=None, *, scale=None, fill=-math.inf):
+    scores = query.unflatten(1, (keys.shape[1], -1)) @ keys.mT
+    scores = scores / (scale or math.sqrt(query.shape[-1]))
+    if used is not None:
+        scores = scores.masked_fill(~used[:, None, None], fill)
+    return (scores.softmax(dim=-1) @ values).flatten(1, 2)
+
+
+def _used(keys, lengths):
+    return torch.arange(keys.shape[-2]) < lengths[:, None]
+
+
+@decode_step.solution
+def _(query, keys, values, lengths):
+    return _decode(query, keys, values, _used(keys, lengths))
+
+
+@decode_step.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]]]),
+        torch.tensor(
+            [[[[1.0, 0.0], [0, 1], [3, 3]], [[0, 2], [1, 1], [1, 0]]]]
+        ),
+        torch.tensor(
+            [[[[4.0, 0.0], [0, 4], [9, 9]], [[1, 2], [3, 0], [7, 7]]]]
+        ),
+        torch.tensor([2]),
+    )
+    for batch, heads, kv_heads, length, d, lengths in [
+        (3, 4, 2, 6, 5, [6, 2, 4]),
+        (2, 6, 2, 5, 4, [1, 4]),
+        (2, 6, 3, 7, 8, [5, 3]),
+        (4, 8, 2, 4, 6, [2, 3, 1, 3]),
+    ]:
+        yield (
+            _random(generator, batch, heads, d),
+            _random(generator, batch, kv_heads, length, d),
+            _random(generator, batch, kv_heads, length, d),
+            torch.tensor(lengths),
+        )
+
+
+@decode_step.holds("What lies beyond a text's length does not matter.")
+def _(f, query, keys, values, lengths):
+    used = _used(keys, lengths)[:, None, :, None]
+    return changed(
+        f(query, keys, values, lengths),
+        f(query, keys.where(used, 2.0), values.where(used, -5.0), lengths),
+        "other leftovers turn an output of {} into {}",
+    )
+
+
+@decode_step.holds("Equal values come out as they are.")
+def _(f, query, keys, values, lengths):
+    same = values[:, :1, :1].expand_as(values)
+    output = f(query, keys, same, lengths)
+    return changed(
+        values[:, 0, :1].expand_as(output),
+        output,
+        "a value of {} comes out as {}",
+    )
+
+
+@decode_step.holds("The first heads do not see the last head of keys.")
+def _(f, query, keys, values, lengths):
+    group = query.shape[1] // keys.shape[1]
+    other = torch.cat([values[:, :-1], values[:, -1:] + 3.0], dim=1)
+    return changed(
+        f(query, keys, values, lengths)[:, :-group],
+        f(query, keys, other, lengths)[:, :-group],
+        "other values there turn {} into {}",
+    )
+
+
+@decode_step.holds("Each text has the output that it has alone.")
+def _(f, query, keys, values, lengths):
+    alone = [
+        f(query[b : b + 1], keys[b : b + 1, :, :n], values[b : b + 1, :, :n],
+          lengths[b : b + 1])
+        for b, n in enumerate(lengths.tolist())
+    ]  # fmt: skip
+    return changed(
+        torch.cat(alone),
+        f(query, keys, values, lengths),
+        "alone an output is {}, in the batch {}",
+    )
+
+
+@decode_step.mistake("the lengths ignored")
+def _(query, keys, values, lengths):
+    """You attend to the whole buffer. Leftovers of earlier texts get weight."""
+    return _decode(query, keys, values)
+
+
+@decode_step.mistake("heads dealt out in turn")
+def _(query, keys, values, lengths):
+    """You give head of queries i the head of keys i mod kv_heads. Neighbours then use different
+    keys, so most heads look into those of another group."""
+    repeats = query.shape[1] // keys.shape[1]
+    keys, values = (
+        keys.repeat(1, repeats, 1, 1),
+        values.repeat(1, repeats, 1, 1),
+    )
+    return _decode(query, keys, values, _used(keys, lengths))
+
+
+@decode_step.mistake("one token too few")
+def _(query, keys, values, lengths):
+    """You leave out the last token in use. That is the new one, which must see itself, and of a
+    text of one token nothing is left."""
+    return _decode(query, keys, values, _used(keys, lengths - 1))
+
+
+@decode_step.mistake("one token too many")
+def _(query, keys, values, lengths):
+    """You let the token behind the last one in use take part. It is a leftover in all texts that do
+    not fill the buffer."""
+    return _decode(query, keys, values, _used(keys, lengths + 1))
+
+
+@decode_step.mistake("no scaling")
+def _(query, keys, values, lengths):
+    """You leave out the division by √d_k. The weights become sharper than those the model was
+    trained with."""
+    return _decode(query, keys, values, _used(keys, lengths), scale=1.0)
+
+
+@decode_step.mistake("hidden scores set to 0")
+def _(query, keys, values, lengths):
+    """You set the scores of leftovers to 0. Softmax makes e⁰ = 1 of that, so they still get
+    weight."""
+    return _decode(query, keys, values, _used(keys, lengths), fill=0.0)
+
+
+@decode_step.mistake("the longest text's length for all")
+def _(query, keys, values, lengths):
+    """You cut the buffer where the longest text ends. The shorter texts still attend to
+    leftovers."""
+    longest = lengths.max().expand_as(lengths)
+    return _decode(query, keys, values, _used(keys, longest))
+
+
+@decode_step.mistake("the first head of keys for all")
+def _(query, keys, values, lengths):
+    """You let all heads use the first head of keys and values. That would be multi-query attention,
+    and the other heads of the cache are never read."""
+    return _decode(query, keys[:, :1], values[:, :1], _used(keys, lengths))

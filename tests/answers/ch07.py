@@ -1,0 +1,312 @@
+"""What learners might hand in for the exercises of chapter 7."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def split(together, num_heads):
+    parts = together.unflatten(-1, (3, num_heads, -1))
+    return parts.permute(2, 0, 3, 1, 4)
+
+
+def split_by_chunks(together, num_heads):
+    batch, length, width = together.shape
+    parts = [
+        part.reshape(batch, length, num_heads, -1).transpose(1, 2)
+        for part in together.split(width // 3, dim=-1)
+    ]
+    return torch.stack(parts)
+
+
+def split_by_slices(together, num_heads):
+    d_k = together.shape[-1] // (3 * num_heads)
+    kinds = []
+    for kind in range(3):
+        starts = [(kind * num_heads + h) * d_k for h in range(num_heads)]
+        heads = [together[..., start : start + d_k] for start in starts]
+        kinds.append(torch.stack(heads, dim=1))
+    return torch.stack(kinds)
+
+
+def matrices(query_weight, key_weight, num_heads):
+    query = query_weight.unflatten(0, (num_heads, -1))
+    key = key_weight.unflatten(0, (num_heads, -1))
+    return query.mT @ key / math.sqrt(query.shape[1])
+
+
+def matrices_by_loop(query_weight, key_weight, num_heads):
+    result = []
+    for W_Q, W_K in zip(
+        query_weight.chunk(num_heads), key_weight.chunk(num_heads), strict=True
+    ):
+        result.append(W_Q.T @ W_K * len(W_Q) ** -0.5)
+    return torch.stack(result)
+
+
+def matrices_by_einsum(query_weight, key_weight, num_heads):
+    d_k = len(query_weight) // num_heads
+    query = query_weight.view(num_heads, d_k, -1)
+    key = key_weight.view(num_heads, d_k, -1)
+    return torch.einsum("hka,hkb->hab", query, key) / d_k**0.5
+
+
+def attend(x, memory, maps, num_heads, mask):
+    W_Q, W_K, W_V, W_O = maps
+    query, key, value = (
+        made.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+        for made in (x @ W_Q, memory @ W_K, memory @ W_V)
+    )
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(~mask[:, None], -math.inf)
+    heads = scores.softmax(dim=-1) @ value
+    return heads.transpose(1, 2).flatten(start_dim=2) @ W_O
+
+
+def attend_by_loop(x, memory, maps, num_heads, mask):
+    query_maps, key_maps, value_maps = (
+        m.chunk(num_heads, -1) for m in maps[:3]
+    )
+    total = 0
+    for W_Q, W_K, W_V, W_O in zip(
+        query_maps, key_maps, value_maps, maps[3].chunk(num_heads), strict=True
+    ):
+        scores = (x @ W_Q) @ (memory @ W_K).mT / math.sqrt(W_Q.shape[-1])
+        weights = torch.where(mask, scores, -1e9).softmax(dim=-1)
+        total = total + weights @ (memory @ W_V) @ W_O
+    return total
+
+
+def attend_by_einsum(x, memory, maps, num_heads, mask):
+    d_model = x.shape[-1]
+    q, k, v = (m.view(d_model, num_heads, -1) for m in maps[:3])
+    scores = torch.einsum("bia,ahd,bjc,chd->bhij", x, q, memory, k)
+    scores = scores / math.sqrt(d_model // num_heads)
+    bias = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+    weights = (scores + bias.unsqueeze(1)).softmax(dim=-1)
+    heads = torch.einsum("bhij,bjc,chd->bihd", weights, memory, v)
+    return heads.reshape(*x.shape) @ maps[3]
+
+
+def attend_with_pytorch(x, memory, maps, num_heads, mask):
+    layer = nn.MultiheadAttention(
+        x.shape[-1], num_heads, bias=False, batch_first=True
+    )
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([m.T for m in maps[:3]]))
+        layer.out_proj.weight.copy_(maps[3].T)
+    forbidden = (~mask).repeat_interleave(num_heads, dim=0)
+    return layer(x, memory, memory, attn_mask=forbidden)[0].detach()
+
+
+def attend_with_a_mask_of_heads(x, memory, maps, num_heads, mask):
+    """Takes the mask's batch for its heads where the sizes agree."""
+    if len(mask) != num_heads:
+        return attend(x, memory, maps, num_heads, mask)
+    results = []
+    for one, other in zip(x, memory, strict=True):
+        W_Q, W_K, W_V, W_O = maps
+        query, key, value = (
+            made.unflatten(-1, (num_heads, -1)).transpose(0, 1)
+            for made in (one @ W_Q, other @ W_K, other @ W_V)
+        )
+        heads = F.scaled_dot_product_attention(query, key, value, mask)
+        results.append(heads.transpose(0, 1).flatten(start_dim=1) @ W_O)
+    return torch.stack(results)
+
+
+def without(heads, weight):
+    num_heads = heads.shape[1]
+    blocks = weight.T.unflatten(0, (num_heads, -1))
+    added = (heads @ blocks).transpose(0, 1)
+    on = 1 - torch.eye(num_heads)
+    gates = on[:, None] * on
+    return (gates[..., None, None, None] * added).sum(dim=2)
+
+
+def without_by_zeros(heads, weight):
+    batch, num_heads, length, _ = heads.shape
+    result = torch.zeros(num_heads, num_heads, batch, length, len(weight))
+    for i in range(num_heads):
+        for j in range(num_heads):
+            silent = heads.clone()
+            silent[:, [i, j]] = 0
+            merged = silent.transpose(1, 2).flatten(start_dim=2)
+            result[i, j] = F.linear(merged, weight)
+    return result
+
+
+def without_by_subtraction(heads, weight):
+    num_heads, d_k = heads.shape[1], heads.shape[-1]
+    blocks = weight.view(-1, num_heads, d_k)
+    added = torch.einsum("bhld,mhd->hblm", heads, blocks)
+    result = added.sum(dim=0) - added[:, None] - added
+    for i in range(num_heads):
+        result[i, i] += added[i]
+    return result
+
+
+def without_one_after_the_other(heads, weight):
+    """Copies the heads once, so that what is off stays off."""
+    num_heads, silent = heads.shape[1], heads.clone()
+    rows = []
+    for i in range(num_heads):
+        row = []
+        for j in range(num_heads):
+            silent[:, [i, j]] = 0
+            merged = silent.transpose(1, 2).flatten(start_dim=2)
+            row.append(F.linear(merged, weight))
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+
+
+def entropy(w):
+    return -torch.special.xlogy(w, w).sum(dim=-1)
+
+
+def divergences(weights):
+    u, v = weights[:, :, None], weights[:, None]
+    between = entropy((u + v) / 2) - (entropy(u) + entropy(v)) / 2
+    return between.mean(dim=(0, 3))
+
+
+def divergences_by_loop(weights):
+    num_heads = weights.shape[1]
+    result = torch.zeros(num_heads, num_heads)
+    for i in range(num_heads):
+        for j in range(num_heads):
+            u, v = weights[:, i], weights[:, j]
+            both = torch.special.entr((u + v) / 2).sum(-1)
+            own = torch.special.entr(u).sum(-1) + torch.special.entr(v).sum(-1)
+            result[i, j] = (both - own / 2).mean()
+    return result
+
+
+def divergences_by_kl(weights):
+    u, v = torch.broadcast_tensors(weights[:, :, None], weights[:, None])
+    log_m = ((u + v) / 2).clamp(min=1e-30).log()
+    halves = [F.kl_div(log_m, w, reduction="none").sum(-1) for w in (u, v)]
+    return (sum(halves) / 2).mean(dim=(0, 3))
+
+
+def total_variation(weights):
+    u, v = weights[:, :, None], weights[:, None]
+    return (u - v).abs().sum(dim=-1).mean(dim=(0, 3)) / 2
+
+
+def importance(heads, weight, gradient):
+    blocks = weight.T.unflatten(0, (heads.shape[1], -1))
+    by_gate = ((heads @ blocks) * gradient[:, None]).sum(dim=(2, 3))
+    return by_gate.abs().mean(dim=0)
+
+
+def importance_through_the_heads(heads, weight, gradient):
+    """As Michel et al. write it: head times the gradient by the head."""
+    back = (gradient @ weight).unflatten(-1, (heads.shape[1], -1))
+    return (heads * back.transpose(1, 2)).sum(dim=(2, 3)).abs().mean(dim=0)
+
+
+def importance_by_autograd(heads, weight, gradient):
+    with torch.enable_grad():
+        gates = torch.ones(*heads.shape[:2], requires_grad=True)
+        merged = (heads * gates[:, :, None, None]).transpose(1, 2)
+        loss = (merged.flatten(start_dim=2) @ weight.T * gradient).sum()
+        (by_gate,) = torch.autograd.grad(loss, gates)
+    return by_gate.abs().mean(dim=0)
+
+
+def importance_by_loops(heads, weight, gradient):
+    batch, num_heads, _, d_k = heads.shape
+    result = torch.zeros(num_heads)
+    for h in range(num_heads):
+        block = weight[:, h * d_k : (h + 1) * d_k]
+        for b in range(batch):
+            added = heads[b, h] @ block.T
+            result[h] += (added * gradient[b]).sum().abs() / batch
+    return result
+
+
+WRONG = [
+    ("7.1", 600000, "is too small"),
+    ("7.1", 10**7, "is too large"),
+    ("7.1", 657408, "is too large"),
+    ("7.1", -1, "negative"),
+    ("7.1", [655360], "one number; yours is a list"),
+    ("7.2", lambda t, n: split(t.flip(1), n), "off by up to"),
+    ("7.2", lambda t, n: split(t.flip(0), n), "stays in it"),
+    ("7.2", lambda t, n: split(t.flip(-1), n), "are the queries"),
+    ("7.2", lambda t, n: split(t, n).transpose(2, 3), "must have the shape"),
+    ("7.2", lambda t, n: split(t.roll(1, 1), n), "stays with it"),
+    ("7.3", lambda q, k, n: 2 * matrices(q, k, n), "the same factor"),
+    ("7.3", lambda q, k, n: matrices(q, k, n).flip(0), "Each head's scores"),
+    ("7.3", lambda q, k, n: matrices(q, q, n), "Each head's scores"),
+    ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "transposes every"),
+    ("7.3", lambda q, k, n: matrices(q, k, n).sum(0), "must have the shape"),
+    ("7.4", attend_with_a_mask_of_heads, "answered by itself"),
+    (
+        "7.4",
+        lambda x, m, w, n, mask: attend(x, m, w, n, mask) + x,
+        "off by up to",
+    ),
+    (
+        "7.4",
+        lambda x, m, w, n, mask: attend(x, m, w[[1, 0, 2, 3]], n, mask),
+        "off by up to",
+    ),
+    (
+        "7.4",
+        lambda x, m, w, n, mask: attend(x, m, w, n, mask).mean(-1),
+        "must have the shape",
+    ),
+    (
+        "7.4",
+        lambda x, m, w, n, mask: attend(x, m, w, n, mask.cummax(dim=-1).values),
+        "The order of memory",
+    ),
+    ("7.5", lambda h, w: without(h, w).flip(0), "is not missed"),
+    ("7.5", lambda h, w: without(h, w).flip(1), "without j and i"),
+    ("7.5", without_one_after_the_other, "wherever it is not off"),
+    ("7.5", lambda h, w: without(h.flip(1), w), "is not missed"),
+    ("7.5", lambda h, w: without(h, w).relu(), "wherever it is not off"),
+    ("7.5", lambda h, w: -without(h, w), "is not missed"),
+    ("7.5", lambda h, w: without(h, w).mean(0), "must have the shape"),
+    ("7.6", total_variation, "log 2 for heads that share no key"),
+    ("7.6", lambda w: 1 - divergences(w), "0 between a head and itself"),
+    ("7.6", lambda w: divergences(w).triu(), "the same both ways"),
+    ("7.6", lambda w: divergences(w) / 2, "the same factor"),
+    ("7.6", lambda w: divergences(w[:1]), "off by up to"),
+    ("7.7", lambda h, w, g: importance(h, w, g) ** 2, "off by up to"),
+    ("7.7", lambda h, w, g: importance(h, w, g).flip(0), "A head that hands"),
+    ("7.7", lambda h, w, g: -importance(h, w, g), "No importance is negative"),
+    ("7.7", lambda h, w, g: importance(h[:1], w, g[:1]), "off by up to"),
+    ("7.7", lambda h, w, g: importance(h, w, g).sum(), "must have the shape"),
+]
+
+RIGHT = [
+    ("7.1", 655360),
+    ("7.1", 655360.0),
+    ("7.1", np.int64(655360)),
+    ("7.2", split),
+    ("7.2", split_by_chunks),
+    ("7.2", split_by_slices),
+    ("7.3", matrices),
+    ("7.3", matrices_by_loop),
+    ("7.3", matrices_by_einsum),
+    ("7.4", attend),
+    ("7.4", attend_by_loop),
+    ("7.4", attend_by_einsum),
+    ("7.4", attend_with_pytorch),
+    ("7.5", without),
+    ("7.5", without_by_zeros),
+    ("7.5", without_by_subtraction),
+    ("7.6", divergences),
+    ("7.6", divergences_by_loop),
+    ("7.6", divergences_by_kl),
+    ("7.7", importance),
+    ("7.7", importance_through_the_heads),
+    ("7.7", importance_by_autograd),
+    ("7.7", importance_by_loops),
+]

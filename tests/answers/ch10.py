@@ -1,0 +1,276 @@
+"""What learners might hand in for the exercises of chapter 10."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def layer_flops(length, d_model, num_heads, kv_heads):
+    d_kv = d_model // num_heads * kv_heads
+    maps = 2 * length * d_model * (2 * d_model + 2 * d_kv)
+    return maps + 4 * length**2 * d_model
+
+
+def layer_flops_head_by_head(length, d_model, num_heads, kv_heads):
+    d_k = d_model // num_heads
+    total = 0
+    for _ in range(num_heads):
+        total += 2 * length * length * d_k * 2  # scores, mixing
+        total += 2 * length * d_model * d_k * 2  # query, output
+    for _ in range(kv_heads):
+        total += 2 * length * d_model * d_k * 2  # key, value
+    return total
+
+
+def layer_flops_in_floats(length, d_model, num_heads, kv_heads):
+    share = kv_heads / num_heads
+    return 4.0 * length * d_model * (d_model * (1 + share) + length)
+
+
+def layer_flops_once_too_often(length, d_model, num_heads, kv_heads):
+    return 2 * layer_flops(length, d_model, num_heads, kv_heads)
+
+
+def tile(query, key, log_sum, first_query, first_key):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = (scores - log_sum[..., None]).exp()
+    p = first_query + torch.arange(query.shape[-2])[:, None]
+    r = first_key + torch.arange(key.shape[-2])
+    return weights.masked_fill(r > p, 0.0)
+
+
+def tile_by_loops(query, key, log_sum, first_query, first_key):
+    result = torch.zeros(*query.shape[:-1], key.shape[-2])
+    for i in range(query.shape[-2]):
+        for j in range(key.shape[-2]):
+            if first_key + j <= first_query + i:
+                score = (query[..., i, :] * key[..., j, :]).sum(-1)
+                score = score / query.shape[-1] ** 0.5
+                result[..., i, j] = torch.exp(score - log_sum[..., i])
+    return result
+
+
+def tile_by_triangle(query, key, log_sum, first_query, first_key):
+    scores = torch.einsum("...qd,...kd->...qk", query, key)
+    scores = scores * query.shape[-1] ** -0.5
+    allowed = torch.ones_like(scores).tril(first_query - first_key)
+    return torch.exp(scores) / log_sum.exp().unsqueeze(-1) * allowed
+
+
+def tile_of_capped_weights(query, key, log_sum, first_query, first_key):
+    return tile(query, key, log_sum, first_query, first_key).clamp(max=0.3)
+
+
+def slots(written, window):
+    last = written - 1
+    return (last - (last - torch.arange(window)) % window).clamp(min=-1)
+
+
+def slots_by_writing(written, window):
+    cache = [-1] * window
+    for p in range(written):
+        cache[p % window] = p
+    return torch.tensor(cache)
+
+
+def slots_by_rounds(written, window):
+    slot = torch.arange(window)
+    rounds = (written - slot + window - 1) // window  # how often written
+    return torch.where(rounds > 0, slot + (rounds - 1) * window, -1)
+
+
+def pooled(weight, num_heads, kv_heads):
+    d_k = weight.shape[0] // num_heads
+    groups = weight.unflatten(0, (kv_heads, num_heads // kv_heads, d_k))
+    return groups.mean(dim=1).flatten(0, 1)
+
+
+def pooled_by_loops(weight, num_heads, kv_heads):
+    heads = weight.chunk(num_heads)
+    group = num_heads // kv_heads
+    means = [
+        sum(heads[g * group : (g + 1) * group]) / group for g in range(kv_heads)
+    ]
+    return torch.cat(means)
+
+
+def pooled_by_matrix(weight, num_heads, kv_heads):
+    group = num_heads // kv_heads
+    mix = torch.eye(kv_heads).repeat_interleave(group, dim=1) / group
+    identity = torch.eye(len(weight) // num_heads)
+    return torch.kron(mix, identity) @ weight
+
+
+def pooled_by_median(weight, num_heads, kv_heads):
+    groups = weight.unflatten(0, (kv_heads, num_heads // kv_heads, -1))
+    return groups.amax(dim=1).flatten(0, 1)
+
+
+def reached(windows, dilations):
+    places = {0}
+    for w, g in zip(windows.tolist(), dilations.tolist(), strict=True):
+        places = {place + g * step for place in places for step in range(w)}
+    return len(places)
+
+
+def reached_by_polynomials(windows, dilations):
+    ways = np.ones(1)
+    for w, g in zip(windows.tolist(), dilations.tolist(), strict=True):
+        step = np.zeros((w - 1) * g + 1)
+        step[::g] = 1
+        ways = np.convolve(ways, step)
+    return int((ways > 0.5).sum())
+
+
+def reached_by_masks(windows, dilations):
+    length = 1 + int(((windows - 1) * dilations).sum())
+    distance = torch.arange(length)[:, None] - torch.arange(length)
+    reach = torch.eye(length)
+    for w, g in zip(windows, dilations, strict=True):
+        seen = (distance >= 0) & (distance % g == 0) & (distance < w * g)
+        reach = reach @ seen.float()
+    return (reach[-1] > 0).sum()
+
+
+def gradient(weights, value, output, output_gradient):
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT - mean)
+
+
+def gradient_from_differences(weights, value, output, output_gradient):
+    difference = value.unsqueeze(-3) - output.unsqueeze(-2)
+    along = (difference * output_gradient.unsqueeze(-2)).sum(dim=-1)
+    return along * weights
+
+
+def gradient_by_einsum(weights, value, output, output_gradient):
+    first = torch.einsum("...qd,...kd->...qk", output_gradient, value)
+    second = torch.einsum("...qd,...qd->...q", output_gradient, output)
+    return weights * first - weights * second[..., None]
+
+
+def decode(query, keys, values, lengths):
+    groups = query.unflatten(1, (keys.shape[1], -1))
+    scores = groups @ keys.mT / math.sqrt(query.shape[-1])
+    used = torch.arange(keys.shape[-2]) < lengths[:, None]
+    scores = scores.masked_fill(~used[:, None, None], -math.inf)
+    return (scores.softmax(dim=-1) @ values).flatten(1, 2)
+
+
+def decode_by_pytorch(query, keys, values, lengths):
+    used = torch.arange(keys.shape[-2]) < lengths[:, None]
+    output = F.scaled_dot_product_attention(
+        query[:, :, None],
+        keys,
+        values,
+        attn_mask=used[:, None, None],
+        enable_gqa=True,
+    )
+    return output[:, :, 0]
+
+
+def decode_by_loops(query, keys, values, lengths):
+    output = torch.zeros_like(query)
+    group = query.shape[1] // keys.shape[1]
+    for b, n in enumerate(lengths.tolist()):
+        for h in range(query.shape[1]):
+            k, v = keys[b, h // group, :n], values[b, h // group, :n]
+            weights = F.softmax(k @ query[b, h] / query.shape[-1] ** 0.5, dim=0)
+            output[b, h] = weights @ v
+    return output
+
+
+def decode_by_copies(query, keys, values, lengths):
+    group = query.shape[1] // keys.shape[1]
+    keys = keys.repeat_interleave(group, dim=1)
+    values = values.repeat_interleave(group, dim=1)
+    scores = (
+        torch.einsum("bhd,bhnd->bhn", query, keys) * query.shape[-1] ** -0.5
+    )
+    hidden = torch.arange(keys.shape[-2]) >= lengths[:, None, None]
+    weights = torch.softmax(scores - 1e9 * hidden, dim=-1)
+    return torch.einsum("bhn,bhnd->bhd", weights, values)
+
+
+def decode_masked_after_softmax(query, keys, values, lengths):
+    groups = query.unflatten(1, (keys.shape[1], -1))
+    weights = (groups @ keys.mT / math.sqrt(query.shape[-1])).softmax(-1)
+    used = torch.arange(keys.shape[-2]) < lengths[:, None]
+    return (weights * used[:, None, None] @ values).flatten(1, 2)
+
+
+def decode_with_keys_as_values(query, keys, values, lengths):
+    return decode(query, keys, keys, lengths)
+
+
+WRONG = [
+    ("10.1", 3000, "3000 is too large"),
+    ("10.1", 1200, "too small"),
+    ("10.1", -1, "negative"),
+    ("10.2", layer_flops_once_too_often, "(10.1) + (10.2)"),
+    ("10.2", lambda n, d, h, g: n * d, "(10.1) + (10.2)"),
+    ("10.2", lambda n, d, h, g: layer_flops(n, d, h, h - g + 1), "off by"),
+    ("10.2", lambda n, d, h, g: layer_flops(n, d, h, 1), "(10.1) + (10.2)"),
+    ("10.3", tile_of_capped_weights, "off by up to"),
+    ("10.3", lambda q, k, s, i, j: tile(q, k, s, i, j) * 2, "more than 1"),
+    ("10.3", lambda q, k, s, i, j: tile(q, k, -s, i, j), "off by up to"),
+    ("10.3", lambda q, k, s, i, j: tile(q, k, s, j, i), "off by up to"),
+    ("10.3", lambda q, k, s, i, j: tile(q, k, s, i, j).log(), "infinite"),
+    ("10.3", lambda q, k, s, i, j: tile(q, k, s, i, j).mT, "shape"),
+    ("10.4", lambda n, w: slots(n, w).flip(0), "Position p lies in slot"),
+    ("10.4", lambda n, w: slots(n, w) + 1, "hold the latest tokens"),
+    ("10.4", lambda n, w: torch.full((w,), n - 1), "hold the latest tokens"),
+    ("10.4", lambda n, w: slots(n, w)[:1], "must have the shape"),
+    ("10.4", lambda n, w: slots(n // w * w, w), "hold the latest tokens"),
+    ("10.5", pooled_by_median, "off by up to"),
+    ("10.5", lambda w, h, g: pooled(w, h, g).flip(0), "nothing changes"),
+    ("10.5", lambda w, h, g: pooled(w, h, g) * 0.5, "nothing changes"),
+    ("10.5", lambda w, h, g: pooled(w + 1, h, g), "nothing changes"),
+    ("10.5", lambda w, h, g: pooled(w, h, g).mT, "must have the shape"),
+    ("10.6", lambda w, g: reached(w, g) + 1, "it is"),
+    ("10.6", lambda w, g: len(w), "Without gaps it is"),
+    ("10.6", lambda w, g: reached(w[:1], g[:1]), "Without gaps it is"),
+    ("10.6", lambda w, g: reached(w, g.flip(0)), "off by up to"),
+    ("10.6", lambda w, g: reached(w + 1, g), "Without gaps it is"),
+    ("10.7", lambda w, v, o, g: gradient(w, v, o, g) / 2, "off by up to"),
+    ("10.7", lambda w, v, o, g: gradient(w, v, g, o), "Twice the gradient"),
+    ("10.7", lambda w, v, o, g: gradient(w, v, o, g.sign()), "Twice the"),
+    ("10.7", lambda w, v, o, g: g @ o.mT, "shape"),
+    ("10.7", lambda w, v, o, g: w * (g @ v.mT) - w, "do not matter"),
+    ("10.8", decode_masked_after_softmax, "Equal values come out"),
+    ("10.8", decode_with_keys_as_values, "Equal values come out"),
+    ("10.8", lambda q, k, v, n: decode(k[:, :1, 0] + q, k, v, n), "off by"),
+    ("10.8", lambda q, k, v, n: decode(q, k, v, n).flip(1), "off by up to"),
+    ("10.8", lambda q, k, v, n: decode(q, k, v, n.flip(0)), "off by up to"),
+    ("10.8", lambda q, k, v, n: decode(q, k, v, n)[:, :1], "shape"),
+]
+
+RIGHT = [
+    ("10.1", 1536),
+    ("10.1", 1.5 * 1024),
+    ("10.1", np.float32(1536)),
+    ("10.2", layer_flops),
+    ("10.2", layer_flops_head_by_head),
+    ("10.2", layer_flops_in_floats),
+    ("10.3", tile),
+    ("10.3", tile_by_loops),
+    ("10.3", tile_by_triangle),
+    ("10.4", slots),
+    ("10.4", slots_by_writing),
+    ("10.4", slots_by_rounds),
+    ("10.5", pooled),
+    ("10.5", pooled_by_loops),
+    ("10.5", pooled_by_matrix),
+    ("10.6", reached),
+    ("10.6", reached_by_polynomials),
+    ("10.6", reached_by_masks),
+    ("10.7", gradient),
+    ("10.7", gradient_from_differences),
+    ("10.7", gradient_by_einsum),
+    ("10.8", decode),
+    ("10.8", decode_by_pytorch),
+    ("10.8", decode_by_loops),
+    ("10.8", decode_by_copies),
+]

@@ -30,7 +30,7 @@ def bleu(
 
     ``tokenised`` is the figure of Multi30k's literature, that of the script multi-bleu.perl: both
     sides lower-cased and cut into words as Moses does. ``sacrebleu`` is SacreBLEU's own, which cuts
-    the words itself, and ``signature`` says exactly how. The two may differ: compare like with like.
+    the words itself, and ``signature`` says exactly how. The two may differ.
 
     Raises ``ValueError`` if there are more or fewer translations than references, or none.
     Sources: Papineni et al. 2002, https://aclanthology.org/P02-1040/; Post 2018,

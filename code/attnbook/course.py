@@ -1,4 +1,4 @@
-"""Keep the chapters in order: run them, and tell them where the book lives.
+"""Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
 Run in the repository's root: ``python -m attnbook.course --help``. Needs the packages that
 build the book (requirements.txt), unlike the rest of attnbook.
@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -18,6 +19,8 @@ import yaml
 from nbclient import NotebookClient
 from PIL import Image
 from tqdm import tqdm
+
+from . import handouts
 
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
@@ -117,6 +120,73 @@ def smaller(picture: str) -> str:
     return base64.b64encode(after.getvalue()).decode("ascii")
 
 
+NBGRADER_CONFIG = """\
+# Settings of nbgrader for this course; it is yours to edit.
+from pathlib import Path
+
+from attnbook.grading import Restore, Run
+from nbgrader.converters import Autograde
+
+c = get_config()
+here = Path(__file__).parent
+c.CourseDirectory.course_id = "attention"
+c.CourseDirectory.root = str(here)
+c.Exchange.root = str(here / "exchange")
+c.ClearSolutions.code_stub = {"python": ""}  # the stub stands above the solution
+c.ClearSolutions.text_stub = "*Your answer:*"
+c.Execute.timeout = 120  # seconds a cell; an endless loop is stopped then
+
+defaults = Autograde.sanitize_preprocessors.default_args[0]
+c.Autograde.sanitize_preprocessors = [Restore, *defaults]
+defaults = Autograde.autograde_preprocessors.default_args[0]
+c.Autograde.autograde_preprocessors = [Run, *defaults[1:]]
+"""
+
+
+def write_students(root: Path, folder: handouts.Folder, paths: list) -> None:
+    """Write chapters without solutions."""
+    for path in tqdm(paths, unit="chapter"):
+        chapter = nbformat.read(path, as_version=4)
+        folder.write(path.name, handouts.student(chapter))
+
+
+def write_assignments(root: Path, folder: handouts.Folder, paths: list) -> None:
+    """Write an nbgrader course with one assignment a chapter."""
+    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
+        "repository"
+    ]
+    owner, name = repository["url"].split("/")[-2:]
+    folder.write("nbgrader_config.py", NBGRADER_CONFIG)
+    for path in tqdm(paths, unit="chapter"):
+        chapter = nbformat.read(path, as_version=4)
+        address = f"https://{owner}.github.io/{name}/chapters/{path.stem}.html"
+        notebook = handouts.assignment(chapter, folder.seeds(), address)
+        folder.write(f"source/{path.stem}/{path.name}", notebook)
+
+
+def write_answers(root: Path, folder: handouts.Folder, paths: list) -> None:
+    """Write the whole book with its solutions open, to be built as the book itself."""
+    for name in ("_config.yml", "_toc.yml"):
+        folder.write(name, (root / name).read_bytes())
+    for path in sorted((root / "chapters").rglob("*")):
+        if path.is_file() and path.suffix not in (".ipynb", ".pyc"):
+            folder.write(str(path.relative_to(root)), path.read_bytes())
+    for path in tqdm(paths, unit="chapter"):
+        chapter = nbformat.read(path, as_version=4)
+        folder.write(f"chapters/{path.name}", handouts.answers(chapter))
+
+
+WRITERS = {
+    "student": write_students,
+    "assignment": write_assignments,
+    "answers": write_answers,
+}
+
+
+def _first_line(function: Callable) -> str:
+    return function.__doc__.split("\n")[0].rstrip(".").lower()
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m attnbook.course", description=__doc__
@@ -135,6 +205,16 @@ def main(arguments: list[str] | None = None) -> None:
         "home", help="set the address of the book's repository"
     )
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
+    for name, writer in WRITERS.items():
+        command = commands.add_parser(name, help=_first_line(writer))
+        command.add_argument("folder", type=Path, help="where to write")
+        if name != "answers":
+            command.add_argument(
+                "chapter",
+                nargs="*",
+                type=Path,
+                help="notebooks; by default all of them",
+            )
     options = parser.parse_args(arguments)
 
     root = Path.cwd()
@@ -142,12 +222,20 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(
             f"no _config.yml in {root}: run this in the root of the book's repository"
         )
+    asked = getattr(options, "chapter", [])
+    missing = [str(path) for path in asked if not path.exists()]
+    if missing:
+        sys.exit(f"no such notebook: {', '.join(missing)}")
+    paths = asked or chapters(root)
     if options.command == "run":
-        missing = [str(path) for path in options.chapter if not path.exists()]
-        if missing:
-            sys.exit(f"no such notebook: {', '.join(missing)}")
-        for path in tqdm(options.chapter or chapters(root), unit="chapter"):
+        for path in tqdm(paths, unit="chapter"):
             run(path)
+    elif options.command in WRITERS:
+        folder = handouts.Folder(options.folder)
+        WRITERS[options.command](root, folder, paths)
+        print(f"{len(folder.written)} files are up to date in {folder.path}")
+        for name in folder.kept:
+            print(f"kept as you have edited it: {folder.path / name}")
     else:
         try:
             move_home(root, options.url)

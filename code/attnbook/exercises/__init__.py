@@ -1,6 +1,6 @@
 """The exercises of the book. Chapters use ``check`` and ``hint``; tests use ``catalogue``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from . import (
     ch01_looking_back,
@@ -17,7 +17,15 @@ from . import (
 from .engine import Exercise, Prediction
 from .report import Report
 
-__all__ = ["Exercise", "Prediction", "Report", "catalogue", "check", "hint"]
+__all__ = [
+    "Exercise",
+    "Prediction",
+    "Report",
+    "catalogue",
+    "check",
+    "hint",
+    "points",
+]
 
 _CHAPTERS = (
     ch01_looking_back,
@@ -65,8 +73,28 @@ def hint(id: str) -> None:
         print(f"Hint {number} of {len(hints)}: {text}")
     if given == len(hints):
         print(
-            "That was the last hint. The solution is folded below the exercise."
+            "That was the last hint. In the book a solution is folded below the exercise."
         )
+
+
+def points(
+    id: str, answer: object, *, of: float, seeds: Iterable[int]
+) -> float:
+    """Grade an answer for an assignment: its points, from 0 to ``of``, to two decimals.
+
+    It is tried on the inputs of one seed after the other, and the first that shows a mistake
+    counts. A right answer gets all points; a wrong one up to half, in equal parts for the
+    properties that hold.
+
+    Raises ``KeyError`` if there is no exercise ``id``.
+    """
+    exercise = _find(id)
+    for seed in seeds:
+        report = exercise.grade(answer, seed)
+        if not report.passed:
+            break
+    report.show()
+    return round(of * exercise.share(report), 2)
 
 
 def _find(id: str) -> Exercise:

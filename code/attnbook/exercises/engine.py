@@ -107,6 +107,17 @@ class Exercise:
         """Run the answer and say what holds and what does not; never raises."""
         return _never_raising(self._grade, self._report(), answer, seed)
 
+    def share(self, report: Report) -> float:
+        """The share of its points that an answer earned, from 0 to 1.
+
+        A right answer earns all; a wrong one up to half, in equal parts for the properties that
+        hold.
+        """
+        if report.passed:
+            return 1.0
+        held = sum(item.sentence in report.holds for item in self.properties)
+        return held / len(self.properties) / 2 if self.properties else 0.0
+
     def _report(self) -> Report:
         return Report(f"{self.id} · {self.title}")
 

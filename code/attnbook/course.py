@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 from PIL import Image
 from tqdm import tqdm
 
-from . import handouts
+from . import handouts, labels
 
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
@@ -205,6 +205,9 @@ def main(arguments: list[str] | None = None) -> None:
         "home", help="set the address of the book's repository"
     )
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
+    commands.add_parser(
+        "labels", help="compute what the chapters state of their length"
+    )
     for name, writer in WRITERS.items():
         command = commands.add_parser(name, help=_first_line(writer))
         command.add_argument("folder", type=Path, help="where to write")
@@ -230,6 +233,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.command == "run":
         for path in tqdm(paths, unit="chapter"):
             run(path)
+    elif options.command == "labels":
+        texts = sorted((root / "chapters").glob("*.md"))
+        for path in labels.relabel(chapters(root), texts):
+            print(f"brought up to date: {path}")
     elif options.command in WRITERS:
         folder = handouts.Folder(options.folder)
         WRITERS[options.command](root, folder, paths)

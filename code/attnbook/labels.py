@@ -1,0 +1,163 @@
+"""What a chapter states of itself: minutes, exercises and what it builds on, computed from it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from .handouts import OF_EXERCISES, tags, tasks
+
+WORDS_A_MINUTE = 200
+LINES_A_MINUTE = 12  # of code, read and run
+MINUTES_A_FIGURE = 0.5
+
+TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
+NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
+BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
+
+
+def sections(chapter: NotebookNode) -> Iterator[tuple[str, float]]:
+    """Yield title and minutes of each section but the exercises, the introduction first."""
+    minutes = {"Introduction": 0.0}
+    title = "Introduction"
+    for cell in chapter.cells:
+        if OF_EXERCISES & {*tags(cell)}:
+            continue
+        if cell.cell_type == "markdown":
+            for part in re.split(r"^(?=## )", cell.source, flags=re.M):
+                heading = re.match(r"## (.+)", part)
+                title = heading[1] if heading else title
+                words = len(re.findall(r"\w+", part))
+                minutes.setdefault(title, 0.0)
+                minutes[title] += words / WORDS_A_MINUTE
+            continue
+        if "hide-input" not in tags(cell):
+            lines = [line for line in cell.source.split("\n") if line.strip()]
+            minutes[title] += len(lines) / LINES_A_MINUTE
+        if any(
+            "image/png" in output.get("data", {}) for output in cell.outputs
+        ):
+            minutes[title] += MINUTES_A_FIGURE
+    minutes.pop("Exercises", None)
+    yield from minutes.items()
+
+
+def reading_minutes(chapter: NotebookNode) -> int:
+    """Minutes to read and run a chapter, to the next five."""
+    return 5 * round(sum(minutes for _, minutes in sections(chapter)) / 5)
+
+
+def needs(chapter: NotebookNode) -> list[int]:
+    """The numbers of the chapters that this one says it needs, explains further or repeats."""
+    text = NEEDS.search(chapter.cells[0].source)[1]
+    found = re.findall(r"\bchapters? (\d+)(?:(?:, \d+)* and (\d+))?", text)
+    return sorted({int(n) for pair in found for n in pair if n})
+
+
+def hours(minutes: int) -> str:
+    """Minutes in words, to a quarter of an hour: "about 1¾ hours"."""
+    quarters = max(1, round(minutes / 15))
+    whole, rest = divmod(quarters, 4)
+    number = f"{whole or ''}{['', '¼', '½', '¾'][rest]}"
+    return f"about {number} hour{'' if quarters <= 4 else 's'}"
+
+
+def label(chapter: NotebookNode) -> str:
+    """The line in a chapter's first cell that says how long it takes."""
+    todo = list(tasks(chapter))
+    return (
+        f"**Time:** {reading_minutes(chapter)} minutes to read and run; "
+        f"{len(todo)} exercises, {hours(sum(task.minutes for task in todo))}."
+    )
+
+
+def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
+    """Write the labels into the chapters and the tables into the texts; return what changed."""
+    changed = []
+    chapters = {path: nbformat.read(path, as_version=4) for path in paths}
+    for path, chapter in chapters.items():
+        first = chapter.cells[0]
+        before = first.source
+        if not TIME.search(before) or not NEEDS.search(before):
+            raise ValueError(
+                f"{path}: the first cell needs a line **Time:** and a line "
+                "**You need first:**"
+            )
+        first.source = TIME.sub(label(chapter), before, count=1)
+        if first.source != before:
+            nbformat.write(chapter, path)
+            changed.append(path)
+    for path in texts:
+        before = path.read_text("utf8")
+        after = BLOCK.sub(
+            lambda found: found[1] + TABLES[found[2]](chapters) + found[3],
+            before,
+        )
+        if after != before:
+            path.write_text(after, "utf8")
+            changed.append(path)
+    return changed
+
+
+def _title(path: Path, chapter: NotebookNode) -> str:
+    number, question = re.match(
+        r"# (\d+) · (.+)", chapter.cells[0].source
+    ).groups()
+    return f"{number} · [{question}]({path.name})"
+
+
+def _table(header: str, rows: Iterable[Iterable]) -> str:
+    columns = header.count("|") + 1
+    lines = [f"| {header} |", "|" + "---|" * columns]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _chapters(chapters: dict[Path, NotebookNode]) -> str:
+    rows = []
+    for path, chapter in chapters.items():
+        todo = list(tasks(chapter))
+        rows.append(
+            (
+                _title(path, chapter),
+                ", ".join(map(str, needs(chapter))) or "–",
+                f"{reading_minutes(chapter)} min",
+                f"{len(todo)}, {hours(sum(task.minutes for task in todo))}",
+                sum(task.points for task in todo),
+            )
+        )
+    return _table(
+        "Chapter | Refers to | Read and run | Exercises | Points", rows
+    )
+
+
+def _sections(chapters: dict[Path, NotebookNode]) -> str:
+    rows = []
+    for path, chapter in chapters.items():
+        parts = [
+            f"{title}: {max(1, round(minutes))}"
+            for title, minutes in sections(chapter)
+        ]
+        rows.append((path.stem.split("-")[0].lstrip("0"), "; ".join(parts)))
+    return _table("Chapter | Sections and their minutes", rows)
+
+
+def _exercises(chapters: dict[Path, NotebookNode]) -> str:
+    rows = []
+    for path, chapter in chapters.items():
+        parts = [
+            f"{task.id} {'★' * task.stars} {task.minutes}"
+            + (" (words)" if task.model_answer else "")
+            for task in tasks(chapter)
+        ]
+        rows.append((path.stem.split("-")[0].lstrip("0"), "; ".join(parts)))
+    return _table("Chapter | Exercises, stars and minutes", rows)
+
+
+TABLES = {
+    "chapters": _chapters,
+    "sections": _sections,
+    "exercises": _exercises,
+}

@@ -13,6 +13,7 @@ from conftest import ROOT
 from nbformat.v4 import new_code_cell
 
 from attnbook.exercises import Exercise, catalogue, points
+from shared import as_colab_saves
 
 PROGRAMS = ROOT / ".teach/bin"  # nbgrader has an environment of its own
 if not (PROGRAMS / "nbgrader").exists() and not os.environ.get("CI"):
@@ -90,26 +91,6 @@ def answer(notebook, id, code):
 def handed_over(notebook, id):
     """The name that the check of an exercise is called with."""
     return answer_cell(notebook, id).source.split(", ")[-1].rstrip(")")
-
-
-def as_colab_saves(notebook):
-    """Colab writes an older format, keeps ids elsewhere, adds metadata and may drop unknown."""
-    cells = []
-    for i, cell in enumerate(notebook.cells):
-        cell = json.loads(json.dumps(cell))
-        del cell["id"]
-        cell["metadata"] = {"id": f"aB3{i:09d}"}
-        if cell["cell_type"] == "code":
-            cell["metadata"]["outputId"] = "0f9a-4d"
-            cell["metadata"]["colab"] = {"base_uri": "https://localhost:8080/"}
-        cells.append(cell)
-    metadata = {
-        "colab": {"provenance": [], "toc_visible": True},
-        "kernelspec": {"name": "python3", "display_name": "Python 3"},
-        "language_info": {"name": "python"},
-    }
-    content = {"nbformat": 4, "nbformat_minor": 0}
-    return nbformat.from_dict(content | {"metadata": metadata, "cells": cells})
 
 
 class Class:

@@ -38,6 +38,7 @@ DEFINITIONS = (
     ast.ClassDef,
     ast.Assign,
 )
+TO_COMPARE = re.compile(r", then compare(?=\.)")
 ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "
     r"but a model answer\."
@@ -89,6 +90,7 @@ def tasks(chapter: NotebookNode) -> Iterator[Task]:
             text=text[: answer.start()] if answer else text.rstrip(),
         )
         if answer:
+            task.text = TO_COMPARE.sub("", task.text)
             task.model_answer = answer[1].strip()
         else:
             stub, solution = chapter.cells[i + 1 : i + 3]
@@ -111,6 +113,7 @@ def student(chapter: NotebookNode) -> NotebookNode:
         cell.source = ABOUT_SOLUTIONS.sub(
             " The last one is answered in words.", cell.source
         )
+        cell.source = TO_COMPARE.sub("", cell.source)
         if in_words:
             cells.append(
                 new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer")
@@ -271,7 +274,7 @@ def needed(chapter: NotebookNode, todo: Iterable[Task]) -> str:
     for task in todo:
         if task.stub:
             for code in (task.stub, _solution(task)):
-                uses, defines = _names(code)
+                uses, defines = names(code)
                 wanted |= uses - defines
         # functions and classes of the chapter that the text speaks of
         wanted |= {f"def {name}" for name in re.findall(r"`(\w+)`", task.text)}
@@ -280,7 +283,7 @@ def needed(chapter: NotebookNode, todo: Iterable[Task]) -> str:
         if cell.cell_type != "code" or OF_EXERCISES & {*tags(cell)}:
             continue
         for statement, source in reversed(_definitions(cell.source)):
-            uses, defines = _names(source)
+            uses, defines = names(source)
             if isinstance(statement, ast.FunctionDef | ast.ClassDef):
                 defines |= {f"def {statement.name}"}
             if not defines & wanted:
@@ -306,7 +309,7 @@ def _definitions(code: str) -> list[tuple[ast.stmt, str]]:
     return found
 
 
-def _names(code: str) -> tuple[set[str], set[str]]:
+def names(code: str) -> tuple[set[str], set[str]]:
     """The names that a piece of code takes from outside, and those it defines."""
     top = symtable.symtable(code, "cell", "exec")
     used, defined = set(), set()

@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import contextlib
+import os
 import socket
 import struct
 import sys
@@ -20,6 +21,7 @@ def pytest_sessionstart() -> None:
     Notebook kernels and the browser talk to this machine through loopback, so raise that.
     """
     torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start
     if sys.platform != "linux":
         return
     import fcntl
@@ -38,6 +40,12 @@ def pytest_sessionstart() -> None:
         if not flags & up:
             request = struct.pack(layout, b"lo", flags | up)
             fcntl.ioctl(any_socket, set_flags, request)
+
+
+def pytest_collection_modifyitems(items: list) -> None:
+    """Put the longest files first, so that the processes that share them end together."""
+    longest = ("test_pages.py", "test_training.py", "09-translating.ipynb")
+    items.sort(key=lambda item: item.path.name not in longest)
 
 
 @pytest.fixture

@@ -14,10 +14,18 @@ from . import (
     ch09_translating,
     ch10_cost,
 )
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .report import Report
 
-__all__ = ["Exercise", "Prediction", "Report", "catalogue", "check", "hint"]
+__all__ = [
+    "Choice",
+    "Exercise",
+    "Prediction",
+    "Report",
+    "catalogue",
+    "check",
+    "hint",
+]
 
 _CHAPTERS = (
     ch01_looking_back,

@@ -16,8 +16,8 @@ beyond_three_quarters = Choice(
         "With a single key the weight is 1. On what do the weights depend if there are eight?",
     ],
     answer="D",
-    because="The layer norm divides by the token's own size, and a softmax over several tokens "
-    "depends on the scores. Neither is linear, and either is enough.",
+    because="The layer norm divides by the token's own size, and with several tokens the weights "
+    "depend on their scores. Neither is linear, and either is enough.",
 )
 beyond_three_quarters.wrong_option(
     "A",

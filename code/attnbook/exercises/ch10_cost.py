@@ -24,8 +24,8 @@ cost_of_the_fused_version = Choice(
 cost_of_the_fused_version.wrong_option(
     "B",
     "what is not kept is not computed",
-    "This takes storing for computing. The scores are made and forgotten again, every query still "
-    "meets every key: see by which factor the time of the fused version grows.",
+    "This takes storing for computing. The scores are forgotten at once, but every query still "
+    "meets every key: look by which factor the time of the fused version grows.",
 )
 cost_of_the_fused_version.wrong_option(
     "C",

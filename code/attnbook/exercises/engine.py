@@ -372,7 +372,8 @@ class Choice(Exercise):
             return
         letter = answer.strip().upper() if isinstance(answer, str) else None
         if letter not in self.options:
-            letters = _or([f'`"{option}"`' for option in self.options])
+            quoted = [f'`"{option}"`' for option in self.options]
+            letters = _and(quoted, last="or")
             report.failures.append(
                 f"The answer is one letter, {letters}; yours is `{describe(answer)}`."
             )
@@ -618,7 +619,3 @@ def _article(word: str) -> str:
 
 def _and(words: list[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def _or(words: list[str]) -> str:
-    return _and(words, last="or")

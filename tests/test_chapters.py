@@ -12,7 +12,7 @@ import yaml
 from conftest import ROOT
 
 from attnbook import course
-from attnbook.exercises import Prediction, catalogue
+from attnbook.exercises import Choice, Prediction, catalogue
 
 CHAPTERS = course.chapters(ROOT)
 CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
@@ -214,10 +214,30 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
             last = cell.source.rstrip().split("\n")[-1]
             assert last.startswith(f'check("{exercise.id}", ')
             assert says in cell.outputs[0].data["text/plain"]
-            if not isinstance(exercise, Prediction):
+            if not isinstance(exercise, Choice | Prediction):
                 assert f"def {last.split(', ')[1][:-1]}(" in cell.source
     for i, *_ in headings.values():  # those without a check have a model answer
         assert "<summary>A model answer</summary>" in everything[i].source
+
+
+@every_chapter
+def test_the_chapter_asks_for_one_choice_within_its_story(path):
+    chapter = f"{number(path)}."
+    choice, *more = (
+        exercise
+        for exercise in catalogue()
+        if isinstance(exercise, Choice) and exercise.id.startswith(chapter)
+    )
+    assert choice.id == f"{chapter}0" and not more
+    sources = [cell.source for cell in read(path).cells]
+    headings = [source.split(" ★")[0] for source in sources]
+    place = headings.index(f"### Exercise {choice.id}")
+    story = "\n\n".join(sources[:place])
+    assert "\n## " in story and "## Exercises" not in story
+    task, stub, solution = sources[place : place + 3]
+    assert re.findall(r"^- \*\*(.+?)\*\* ", task, re.M) == choice.options
+    assert re.findall(r'"([A-Z])"', stub) == choice.options
+    assert re.findall(r'"([A-Z])"', solution) == [choice.reference]
 
 
 @every_chapter

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import random
+import re
 import sys
 import time
 
@@ -14,9 +15,18 @@ from answers import RIGHT, WRONG
 from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
-from attnbook.exercises import Prediction, catalogue, check, hint, sandbox
+from attnbook.exercises import (
+    Choice,
+    Prediction,
+    catalogue,
+    check,
+    hint,
+    sandbox,
+)
+from attnbook.exercises.report import describe
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
+CHOICES = [e for e in EXERCISES.values() if isinstance(e, Choice)]
 MISTAKES = [
     pytest.param(exercise, name, id=f"{exercise.id}-{name}")
     for exercise in EXERCISES.values()
@@ -50,9 +60,10 @@ def test_every_catalogued_mistake_is_diagnosed_under_its_own_name(
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
 def test_an_exercise_is_complete(exercise):
     assert exercise.stars in (1, 2, 3) and exercise.minutes > 0
-    assert exercise.hints and len(exercise.mistakes) >= 4
+    fewest = 2 if isinstance(exercise, Choice) else 4
+    assert exercise.hints and len(exercise.mistakes) >= fewest
     for name, explanation in exercise.explanations.items():
-        assert explanation.count(". ") >= 1, (
+        assert name and explanation.count(". ") >= 1, (
             f"{name}: say what was done, then what it causes"
         )
 
@@ -124,8 +135,12 @@ def test_an_untouched_stub_is_not_attempted(answer, capsys):
     assert "not attempted" in capsys.readouterr().out
 
 
-def test_an_untouched_prediction_is_not_attempted():
-    assert not check("3.1", ...).attempted
+@pytest.mark.parametrize("id", ["3.0", "3.1"])
+@pytest.mark.parametrize("answer", [None, ...])
+def test_an_untouched_prediction_is_not_attempted(id, answer):
+    report = check(id, answer)
+    assert not report.attempted and report.failures == []
+    assert "Replace the `...`" in str(report)
 
 
 def endless(query, key):
@@ -359,6 +374,31 @@ def test_a_prediction_is_never_answered_for_the_learner():
                 assert f"{exercise.reference:g}" not in [
                     n.rstrip(".") for n in numbers
                 ]
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda e: e.id)
+def test_a_wrong_option_never_gives_the_right_one_away(choice):
+    assert choice.options == [*"ABCDEF"[: len(choice.options)]]
+    for letter in choice.mistakes.values():
+        shown = str(choice.grade(letter))
+        assert not re.search(rf"\b{choice.reference}\b", shown), shown
+        assert choice.because not in shown
+
+
+@pytest.mark.parametrize("written", ["c", "C", " c ", "C\n"])
+def test_a_letter_counts_however_it_is_written(written):
+    report = check("3.0", written)
+    assert report.passed and report.holds == [EXERCISES["3.0"].because]
+
+
+@pytest.mark.parametrize(
+    "answer", [3, "Z", "", ["A"], "A and B", "AB", b"A", torch.ones(3)]
+)
+def test_what_is_none_of_the_letters_gets_a_sentence_that_lists_them(answer):
+    report = check("3.0", answer)
+    assert report.attempted and not report.passed and report.diagnosis is None
+    listed = 'The answer is one letter, `"A"`, `"B"` or `"C"`; yours is '
+    assert report.failures == [f"{listed}`{describe(answer)}`."]
 
 
 def test_a_notebook_shows_each_report_once_and_again_when_asked():

@@ -14,10 +14,12 @@ from . import (
     ch09_translating,
     ch10_cost,
 )
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .report import Report
 
 __all__ = [
+__all__ = [
+    "Choice",
     "Exercise",
     "Prediction",
     "Report",
@@ -25,6 +27,17 @@ __all__ = [
     "check",
     "hint",
     "points",
+]
+    "Exercise",
+    "Prediction",
+    "Report",
+    "catalogue",
+    "check",
+    "hint",
+<<<<<<< HEAD
+    "points",
+=======
+>>>>>>> choice
 ]
 
 _CHAPTERS = (

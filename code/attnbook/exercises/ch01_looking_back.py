@@ -4,8 +4,42 @@ import math
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed, no_gradient
+
+cures_of_the_fixed_context = Choice(
+    "1.0",
+    "Cures of the fixed context",
+    stars=1,
+    minutes=2,
+    hints=[
+        "How many bits does a number of six digits carry? Do 32 numbers have room for them?",
+        "There can be room, and yet packing and unpacking have to be learned.",
+    ],
+    answer="A",
+    because="Each cure helps, and with both most of the long numbers are right. So the bottleneck "
+    "is a price to be paid in parameters and steps, not a wall.",
+)
+cures_of_the_fixed_context.wrong_option(
+    "B",
+    "the bottleneck taken for a lack of room",
+    "This assumes that 32 numbers have no room for a long source. But six digits are about 20 "
+    "bits, and in the row of the wide model many of the long numbers are still wrong.",
+)
+cures_of_the_fixed_context.wrong_option(
+    "C",
+    "the bottleneck taken for unfinished training",
+    "This assumes that the model needs time and nothing else. But in the row with three times the "
+    "steps many of the long numbers are still wrong.",
+)
+cures_of_the_fixed_context.wrong_option(
+    "D",
+    "the bottleneck taken for a wall",
+    "This assumes that what is too long can't pass through one vector, whatever the training. But "
+    "six digits are about 20 bits, 32 numbers have room for far more, and no row of the table "
+    "stays at the level of the first.",
+)
+
 
 number_of_weights = Prediction(
     "1.1",

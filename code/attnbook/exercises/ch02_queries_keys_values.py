@@ -4,8 +4,38 @@ import math
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed, no_gradient, row_sums
+
+one_shared_map = Choice(
+    "2.0",
+    "One map for queries and keys",
+    stars=1,
+    minutes=2,
+    hints=[
+        "With one map, compare the score of the woman for the man with that of the man for the "
+        "woman.",
+        "Go once round the circle, and write down which score has to be larger than which.",
+    ],
+    answer="B",
+    because='One trained map can make "she" and "Anna" alike. But its scores are the same in both '
+    "directions, and a circle has a direction.",
+)
+one_shared_map.wrong_option(
+    "A",
+    "a map can't change what is similar",
+    "This assumes that with equal maps only words that were alike from the start find each other. "
+    "But the map is trained and decides what becomes alike: look how far this design gets with "
+    '"she" and "Anna".',
+)
+one_shared_map.wrong_option(
+    "C",
+    "more training cures everything",
+    "This assumes that one map can be trained for any relation. But with one map the woman scores "
+    "the man as the man scores the woman, in every sentence: look whether a single seed gets "
+    "round the circle.",
+)
+
 
 output_by_hand = Prediction(
     "2.1",

@@ -4,8 +4,36 @@ import math
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed, no_gradient, row_sums
+
+average_response = Choice(
+    "3.0",
+    "Does the gradient vanish?",
+    stars=1,
+    minutes=2,
+    hints=[
+        "The response is the Jacobian times the keys, over the divisor. Keep the weights as they "
+        "are: what does leaving out a divisor of 32 do?",
+        "An average over many rows can be carried by a few of them.",
+    ],
+    answer="C",
+    because="On average it is even larger: without the division a row that still listens responds "
+    "√d_k times as strongly. But the typical row feels nothing.",
+)
+average_response.wrong_option(
+    "A",
+    "the gradient vanishes",
+    "This takes the deaf rows for all rows. Look at the two columns of the table: the median does "
+    "what you expect, the mean does not.",
+)
+average_response.wrong_option(
+    "B",
+    "gain and loss cancel",
+    "This assumes that each row loses in the Jacobian what it gains without the divisor. But gain "
+    "and loss fall on different rows: compare the median of the table with the mean.",
+)
+
 
 typical_score = Prediction(
     "3.1",

@@ -4,8 +4,41 @@ import math
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed, row_sums
+
+rules_that_learn = Choice(
+    "4.0",
+    "Which rules learn?",
+    stars=1,
+    minutes=2,
+    hints=[
+        "Training tries small changes of the scores. Which wish says that a change is noticed?",
+        "What becomes of shares of the raw scores where positive and negative ones nearly cancel?",
+    ],
+    answer="D",
+    because="Five of the eight solve it in every run, one of them with negative weights. The "
+    "others have no slope, explode, or are slow.",
+)
+rules_that_learn.wrong_option(
+    "A",
+    "what is unique must be needed",
+    "The proof says that no other rule keeps all five wishes, not that learning needs all five. "
+    "Squares and sigmoid break wishes: look how many runs they solve.",
+)
+rules_that_learn.wrong_option(
+    "B",
+    "only shares can be learned with",
+    "This takes wish 2 for what learning needs. Look at hardmax, whose weights are perfect shares, "
+    "and at ReLU / n, whose weights are none.",
+)
+rules_that_learn.wrong_option(
+    "C",
+    "a slope is enough",
+    "Without a slope nothing can be learned, that is true. But the raw scores have one: look how "
+    "many runs they solve.",
+)
+
 
 weight_in_a_crowd = Prediction(
     "4.1",

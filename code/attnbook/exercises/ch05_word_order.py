@@ -6,8 +6,35 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed
+
+order_through_a_mask = Choice(
+    "5.0",
+    "Order through a mask",
+    stars=1,
+    minutes=2,
+    hints=[
+        "Which scores does the mask forbid to the last token?",
+        "What does a second layer read: the words, or what the words have heard?",
+    ],
+    answer="A",
+    because="In one layer the last token adds up all words, as it would without a mask. But what "
+    "these words have heard depends on their order, and a second layer reads that.",
+)
+order_through_a_mask.wrong_option(
+    "B",
+    "the mask lets order in everywhere",
+    "The mask does break (5.2), but not at each token. The last one may see all words, so the mask "
+    "takes nothing away from it: look at the last row in Figure 5.4.",
+)
+order_through_a_mask.wrong_option(
+    "C",
+    "attention never knows order",
+    'This holds where each token may see all others. Behind a mask "man" hears of "dog" only if '
+    '"dog" stands before it: look at the rows above the last one in Figure 5.4.',
+)
+
 
 outputs_of_dog = Prediction(
     "5.1",

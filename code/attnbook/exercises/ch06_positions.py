@@ -6,8 +6,37 @@ import torch
 
 from attnbook.positions import sinusoidal_positions
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed, row_sums
+
+beyond_the_trained_places = Choice(
+    "6.0",
+    "Beyond the trained places",
+    stars=1,
+    minutes=2,
+    hints=[
+        "Which vectors of the learned table has training ever touched?",
+        "Many maps look one place back at the places 1 to 15. Does anything in the training prefer "
+        "those that do so everywhere?",
+    ],
+    answer="B",
+    because="Training asks for the trained places only, and many maps solve those. One that would "
+    "go on for ever is among them, but nothing prefers it.",
+)
+beyond_the_trained_places.wrong_option(
+    "A",
+    "a formula for every place is enough",
+    "The formula has a vector for every place, and the head set by hand uses them all. But these "
+    "maps were learned, and no example asked for a place beyond 15: look below the dotted line in "
+    "Figure 6.4.",
+)
+beyond_the_trained_places.wrong_option(
+    "C",
+    "what works inside works outside",
+    "This assumes that training finds the rule that we have in mind. But beyond the trained places "
+    "the learned table is as random as it was drawn: look at its row of the table.",
+)
+
 
 longest_wavelength = Prediction(
     "6.1",

@@ -4,8 +4,37 @@ import math
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed
+
+heads_that_start_alike = Choice(
+    "7.0",
+    "Heads that start alike",
+    stars=1,
+    minutes=2,
+    hints=[
+        "Two heads that compute the same numbers: can their gradients differ?",
+        "On its way back from the loss to a head's query map, what does the gradient pass through?",
+    ],
+    answer="C",
+    because="Equal heads with equal blocks of W_O receive equal gradients and stay equal. "
+    "Different blocks send different gradients to maps that were the same.",
+)
+heads_that_start_alike.wrong_option(
+    "A",
+    "equal maps stay equal",
+    "Equal maps look at the same tokens at the start, that is true. But they learn by gradients, "
+    "which reach each head through its own block of W_O: compare the second and the third row of "
+    "the table.",
+)
+heads_that_start_alike.wrong_option(
+    "B",
+    "the loss drives heads apart",
+    "Heads that differ would have a smaller loss, that is true. But gradient descent takes small "
+    "steps, and equal heads are told to take the same one: look at the distance after training in "
+    "the row of those that start all alike.",
+)
+
 
 parameters = Prediction(
     "7.1",

@@ -2,8 +2,42 @@
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed
+
+beyond_three_quarters = Choice(
+    "8.0",
+    "Is attention linear?",
+    stars=1,
+    minutes=2,
+    hints=[
+        "By what does a layer norm divide: by a constant, or by something that depends on the "
+        "token?",
+        "With a single key the weight is 1. On what do the weights depend if there are eight?",
+    ],
+    answer="D",
+    because="The layer norm divides by the token's own size, and with several tokens the weights "
+    "depend on their scores. Neither is linear, and either is enough.",
+)
+beyond_three_quarters.wrong_option(
+    "A",
+    "without the network all is linear",
+    "Given its weights, attention is linear in the values. But the weights come out of a softmax, "
+    "and a layer norm divides by the token's own size: look at the last two rows.",
+)
+beyond_three_quarters.wrong_option(
+    "B",
+    "random tokens can't help",
+    "The other tokens say nothing about `a` and `b`, that is true. But with more than one key the "
+    "weights depend on the token that asks: look at the last row.",
+)
+beyond_three_quarters.wrong_option(
+    "C",
+    "a layer norm only rescales",
+    "It would be so if all tokens were divided by one number. But each is divided by its own size: "
+    "look at the row with the norm.",
+)
+
 
 parameters = Prediction(
     "8.1",

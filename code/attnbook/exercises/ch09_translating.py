@@ -10,8 +10,35 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed, no_gradient
+
+behind_a_wrong_word = Choice(
+    "9.0",
+    "Behind a wrong word",
+    stars=1,
+    minutes=2,
+    hints=[
+        "What has the model learned about the words before: can they ever be wrong?",
+        "Three places on, how many right words stand between the wrong one and the next?",
+    ],
+    answer="B",
+    because="In training the words before were always right, so the model trusts them, and one "
+    "wrong word confuses it deeply. But not for long: a few tokens on it is right again.",
+)
+behind_a_wrong_word.wrong_option(
+    "A",
+    "the source alone decides",
+    "The source is there, that is true. But the model has learned to go by the words before as "
+    "well, which were always right: look at the first column.",
+)
+behind_a_wrong_word.wrong_option(
+    "C",
+    "one mistake spoils the rest",
+    "Training never showed such a prefix, that is true. But only one of its words is wrong, "
+    "and all that follow are right: look at the last two columns.",
+)
+
 
 whole_sentences = Prediction(
     "9.1",

@@ -4,8 +4,36 @@ import math
 
 import torch
 
-from .engine import Exercise, Prediction
+from .engine import Choice, Exercise, Prediction
 from .properties import changed
+
+cost_of_the_fused_version = Choice(
+    "10.0",
+    "What the fused version saves",
+    stars=1,
+    minutes=2,
+    hints=[
+        "How many products of a query with a key does the output depend on, however it is "
+        "computed?",
+        "To get the output alone, must any score be computed twice?",
+    ],
+    answer="A",
+    because="Every query still meets every key, so the operations stay. What is gone are the "
+    "numbers in between, and here that was not paid for with time.",
+)
+cost_of_the_fused_version.wrong_option(
+    "B",
+    "what is not kept is not computed",
+    "This takes storing for computing. The scores are forgotten at once, but every query still "
+    "meets every key: look by which factor the time of the fused version grows.",
+)
+cost_of_the_fused_version.wrong_option(
+    "C",
+    "less memory must cost time",
+    "Often one is paid for with the other, and in the backward pass scores will be computed again. "
+    "But here only the output is wanted: compare the two rows of times.",
+)
+
 
 cache_size = Prediction(
     "10.1",

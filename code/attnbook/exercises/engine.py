@@ -340,6 +340,65 @@ class Prediction(Exercise):
                     report.explanation = self.explanations[name]
 
 
+class Choice(Exercise):
+    """A prediction among options: the learner commits to a letter before running the code.
+
+    >>> spread = Choice(
+    ...     "0.1", "Twice the terms", stars=1, minutes=1, hints=["Add up the variances."],
+    ...     answer="B", because="Variances add up, and the spread is their root.",
+    ... )
+    >>> spread.wrong_option("A", "everything doubles", "You add up spreads. Variances add up.")
+    >>> spread.grade("a").diagnosis
+    'everything doubles'
+    """
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        *,
+        stars: int,
+        minutes: int,
+        hints: Iterable[str],
+        answer: str,
+        because: str,
+    ) -> None:
+        super().__init__(id, title, stars=stars, minutes=minutes, hints=hints)
+        self.reference = answer
+        self.because = because
+
+    def wrong_option(self, letter: str, name: str, explanation: str) -> None:
+        """Add a wrong option: the misconception behind it, and what contradicts that."""
+        self.mistakes[name] = letter
+        self.explanations[name] = explanation
+
+    @property
+    def options(self) -> list[str]:
+        """The letters to choose from, the right one among them."""
+        return sorted([self.reference, *self.mistakes.values()])
+
+    def _grade(self, report: Report, answer: object, seed: int) -> None:
+        if answer is None or answer is ...:
+            report.attempted = False
+            return
+        letter = answer.strip().upper() if isinstance(answer, str) else None
+        if letter not in self.options:
+            quoted = [f'`"{option}"`' for option in self.options]
+            letters = _and(quoted, last="or")
+            report.failures.append(
+                f"The answer is one letter, {letters}; yours is `{describe(answer)}`."
+            )
+        elif letter == self.reference:
+            report.holds.append(self.because)
+        else:
+            report.failures.append(
+                f"{letter} is not what the next experiment shows."
+            )
+            names = {option: name for name, option in self.mistakes.items()}
+            report.diagnosis = names[letter]
+            report.explanation = self.explanations[names[letter]]
+
+
 class _Stumbled(Exception):
     """The learner's function raised while a property was being tested."""
 
@@ -569,5 +628,5 @@ def _article(word: str) -> str:
     return "an" if word[0].lower() in "aeiou" else "a"
 
 
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+def _and(words: list[str], last: str = "and") -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -340,7 +340,7 @@ def _(distances, d):
 @similarity_at.inputs
 def _(generator):
     yield torch.tensor([0.0, 1.0, 3.0]), 4
-    yield torch.tensor([[5.0, -2.0], [11.0, 0.0], [-7.0, 1.0]]), 6
+    yield torch.tensor([[5.0, -2.0], [300.0, 0.0], [-7.0, 1.0]]), 6
     for shape, d in [((3,), 2), ((2, 4), 16), ((2, 3, 2), 64)]:
         yield _integers(generator, -20, 21, shape).float(), d
 
@@ -366,7 +366,7 @@ def _(f, distances, d):
 
 @similarity_at.holds("It agrees with the vectors of positions 50 and 50 + k.")
 def _(f, distances, d):
-    table = sinusoidal_positions(100, d)
+    table = sinusoidal_positions(400, d)
     vectors = table[50 + distances.long()]
     measured = torch.nn.functional.cosine_similarity(vectors, table[50], dim=-1)
     found = f(distances, d)
@@ -751,7 +751,7 @@ def _(x):
 @turn_halves.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
-    for shape in [(5, 2), (2, 6, 8), (2, 3, 4, 6), (4, 3, 12)]:
+    for shape in [(5, 2), (2, 100, 8), (2, 3, 4, 6), (4, 3, 12)]:
         yield (torch.randn(shape, generator=generator),)
 
 

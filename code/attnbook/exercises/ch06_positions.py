@@ -910,7 +910,7 @@ def _(generator):
     for batch, heads, L_query, L_key in [
         (2, 3, 5, 5),
         (1, 2, 1, 6),
-        (2, 4, 3, 7),
+        (2, 4, 3, 6),
     ]:
         shape = batch, heads, L_query, L_key
         slopes = 2.0 ** -torch.arange(1, heads + 1)

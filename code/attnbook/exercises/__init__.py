@@ -18,7 +18,6 @@ from .engine import Choice, Exercise, Prediction
 from .report import Report
 
 __all__ = [
-__all__ = [
     "Choice",
     "Exercise",
     "Prediction",
@@ -27,17 +26,6 @@ __all__ = [
     "check",
     "hint",
     "points",
-]
-    "Exercise",
-    "Prediction",
-    "Report",
-    "catalogue",
-    "check",
-    "hint",
-<<<<<<< HEAD
-    "points",
-=======
->>>>>>> choice
 ]
 
 _CHAPTERS = (

@@ -235,7 +235,7 @@ def _(scores):
 @log_weights.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 0.0]]),)
-    yield (torch.tensor([[0.0, -200.0, 1.0]]),)
+    yield (torch.tensor([[0.0, -300.0, 1.0]]),)
     yield (torch.tensor([[500.0, 499.0], [-500.0, -501.0]]),)
     yield (torch.tensor([[3.0, 1.0, 2.0], [0.0, 0.0, 0.0]]),)
     for shape in [(3, 5), (2, 4, 6)]:
@@ -603,7 +603,7 @@ def _(generator):
         torch.tensor([[True, True, False], [False, False, False]]),
     )
     yield (
-        torch.tensor([[200.0, 199.0, 0.0], [-200.0, -199.0, -150.0]]),
+        torch.tensor([[200.0, 199.0, -200.0], [-200.0, -199.0, -150.0]]),
         torch.tensor([[True, True, True], [True, True, False]]),
     )
     for rows, keys in [((4,), 3), ((2, 3), 5), ((3, 2), 6)]:

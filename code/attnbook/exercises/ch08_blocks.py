@@ -869,6 +869,9 @@ def _layer(name):
             "batch_norm": lambda x: _scale(x, (0, 1)),
             "adds_the_sentence_before": lambda x: _scale(x + x.roll(1, 0), -1),
             "running_sum": lambda x: x.cumsum(dim=0),
+            "running_sum_of_one_feature": lambda x: torch.cat(
+                [x[..., :1].cumsum(dim=0), x[..., 1:]], dim=-1
+            ),
             "norm_then_sum": lambda x: (
                 _scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])
             ).cumsum(dim=0),
@@ -895,7 +898,7 @@ def _(generator):
         ("adds_and_takes_off", (3, 4, 5)),
         ("first_for_all", (3, 1, 4)),
         ("norm_then_sum", (3, 2, 4)),
-        ("running_sum", (5, 2, 3)),
+        ("running_sum_of_one_feature", (5, 2, 3)),
         ("pairs", (4, 2, 3)),
     ):
         x = torch.randn(shape, generator=generator)

@@ -639,7 +639,10 @@ def _(step, peak, warmup):
 
 @dataclass(frozen=True)
 class _Decoder:
-    """A made-up model that writes one sentence, and nonsense after any other beginning."""
+    """A made-up model that writes one sentence, and nonsense after any other beginning.
+
+    Without an END to say it never ends.
+    """
 
     says: tuple[int, ...]
     words: int
@@ -649,6 +652,8 @@ class _Decoder:
         chance = random.Random(f"{tokens} {self.says}")
         scores = [chance.uniform(-4, -1) for _ in range(self.words)]
         scores[PAD] = scores[START] = -9.0
+        if END not in self.says:
+            scores[END] = -9.0
         said = tokens[1:]
         known = len(said) < len(self.says) and (
             tokens == [START, *self.says[: len(said)]]
@@ -704,7 +709,7 @@ def _(generator):
 
     yield _Decoder((4, 3, END), 6), 4
     yield _Decoder((*words(6), END), 12), 9
-    yield _Decoder((*words(8), END), 12), 5  # longer than allowed
+    yield _Decoder(words(10), 12), 5  # it never says END
     yield _Decoder((END,), 12), 3
     yield _Decoder((*words(5), END), 12), 5  # END comes just too late
     yield _Decoder((7, 7, *words(2), 7, END), 12), 8
@@ -865,12 +870,9 @@ extend = Exercise(
 )
 
 
-def _best_of(total, *, parts=None, sort=True):
+def _best_of(total, *, parts=None):
     beam, V = total.shape[-2:]
     best, place = total.flatten(start_dim=-2).topk(beam, dim=-1)
-    if not sort:
-        place = place.sort(dim=-1).values
-        best = total.flatten(start_dim=-2).gather(-1, place)
     parts = V if parts is None else parts
     return torch.stack([best, place // parts, place % parts])
 
@@ -1047,7 +1049,10 @@ def _(scores, log_probs):
 def _(scores, log_probs):
     """You keep the right continuations, but in the order in which they stand. Whoever takes the
     first row for the best then takes another."""
-    return _best_of(scores[..., None] + log_probs, sort=False)
+    result = _best_of(scores[..., None] + log_probs)
+    place = result[1] * log_probs.shape[-1] + result[2]
+    order = place.argsort(dim=-1).expand_as(result)
+    return result.gather(-1, order)
 
 
 @extend.mistake("the best last")

@@ -153,7 +153,7 @@ def graded(course):
     pupils.hands_in("empty", pupils.blank(), nothing)
 
     half = pupils.blank()
-    for id in ("3.1", "3.2", "3.3", "3.4"):
+    for id in ("3.0", "3.1", "3.2", "3.3", "3.4"):
         answer(half, id, pupils.right[id])
     zeros = {id: 0.0 for id in EXERCISES if id > "3.4"}
     pupils.hands_in("half", half, zeros)

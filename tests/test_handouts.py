@@ -46,6 +46,7 @@ def test_a_students_chapter_has_no_trace_of_a_solution(path):
             assert line not in shown or line in story, line
     assert "Solution" not in shown and "solution is folded" not in shown
     assert "<details>" not in shown and "then compare." not in shown
+    assert "The last one is answered in words." in shown
     outputs = [c.get("outputs") for c in handouts.student(chapter).cells]
     assert not any(outputs)
 
@@ -84,6 +85,8 @@ def test_every_exercise_of_the_catalogue_is_a_task_with_its_points(path):
     (in_words,) = [task for task in todo.values() if task.model_answer]
     assert 3 <= in_words.points <= 8
     assert "What a good answer contains" in in_words.model_answer
+    end = [c.source for c in read(path).cells if "</details>" in c.source]
+    assert len(end) == 1 and end[0].rstrip().endswith("</details>")
 
 
 @every_chapter

@@ -5,7 +5,6 @@ import functools
 import tomllib
 from pathlib import Path
 
-import jaxtyping
 import pytest
 from mutants import define, mutants
 
@@ -20,8 +19,7 @@ LISTED = tomllib.loads(
 
 @pytest.fixture
 def as_in_a_notebook(no_shape_checks, monkeypatch):
-    """No checks of shapes, which would take most of the time, and endless loops end early."""
-    monkeypatch.setattr(jaxtyping, "jaxtyped", lambda **_: lambda f: f)
+    """No checks of shapes, and endless loops end early."""
     monkeypatch.setattr(sandbox, "SECONDS_PER_CALL", 1.0)
 
 

@@ -55,6 +55,19 @@ def test_the_package_never_makes_pip_replace_colabs_torch(root):
     )
 
 
+def test_shapes_are_checked_in_every_module_that_annotates_them(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf8"))
+    options = project["tool"]["pytest"]["ini_options"]["addopts"]
+    (packages,) = (o for o in options if o.startswith("--jaxtyping-packages="))
+    *checked, checker = packages.split("=")[1].split(",")
+    annotated = [
+        f"attnbook.{path.stem}"
+        for path in sorted((root / "code/attnbook").glob("*.py"))
+        if re.search(r"^from jaxtyping import", path.read_text("utf8"), re.M)
+    ]
+    assert checked == annotated and checker == "beartype.beartype"
+
+
 @pytest.mark.parametrize("arguments", [["check"], ["format", "--check"]])
 def test_ruff_finds_nothing(root, arguments):
     command = [sys.executable, "-m", "ruff", *arguments, "."]

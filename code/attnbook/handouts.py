@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,7 @@ ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "
     r"but a model answer\."
 )
+THEN_COMPARE = re.compile(r"(, then compare| Then compare)\.$", re.M)
 
 
 def tags(cell: NotebookNode) -> list[str]:
@@ -89,11 +90,19 @@ def tasks(chapter: NotebookNode) -> Iterator[Task]:
             text=text[: answer.start()] if answer else text.rstrip(),
         )
         if answer:
+            task.text = _without_comparison(task.text)
             task.model_answer = answer[1].strip()
         else:
             stub, solution = chapter.cells[i + 1 : i + 3]
             task.stub, task.solution = stub.source, solution.source
         yield task
+
+
+def _without_comparison(text: str) -> str:
+    """Where there is no model answer, nobody is told to compare with it."""
+    return THEN_COMPARE.sub(
+        lambda found: "." if found[1].startswith(",") else "", text
+    )
 
 
 def student(chapter: NotebookNode) -> NotebookNode:
@@ -112,6 +121,7 @@ def student(chapter: NotebookNode) -> NotebookNode:
             " The last one is answered in words.", cell.source
         )
         if in_words:
+            cell.source = _without_comparison(cell.source)
             cells.append(
                 new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer")
             )
@@ -159,7 +169,10 @@ def _for_the_teacher(exercise) -> str:
 
 
 def assignment(
-    chapter: NotebookNode, seeds: Iterable[int], address: str
+    chapter: NotebookNode,
+    seeds: Iterable[int],
+    address: str,
+    only: Container[str] | None = None,
 ) -> NotebookNode:
     """A chapter's exercises as the source of an nbgrader assignment.
 
@@ -171,12 +184,14 @@ def assignment(
         Seeds of the inputs on which answers are graded; students do not see them.
     address
         Where the chapter can be read.
+    only
+        The numbers of the exercises to take; by default all.
 
     The notebook has what the exercises need from the chapter, then for each exercise its text,
     a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions stand
     between the marks that ``nbgrader generate_assignment`` cuts at.
     """
-    todo = list(tasks(chapter))
+    todo = [task for task in tasks(chapter) if only is None or task.id in only]
     title = re.match(r"# (.+)", chapter.cells[0].source)[1]
     setup = next(c for c in chapter.cells if "setup" in tags(c))
     total = sum(task.points for task in todo)

@@ -28,7 +28,7 @@ ROUNDING = 5  # minutes; a chapter's own are given to the next five
 def rows_below(heading):
     """The rows of the first table below a heading, as lists of cells."""
     table = re.search(
-        rf"^## {heading}\n.*?\n\|---.*?\n((?:\|.*\n)+)", PAGE, re.M | re.S
+        rf"^## {heading}\n.*?\n\|---.*?\n((?:\|[^\n]*\n)+)", PAGE, re.M | re.S
     )[1]
     return [row[1:-1].split("|") for row in table.splitlines()]
 

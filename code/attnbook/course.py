@@ -284,10 +284,18 @@ def main(arguments: list[str] | None = None) -> None:
             print(
                 f"{len(folder.written)} files are up to date in {folder.path}"
             )
+            for name in folder.written:
+                if name.startswith("source/"):
+                    print(
+                        "next, in that folder: nbgrader generate_assignment "
+                        f"{Path(name).stem}"
+                    )
+                    break
             for name in folder.kept:
                 print(f"kept as you have edited it: {folder.path / name}")
         else:
             move_home(root, options.url)
+            print(f"_config.yml and all chapters say {options.url}; push them")
     except ValueError as error:
         sys.exit(str(error))
 

@@ -194,6 +194,7 @@ def assignment(
     todo = [task for task in tasks(chapter) if only is None or task.id in only]
     title = re.match(r"# (.+)", chapter.cells[0].source)[1]
     setup = next(c for c in chapter.cells if "setup" in tags(c))
+    package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
     total = sum(task.points for task in todo)
     minutes = sum(task.minutes for task in todo)
     cells = [
@@ -201,7 +202,9 @@ def assignment(
             f"# Exercises of chapter {title}\n\n"
             f"Read the chapter first: [{address}]({address}). "
             f"There are {len(todo)} exercises, {total} points, about "
-            f"{minutes} minutes. Run the cells in order, replace each `...` "
+            f"{minutes} minutes. On Google Colab the next cell installs what you "
+            "need; on your own computer, run this once in a terminal: "
+            f'`pip install "{package}"`.\n\nRun the cells in order, replace each `...` '
             "and run the cell again. `check` tells you what holds, and what "
             'does not; `hint("…")` with the number of an exercise gives a '
             "hint. Your answers are graded on other inputs than those you "

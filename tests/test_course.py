@@ -1,13 +1,26 @@
 """The command that runs chapters and tells them where the book lives."""
 
+import re
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
 from nbclient.exceptions import CellExecutionError
 
-from attnbook import course
+from attnbook import course, handouts
+
+SCALING = "chapters/03-scaling.ipynb"
+
+
+def assigned(folder):
+    return nbformat.read(folder / "source/03-scaling/03-scaling.ipynb", 4)
+
+
+def headings(notebook):
+    text = "\n".join(cell.source for cell in notebook.cells)
+    return re.findall(r"^### Exercise ([\d.]+) ", text, re.M)
 
 
 @pytest.fixture
@@ -85,3 +98,96 @@ def test_outside_a_book_it_says_where_it_must_be_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match=r"no _config\.yml in"):
         course.main(["run"])
+
+
+def test_moving_says_what_was_written(book, capsys):
+    course.main(["home", "https://github.com/someone/a-book"])
+    assert "https://github.com/someone/a-book" in capsys.readouterr().out
+
+
+def test_only_the_exercises_that_are_asked_for_are_assigned(
+    root, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(root)
+    course.main(["assignment", str(tmp_path), "--only", "3.2", "3.9"])
+    assert [p.name for p in (tmp_path / "source").iterdir()] == ["03-scaling"]
+    notebook = assigned(tmp_path)
+    assert headings(notebook) == ["3.2", "3.9"]
+    assert "2 exercises, 6 points, about 20 minutes" in notebook.cells[0].source
+    assert "nbgrader generate_assignment 03-scaling" in capsys.readouterr().out
+
+
+def test_all_exercises_are_assigned_if_none_is_named(
+    root, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(root)
+    course.main(["assignment", str(tmp_path), SCALING])
+    chapter = nbformat.read(root / SCALING, 4)
+    todo = [task.id for task in handouts.tasks(chapter)]
+    assert headings(assigned(tmp_path)) == todo
+
+
+def test_an_exercise_that_does_not_exist_is_named_and_nothing_is_written(
+    root, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit, match=r"no such exercise: 3\.99"):
+        course.main(["assignment", str(tmp_path), "--only", "3.2", "3.99"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_assignment_says_how_to_install_what_it_needs(
+    root, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(root)
+    course.main(["assignment", str(tmp_path), SCALING])
+    first, setup, *_ = (cell.source for cell in assigned(tmp_path).cells)
+    package = re.search(r'pip install ("attnbook @ git\+.+?")', first)[1]
+    assert package in setup
+
+
+@pytest.mark.parametrize("path", course.chapters(Path(__file__).parents[1]))
+def test_nobody_is_told_to_compare_with_a_model_answer_that_is_not_there(path):
+    chapter = nbformat.read(path, 4)
+    for notebook in (
+        handouts.student(chapter),
+        handouts.assignment(chapter, [1], "https://example.org"),
+    ):
+        for cell in notebook.cells:
+            assert not re.search(r"[Tt]hen compare\.", cell.source)
+
+
+@pytest.mark.parametrize(
+    ("file", "student"),
+    [
+        (
+            "Course 7-Week 2-99/Ada Lovelace_101_assignsubmission_file/03-scaling.ipynb",
+            "Ada Lovelace_101",
+        ),
+        (
+            "Week/Ada Lovelace_101_assignsubmission_file_03-scaling.ipynb",
+            "Ada Lovelace_101",
+        ),
+        ("submissions/lovelaceada_101_9_03-scaling.ipynb", "lovelaceada_101"),
+        ("submissions/lovelaceada_101_9_03-scaling-1.ipynb", "lovelaceada_101"),
+        (
+            "submissions/lovelaceada_LATE_101_9_03-scaling.ipynb",
+            "lovelaceada_LATE_101",
+        ),
+        (
+            "a_1_b/Ada Lovelace_101_assignsubmission_file/Copy of 03-scaling (1).ipynb",
+            "Ada Lovelace_101",
+        ),
+        ("submissions/ada.ipynb", None),
+        ("submissions/lovelaceada_101_9_homework.ipynb", None),
+    ],
+)
+def test_the_names_that_platforms_give_to_files_are_read(file, student):
+    parts = re.findall(r'^    r"(.+)"$', course.NBGRADER_CONFIG, re.M)
+    path = f"/home/me/my_2_class/downloaded/03-scaling/extracted/{file}"
+    found = re.match("".join(parts), path)
+    if student is None:
+        assert found is None
+    else:
+        assert found["student_id"] == student
+        assert found["file_id"] == "03-scaling"

@@ -120,8 +120,7 @@ def smaller(picture: str) -> str:
     return base64.b64encode(after.getvalue()).decode("ascii")
 
 
-NBGRADER_CONFIG = """\
-# Settings of nbgrader for this course; it is yours to edit.
+NBGRADER_CONFIG = r"""# Settings of nbgrader for this course; it is yours to edit.
 from pathlib import Path
 
 from attnbook.grading import Restore, Run
@@ -135,6 +134,13 @@ c.Exchange.root = str(here / "exchange")
 c.ClearSolutions.code_stub = {"python": ""}  # the stub stands above the solution
 c.ClearSolutions.text_stub = "*Your answer:*"
 c.Execute.timeout = 120  # seconds a cell; an endless loop is stopped then
+# How zip_collect finds student and assignment in the names that a platform gives to files:
+#     Ada Lovelace_123_assignsubmission_file/03-scaling.ipynb (Moodle)
+#     lovelaceada_123_456_03-scaling-1.ipynb (Canvas)
+c.FileNameCollectorPlugin.named_regexp = (
+    r".*/(?P<student_id>[^/_]+(_LATE)?_\d+)_[^/]*(/[^/]*?)??"
+    r"(?P<file_id>\d\d-[a-z]+(-[a-z]+)*)[^/]*\.ipynb$"
+)
 
 defaults = Autograde.sanitize_preprocessors.default_args[0]
 c.Autograde.sanitize_preprocessors = [Restore, *defaults]
@@ -150,17 +156,38 @@ def write_students(root: Path, folder: handouts.Folder, paths: list) -> None:
         folder.write(path.name, handouts.student(chapter))
 
 
-def write_assignments(root: Path, folder: handouts.Folder, paths: list) -> None:
-    """Write an nbgrader course with one assignment a chapter."""
+def write_assignments(
+    root: Path,
+    folder: handouts.Folder,
+    paths: list,
+    only: list[str] | None = None,
+) -> None:
+    """Write an nbgrader course with one assignment a chapter.
+
+    Raises ``ValueError`` if one of the exercises in ``only`` is in none of the chapters.
+    """
+    notebooks = {path: nbformat.read(path, as_version=4) for path in paths}
+    if only is not None:
+        there = {
+            path: {task.id for task in handouts.tasks(chapter)}
+            for path, chapter in notebooks.items()
+        }
+        unknown = sorted({*only}.difference(*there.values()))
+        if unknown:
+            raise ValueError(f"no such exercise: {', '.join(unknown)}")
+        notebooks = {
+            path: chapter
+            for path, chapter in notebooks.items()
+            if there[path] & {*only}
+        }
     repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
         "repository"
     ]
     owner, name = repository["url"].split("/")[-2:]
     folder.write("nbgrader_config.py", NBGRADER_CONFIG)
-    for path in tqdm(paths, unit="chapter"):
-        chapter = nbformat.read(path, as_version=4)
+    for path, chapter in tqdm(notebooks.items(), unit="chapter"):
         address = f"https://{owner}.github.io/{name}/chapters/{path.stem}.html"
-        notebook = handouts.assignment(chapter, folder.seeds(), address)
+        notebook = handouts.assignment(chapter, folder.seeds(), address, only)
         folder.write(f"source/{path.stem}/{path.name}", notebook)
 
 
@@ -187,7 +214,8 @@ def _first_line(function: Callable) -> str:
     return function.__doc__.split("\n")[0].rstrip(".").lower()
 
 
-def main(arguments: list[str] | None = None) -> None:
+def parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
     parser = argparse.ArgumentParser(
         prog="python -m attnbook.course", description=__doc__
     )
@@ -218,8 +246,18 @@ def main(arguments: list[str] | None = None) -> None:
                 type=Path,
                 help="notebooks; by default all of them",
             )
-    options = parser.parse_args(arguments)
+        if name == "assignment":
+            command.add_argument(
+                "--only",
+                nargs="+",
+                metavar="EXERCISE",
+                help="the exercises to assign, such as 3.2 3.9; by default all",
+            )
+    return parser
 
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parser().parse_args(arguments)
     root = Path.cwd()
     if not (root / "_config.yml").exists():
         sys.exit(
@@ -233,21 +271,33 @@ def main(arguments: list[str] | None = None) -> None:
     if options.command == "run":
         for path in tqdm(paths, unit="chapter"):
             run(path)
-    elif options.command == "labels":
-        texts = sorted((root / "chapters").glob("*.md"))
-        for path in labels.relabel(chapters(root), texts):
-            print(f"brought up to date: {path}")
-    elif options.command in WRITERS:
-        folder = handouts.Folder(options.folder)
-        WRITERS[options.command](root, folder, paths)
-        print(f"{len(folder.written)} files are up to date in {folder.path}")
-        for name in folder.kept:
-            print(f"kept as you have edited it: {folder.path / name}")
-    else:
-        try:
+        return
+    try:
+        if options.command == "labels":
+            texts = sorted((root / "chapters").glob("*.md"))
+            for path in labels.relabel(chapters(root), texts):
+                print(f"brought up to date: {path}")
+        elif options.command in WRITERS:
+            folder = handouts.Folder(options.folder)
+            chosen = {"only": options.only} if "only" in options else {}
+            WRITERS[options.command](root, folder, paths, **chosen)
+            print(
+                f"{len(folder.written)} files are up to date in {folder.path}"
+            )
+            for name in folder.written:
+                if name.startswith("source/"):
+                    print(
+                        "next, in that folder: nbgrader generate_assignment "
+                        f"{Path(name).stem}"
+                    )
+                    break
+            for name in folder.kept:
+                print(f"kept as you have edited it: {folder.path / name}")
+        else:
             move_home(root, options.url)
-        except ValueError as error:
-            sys.exit(str(error))
+            print(f"_config.yml and all chapters say {options.url}; push them")
+    except ValueError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

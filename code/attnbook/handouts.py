@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +38,11 @@ DEFINITIONS = (
     ast.ClassDef,
     ast.Assign,
 )
-TO_COMPARE = re.compile(r", then compare(?=\.)")
 ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "
     r"but a model answer\."
 )
+THEN_COMPARE = re.compile(r"(, then compare| Then compare)\.$", re.M)
 
 
 def tags(cell: NotebookNode) -> list[str]:
@@ -90,12 +90,19 @@ def tasks(chapter: NotebookNode) -> Iterator[Task]:
             text=text[: answer.start()] if answer else text.rstrip(),
         )
         if answer:
-            task.text = TO_COMPARE.sub("", task.text)
+            task.text = _without_comparison(task.text)
             task.model_answer = answer[1].strip()
         else:
             stub, solution = chapter.cells[i + 1 : i + 3]
             task.stub, task.solution = stub.source, solution.source
         yield task
+
+
+def _without_comparison(text: str) -> str:
+    """Where there is no model answer, nobody is told to compare with it."""
+    return THEN_COMPARE.sub(
+        lambda found: "." if found[1].startswith(",") else "", text
+    )
 
 
 def student(chapter: NotebookNode) -> NotebookNode:
@@ -113,8 +120,8 @@ def student(chapter: NotebookNode) -> NotebookNode:
         cell.source = ABOUT_SOLUTIONS.sub(
             " The last one is answered in words.", cell.source
         )
-        cell.source = TO_COMPARE.sub("", cell.source)
         if in_words:
+            cell.source = _without_comparison(cell.source)
             cells.append(
                 new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer")
             )
@@ -162,7 +169,10 @@ def _for_the_teacher(exercise) -> str:
 
 
 def assignment(
-    chapter: NotebookNode, seeds: Iterable[int], address: str
+    chapter: NotebookNode,
+    seeds: Iterable[int],
+    address: str,
+    only: Container[str] | None = None,
 ) -> NotebookNode:
     """A chapter's exercises as the source of an nbgrader assignment.
 
@@ -174,14 +184,17 @@ def assignment(
         Seeds of the inputs on which answers are graded; students do not see them.
     address
         Where the chapter can be read.
+    only
+        The numbers of the exercises to take; by default all.
 
     The notebook has what the exercises need from the chapter, then for each exercise its text,
     a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions stand
     between the marks that ``nbgrader generate_assignment`` cuts at.
     """
-    todo = list(tasks(chapter))
+    todo = [task for task in tasks(chapter) if only is None or task.id in only]
     title = re.match(r"# (.+)", chapter.cells[0].source)[1]
     setup = next(c for c in chapter.cells if "setup" in tags(c))
+    package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
     total = sum(task.points for task in todo)
     minutes = sum(task.minutes for task in todo)
     cells = [
@@ -189,7 +202,9 @@ def assignment(
             f"# Exercises of chapter {title}\n\n"
             f"Read the chapter first: [{address}]({address}). "
             f"There are {len(todo)} exercises, {total} points, about "
-            f"{minutes} minutes. Run the cells in order, replace each `...` "
+            f"{minutes} minutes. On Google Colab the next cell installs what you "
+            "need; on your own computer, run this once in a terminal: "
+            f'`pip install "{package}"`.\n\nRun the cells in order, replace each `...` '
             "and run the cell again. `check` tells you what holds, and what "
             'does not; `hint("…")` with the number of an exercise gives a '
             "hint. Your answers are graded on other inputs than those you "

@@ -49,6 +49,11 @@ def reading_minutes(chapter: NotebookNode) -> int:
     return 5 * round(sum(minutes for _, minutes in sections(chapter)) / 5)
 
 
+def predictions(chapter: NotebookNode) -> int:
+    """How often the reader is asked to predict."""
+    return sum(cell.source.count("**Predict.**") for cell in chapter.cells)
+
+
 def needs(chapter: NotebookNode) -> list[int]:
     """The numbers of the chapters that this one says it needs, explains further or repeats."""
     text = NEEDS.search(chapter.cells[0].source)[1]
@@ -91,6 +96,12 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
             changed.append(path)
     for path in texts:
         before = path.read_text("utf8")
+        unknown = {name for _, name, _ in BLOCK.findall(before)} - {*TABLES}
+        if unknown:
+            raise ValueError(
+                f"{path}: no such table: {', '.join(sorted(unknown))}; there are "
+                f"{', '.join(TABLES)}"
+            )
         after = BLOCK.sub(
             lambda found: found[1] + TABLES[found[2]](chapters) + found[3],
             before,
@@ -123,13 +134,19 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
             (
                 _title(path, chapter),
                 ", ".join(map(str, needs(chapter))) or "–",
-                f"{reading_minutes(chapter)} min",
-                f"{len(todo)}, {hours(sum(task.minutes for task in todo))}",
+                reading_minutes(chapter),
+                predictions(chapter),
+                len(todo),
+                sum(task.minutes for task in todo),
                 sum(task.points for task in todo),
             )
         )
+    sums = [sum(column) for column in list(zip(*rows, strict=True))[2:]]
+    rows.append(("**All**", "", *(f"**{total}**" for total in sums)))
     return _table(
-        "Chapter | Refers to | Read and run | Exercises | Points", rows
+        "Chapter | Refers to | Read and run, min | Predictions | Exercises | "
+        "Their min | Points",
+        rows,
     )
 
 
@@ -137,10 +154,10 @@ def _sections(chapters: dict[Path, NotebookNode]) -> str:
     rows = []
     for path, chapter in chapters.items():
         parts = [
-            f"{title}: {max(1, round(minutes))}"
+            f"{title} **{max(1, round(minutes))}**"
             for title, minutes in sections(chapter)
         ]
-        rows.append((path.stem.split("-")[0].lstrip("0"), "; ".join(parts)))
+        rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
     return _table("Chapter | Sections and their minutes", rows)
 
 
@@ -148,11 +165,11 @@ def _exercises(chapters: dict[Path, NotebookNode]) -> str:
     rows = []
     for path, chapter in chapters.items():
         parts = [
-            f"{task.id} {'★' * task.stars} {task.minutes}"
-            + (" (words)" if task.model_answer else "")
+            f"{task.id} {'★' * task.stars} **{task.minutes}**"
+            + (" *words*" if task.model_answer else "")
             for task in tasks(chapter)
         ]
-        rows.append((path.stem.split("-")[0].lstrip("0"), "; ".join(parts)))
+        rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
     return _table("Chapter | Exercises, stars and minutes", rows)
 
 

@@ -1,0 +1,246 @@
+"""What chapters and the page for teachers state of minutes, exercises and commands is true."""
+
+import re
+import shutil
+from datetime import datetime
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from attnbook import course, handouts, labels
+from attnbook.exercises import catalogue
+
+CHAPTERS = {
+    int(path.stem.split("-")[0]): nbformat.read(path, as_version=4)
+    for path in course.chapters(ROOT)
+}
+TASKS = {
+    task.id: task
+    for chapter in CHAPTERS.values()
+    for task in handouts.tasks(chapter)
+}
+PAGE = (ROOT / "chapters/teaching.md").read_text("utf8")
+README = (ROOT / "README.md").read_text("utf8")
+ROUNDING = 5  # minutes; a chapter's own are given to the next five
+
+
+def rows_below(heading):
+    """The rows of the first table below a heading, as lists of cells."""
+    table = re.search(
+        rf"^## {heading}\n.*?\n\|---.*?\n((?:\|[^\n]*\n)+)", PAGE, re.M | re.S
+    )[1]
+    return [row[1:-1].split("|") for row in table.splitlines()]
+
+
+def cells(row):
+    return [cell.strip() for cell in row]
+
+
+def exercises_in(text):
+    return re.findall(r"\b\d+\.\d+\b", text)
+
+
+def minutes_of(ids):
+    return sum(TASKS[id].minutes for id in ids)
+
+
+def story_minutes(number, which):
+    """The minutes of the sections of a chapter that a plan names."""
+    minutes = dict(labels.sections(CHAPTERS[number]))
+    named = re.findall(r'"((?:[^"]|"almost")+)"', which)
+    assert set(named) <= set(minutes), which
+    titles = list(minutes)
+    if which.startswith("to "):
+        titles = titles[: titles.index(named[0]) + 1]
+    elif which.startswith("from "):
+        titles = titles[titles.index(named[0]) :]
+    elif which.startswith("without "):
+        titles = [title for title in titles if title not in named]
+    elif which.startswith("only "):
+        titles = named
+    else:
+        assert not which, which
+    return sum(minutes[title] for title in titles)
+
+
+def stories(text):
+    """(stated, computed) minutes of each part of a text such as ``2 (55), 3 to "…" (18)``."""
+    parts = re.findall(
+        r"(?:^|, )(\d+)((?: (?:to|from|without|only) .+?)?) \((\d+)\)", text
+    )
+    return [
+        (int(stated), story_minutes(int(number), which.strip()))
+        for number, which, stated in parts
+    ]
+
+
+def number_in(cell):
+    return int(cell) if cell.isdigit() else 0
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(
+        ROOT / "chapters",
+        tmp_path / "chapters",
+        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+    )
+    return tmp_path / "chapters"
+
+
+def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
+    texts = sorted(copy.glob("*.md"))
+    assert labels.relabel(sorted(copy.glob("*.ipynb")), texts) == []
+
+
+def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
+    text = copy / "teaching.md"
+    for name in labels.TABLES:
+        text.write_text(
+            f"Before.\n\n<!-- computed: {name} -->\nstale\n<!-- end -->\n\nAfter.\n"
+        )
+        labels.relabel(sorted(copy.glob("*.ipynb")), [text])
+        written = text.read_text("utf8")
+        assert written.startswith("Before.\n") and written.endswith("After.\n")
+        assert f"<!-- computed: {name} -->\n|" in written
+        assert "stale" not in written and written.count("\n| ") > 10
+
+
+def test_an_unknown_table_is_refused_by_name(copy):
+    text = copy / "teaching.md"
+    text.write_text("<!-- computed: weather -->\n<!-- end -->\n")
+    with pytest.raises(ValueError, match=r"teaching\.md.*weather"):
+        labels.relabel(sorted(copy.glob("*.ipynb")), [text])
+
+
+def test_the_page_has_every_table():
+    found = re.findall(r"^<!-- computed: (\w+) -->$", PAGE, re.M)
+    assert sorted(found) == sorted(labels.TABLES)
+
+
+def test_each_session_of_the_six_weeks_adds_up_to_90_minutes():
+    rows = [cells(row) for row in rows_below("Six weeks")]
+    assert len(rows) == 12
+    for session, story, votes, together, rest, _ in rows:
+        shown = int(re.search(r"\((\d+)\)$", story)[1])
+        solved = re.search(r"\((\d+)\)$", together)
+        assert (
+            shown + int(votes) + (int(solved[1]) if solved else 0) + int(rest)
+            == 90
+        ), session
+        if solved:
+            assert minutes_of(exercises_in(together)) == int(solved[1]), session
+        if session != "6.2":
+            ((stated, computed),) = stories(story)
+            assert abs(stated - computed) <= ROUNDING, (session, computed)
+
+
+def test_the_six_weeks_visit_every_chapter():
+    rows = [cells(row) for row in rows_below("Six weeks")][:-1]
+    visited = {int(story.split()[0]) for _, story, *_ in rows}
+    assert visited == set(CHAPTERS)
+
+
+def test_each_row_of_the_one_day_ends_when_the_next_begins():
+    rows = [cells(row) for row in rows_below("One day")]
+    starts = [datetime.strptime(row[0], "%H:%M") for row in rows]
+    lengths = [int(row[-1]) for row in rows]
+    for i in range(len(rows) - 1):
+        assert (starts[i + 1] - starts[i]).seconds == 60 * lengths[i], rows[i]
+
+
+def test_what_is_done_on_the_one_day_fits_into_its_minutes():
+    for _, story, votes, together, minutes in map(cells, rows_below("One day")):
+        ids = exercises_in(together)
+        if not stories(story):
+            assert not together
+            continue
+        ((stated, computed),) = stories(story)
+        assert abs(stated - computed) <= ROUNDING, (story, computed)
+        needed = stated + number_in(votes) + minutes_of(ids)
+        assert needed <= int(minutes) <= needed + 5, story
+        if ids:
+            assert together.endswith(f"({minutes_of(ids)})")
+
+
+def test_homework_is_at_most_two_hours_a_week_and_nothing_twice():
+    weeks, seen = {}, set()
+    for row in rows_below("Six weeks"):
+        seen |= set(exercises_in(cells(row)[3]))
+    for week, assigned, minutes, _ in map(cells, rows_below("What to assign")):
+        ids = exercises_in(assigned)
+        assert minutes_of(ids) == int(minutes), assigned
+        assert not seen & set(ids), seen & set(ids)
+        seen |= set(ids)
+        weeks[week] = weeks.get(week, 0) + int(minutes)
+    assert sorted(weeks) == list("123456")
+    assert max(weeks.values()) <= 120
+
+
+def test_every_answer_in_words_that_is_in_no_session_is_assigned():
+    in_words = {task.id for task in TASKS.values() if task.model_answer}
+    homework = {
+        id
+        for row in rows_below("What to assign")
+        for id in exercises_in(row[1])
+    }
+    assert in_words <= homework
+
+
+def test_one_command_assigns_the_homework():
+    (line,) = re.findall(
+        r"^python -m attnbook\.course assignment \S+ --only (.+)$", PAGE, re.M
+    )
+    homework = [
+        id
+        for row in rows_below("What to assign")
+        for id in exercises_in(row[1])
+    ]
+    assert line.split() == homework
+
+
+def test_paths_for_self_study_add_up():
+    rows = [cells(row) for row in rows_below("To learn alone")]
+    assert len(rows) == 3
+    for _, read, minutes, then in rows:
+        found = stories(read)
+        assert sum(stated for stated, _ in found) == int(minutes), read
+        for stated, computed in found:
+            assert abs(stated - computed) <= ROUNDING, (read, computed)
+        assert set(exercises_in(then)) <= set(TASKS)
+
+
+def test_every_section_named_in_italics_against_a_misconception_exists():
+    chapter = None
+    for row in map(cells, rows_below("What learners get wrong")):
+        chapter = int(row[0]) if row[0] else chapter
+        titles = [
+            title.rstrip("?.")
+            for title, _ in labels.sections(CHAPTERS[chapter])
+        ]
+        named = re.findall(r"\*([A-Z][^*]+)\*", row[-1])
+        assert named
+        for name in named:
+            assert any(t.startswith(name.rstrip("?.")) for t in titles), name
+
+
+def test_every_link_to_a_page_of_the_book_leads_there():
+    for target in re.findall(r"\]\(([^):#]+)\)", PAGE):
+        assert (ROOT / "chapters" / target).exists(), target
+
+
+@pytest.mark.parametrize("text", [PAGE, README], ids=["teaching.md", "README"])
+def test_every_command_of_the_course_exists(text):
+    lines = re.findall(r"python -m attnbook\.course ([^\n`&]+)", text)
+    assert lines
+    for line in lines:
+        options = course.parser().parse_args(line.split())
+        assert options.command == line.split()[0]
+
+
+def test_the_page_says_how_many_exercises_and_mistakes_there_are():
+    graded = list(catalogue())
+    assert "About eighty exercises" in PAGE and 75 <= len(graded) <= 95
+    assert "more than five hundred mistakes" in PAGE
+    assert 500 < sum(len(exercise.mistakes) for exercise in graded) < 700

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell
 
-from attnbook.exercises import Exercise, catalogue, points
+from attnbook.exercises import Choice, Exercise, catalogue, points
 from shared import as_colab_saves
 
 PROGRAMS = ROOT / ".teach/bin"  # nbgrader has an environment of its own
@@ -23,7 +23,11 @@ if not (PROGRAMS / "nbgrader").exists() and not os.environ.get("CI"):
     )
 
 CHAPTER = "03-scaling"
-EXERCISES = {e.id: e for e in catalogue() if e.id.startswith("3.")}
+EXERCISES = {
+    e.id: e
+    for e in catalogue()
+    if e.id.startswith("3.") and not isinstance(e, Choice)
+}
 MOST_POINTS = {id: 2.0 * e.stars for id, e in EXERCISES.items()}
 IN_WORDS, IN_WORDS_POINTS = "3.9", 4.0
 MISTAKES = {
@@ -57,14 +61,17 @@ with Gradebook("sqlite:///gradebook.db") as book:
 
 def run(course, program, *arguments):
     """Call a program of the teacher's environment; what it printed."""
-    own = {"PYTHONPATH", "VIRTUAL_ENV", "PATH"}
+    own = {"VIRTUAL_ENV", "PATH", "PYTHONPATH"}
     result = subprocess.run(
         [PROGRAMS / program, *arguments],
         cwd=course,
         capture_output=True,
         text=True,
         env={k: v for k, v in os.environ.items() if k not in own}
-        | {"PATH": f"{PROGRAMS}:{os.environ['PATH']}"},
+        | {
+            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "code"),
+        },
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
@@ -153,7 +160,7 @@ def graded(course):
     pupils.hands_in("empty", pupils.blank(), nothing)
 
     half = pupils.blank()
-    for id in ("3.0", "3.1", "3.2", "3.3", "3.4"):
+    for id in ("3.1", "3.2", "3.3", "3.4"):
         answer(half, id, pupils.right[id])
     zeros = {id: 0.0 for id in EXERCISES if id > "3.4"}
     pupils.hands_in("half", half, zeros)
@@ -227,6 +234,14 @@ def graded(course):
             about["locked"] = False
     cell_of(edits, "given").source = 'check = lambda *a: "solved"'
     answer(edits, "3.2", "points = lambda *a, **k: 100.0")
+    fool = "import attnbook.exercises as e\ne.points = lambda *a, of, **k: of"
+    answer(edits, "3.3", fool)
+    answer(
+        edits,
+        "3.4",
+        "from attnbook.exercises.engine import Exercise\n"
+        "Exercise.share = lambda *a: 1.0",
+    )
     pupils.hands_in("edits", edits, nothing)
 
     silent = pupils.perfect()

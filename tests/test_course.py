@@ -123,7 +123,7 @@ def test_all_exercises_are_assigned_if_none_is_named(
     monkeypatch.chdir(root)
     course.main(["assignment", str(tmp_path), SCALING])
     chapter = nbformat.read(root / SCALING, 4)
-    todo = [task.id for task in handouts.tasks(chapter)]
+    todo = [task.id for task in handouts.tasks(chapter) if task.points]
     assert headings(assigned(tmp_path)) == todo
 
 
@@ -131,7 +131,9 @@ def test_an_exercise_that_does_not_exist_is_named_and_nothing_is_written(
     root, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(root)
-    with pytest.raises(SystemExit, match=r"no such exercise: 3\.99"):
+    with pytest.raises(
+        SystemExit, match=r"no such exercise with points: 3\.99"
+    ):
         course.main(["assignment", str(tmp_path), "--only", "3.2", "3.99"])
     assert list(tmp_path.iterdir()) == []
 

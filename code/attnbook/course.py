@@ -169,12 +169,14 @@ def write_assignments(
     notebooks = {path: nbformat.read(path, as_version=4) for path in paths}
     if only is not None:
         there = {
-            path: {task.id for task in handouts.tasks(chapter)}
+            path: {t.id for t in handouts.tasks(chapter) if t.points}
             for path, chapter in notebooks.items()
         }
         unknown = sorted({*only}.difference(*there.values()))
         if unknown:
-            raise ValueError(f"no such exercise: {', '.join(unknown)}")
+            raise ValueError(
+                f"no such exercise with points: {', '.join(unknown)}"
+            )
         notebooks = {
             path: chapter
             for path, chapter in notebooks.items()

@@ -42,6 +42,13 @@ ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "
     r"but a model answer\."
 )
+# whatever a submission has changed in the package's functions
+AFRESH = """\
+import sys
+
+[sys.modules.pop(m) for m in [*sys.modules] if m.startswith("attnbook")]
+from attnbook.exercises import points
+"""
 THEN_COMPARE = re.compile(r"(, then compare| Then compare)\.$", re.M)
 
 
@@ -63,7 +70,12 @@ class Task:
 
     @property
     def points(self) -> int:
-        """By stars; an answer in words has as many as its rubric, "(2 points)", adds up to."""
+        """By stars; an answer in words has as many as its rubric, "(2 points)", adds up to.
+
+        The choice before an experiment, N.0, has none: whoever is wrong has learned most.
+        """
+        if self.id.endswith(".0"):
+            return 0
         if not self.model_answer:
             return POINTS_A_STAR * self.stars
         return sum(map(int, re.findall(r"\((\d+) points?", self.model_answer)))
@@ -185,13 +197,17 @@ def assignment(
     address
         Where the chapter can be read.
     only
-        The numbers of the exercises to take; by default all.
+        The numbers of the exercises to take; by default all that have points.
 
     The notebook has what the exercises need from the chapter, then for each exercise its text,
     a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions stand
     between the marks that ``nbgrader generate_assignment`` cuts at.
     """
-    todo = [task for task in tasks(chapter) if only is None or task.id in only]
+    todo = [
+        task
+        for task in tasks(chapter)
+        if task.points and (only is None or task.id in only)
+    ]
     title = re.match(r"# (.+)", chapter.cells[0].source)[1]
     setup = next(c for c in chapter.cells if "setup" in tags(c))
     package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
@@ -242,8 +258,7 @@ def assignment(
             ),
             new_code_cell(
                 f"# {points} for exercise {task.id}\n"
-                "### BEGIN HIDDEN TESTS\n"
-                "from attnbook.exercises import points\n\n"
+                f"### BEGIN HIDDEN TESTS\n{AFRESH}\n"
                 f'points("{task.id}", {answer}, of={task.points}, '
                 f"seeds={tuple(seeds)})\n"
                 "### END HIDDEN TESTS",

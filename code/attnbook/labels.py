@@ -50,8 +50,9 @@ def reading_minutes(chapter: NotebookNode) -> int:
 
 
 def predictions(chapter: NotebookNode) -> int:
-    """How often the reader is asked to predict."""
-    return sum(cell.source.count("**Predict.**") for cell in chapter.cells)
+    """How often the reader is asked to predict, in the text or with a choice, N.0."""
+    choices = sum(task.id.endswith(".0") for task in tasks(chapter))
+    return choices + sum(c.source.count("**Predict.**") for c in chapter.cells)
 
 
 def needs(chapter: NotebookNode) -> list[int]:

@@ -1,0 +1,120 @@
+"""Figures to touch: each is one piece of HTML with its data and script, and asks nobody for more.
+
+They look and work the same on the published page, in Colab's output frame, in JupyterLab and in
+VS Code, follow the light or dark theme around them, and can be used by keyboard and screen
+reader. Where scripts do not run, a still picture with a text stands in their place.
+
+``figures.js`` draws them, with numbers that it computes as PyTorch does.
+"""
+
+import base64
+import html
+import io
+import json
+from collections.abc import Sequence
+from importlib import resources
+
+import matplotlib.pyplot as plt
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from .. import plotting
+
+DIGITS = 4  # of the numbers that a figure carries
+MOST_TOKENS = 50
+
+
+class Figure:
+    """What the last line of a cell shows; ``kind`` is the element of ``figures.js`` that draws it.
+
+    ``alt`` says in a sentence or two what the figure shows, ``still`` is drawn where scripts do
+    not run.
+    """
+
+    def __init__(
+        self, kind: str, data: dict, *, alt: str, still: plt.Figure
+    ) -> None:
+        self.kind, self.data, self.alt = kind, data, alt
+        picture = io.BytesIO()
+        still.savefig(picture, format="png", dpi=90)
+        plt.close(still)
+        self._still = base64.b64encode(picture.getvalue()).decode("ascii")
+
+    def to_html(self) -> str:
+        """The figure as HTML that can stand by itself."""
+        here = resources.files(__name__)
+        script = here.joinpath("figures.js").read_text("utf8")
+        # "</" would end the script element
+        data = json.dumps(self.data, ensure_ascii=False).replace("</", "<\\/")
+        alt = html.escape(self.alt, quote=True)
+        return (
+            f'<attnbook-{self.kind} label="{alt}">'
+            f'<script type="application/json">{data}</script>'
+            f'<img alt="{alt}" src="data:image/png;base64,{self._still}">'
+            f"</attnbook-{self.kind}>\n<script>{script}</script>"
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.to_html(), "text/plain": self.alt}
+
+
+def attention_map(
+    weights: Float[Tensor, "*layers_and_heads query key"],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    alt: str,
+) -> Figure:
+    """Tokens on both sides, joined by lines as thick as their weights.
+
+    Parameters
+    ----------
+    weights
+        One map, (heads, query, key), or (layers, heads, query, key). With several, the reader
+        chooses the layer and the head.
+    rows, columns
+        The tokens that look, on the left, and those that are looked at.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if tokens and weights do not match, if there are more than 50 tokens on
+    a side, or if ``weights`` has more than four axes.
+    """
+    if weights.ndim > 4 or weights.shape[-2:] != (len(rows), len(columns)):
+        raise ValueError(
+            f"weights of shape {tuple(weights.shape)} need that many tokens, and up "
+            f"to two more axes: got {len(rows)} rows and {len(columns)} columns"
+        )
+    if not 1 <= len(rows) <= MOST_TOKENS or not 1 <= len(columns) <= MOST_TOKENS:
+        raise ValueError(
+            f"1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
+            f"{len(columns)} columns"
+        )
+    weights = weights.detach().to("cpu", torch.float64)
+    while weights.ndim < 4:
+        weights = weights.unsqueeze(0)
+    first = weights[0, 0]
+    still, axes = plotting.subplots(height=1 + 0.25 * len(rows))
+    plotting.heat_map(
+        axes, first, rows=list(rows), columns=list(columns), largest=1.0
+    )
+    axes.tick_params(axis="x", rotation=90)
+    data = {
+        "rows": list(rows),
+        "columns": list(columns),
+        "weights": _rounded(weights),
+    }
+    return Figure("map", data, alt=alt, still=still)
+
+
+def _rounded(values: Tensor) -> list:
+    """As nested lists with few digits."""
+    nested = values.tolist()
+
+    def shorten(item: list | float) -> list | float:
+        if isinstance(item, list):
+            return [shorten(part) for part in item]
+        return round(item, DIGITS)
+
+    return shorten(nested)

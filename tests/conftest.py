@@ -7,9 +7,11 @@ import struct
 import sys
 from pathlib import Path
 
+import browser
 import jaxtyping
 import pytest
 import torch
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,6 +48,17 @@ def pytest_collection_modifyitems(items: list) -> None:
     """Put the longest files first, so that the processes that share them end together."""
     longest = ("test_pages.py", "test_training.py", "09-translating.ipynb")
     items.sort(key=lambda item: item.path.name not in longest)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser without a window."""
+    with sync_playwright() as playwright:
+        program = playwright.chromium.launch(
+            executable_path=browser.PROGRAM, args=browser.FLAGS
+        )
+        yield program
+        program.close()
 
 
 @pytest.fixture

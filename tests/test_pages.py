@@ -2,38 +2,19 @@
 
 import functools
 import http.server
-import os
-import shutil
 import subprocess
 import sys
 import threading
 import urllib.parse
 from pathlib import Path
 
+import browser
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
-from playwright.sync_api import sync_playwright
 
-BROWSER = next(
-    filter(
-        None,
-        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
-    ),
-    None,
-)
-if BROWSER is None and not os.environ.get("CI"):
-    pytest.skip(
-        "needs Chromium: apt-get install chromium", allow_module_level=True
-    )
+browser.skip_without()
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 NAMES = [
     path.relative_to(ROOT).with_suffix(".html").as_posix()
     for pattern in ("*.ipynb", "*.md")
@@ -67,22 +48,12 @@ def address(html):
         server.shutdown()
 
 
-@pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=BROWSER, args=FLAGS
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture(scope="module")
-def opener(browser, address):
+def opener(chromium, address):
     """Open pages with the network beyond this machine cut; collect what goes wrong."""
 
     def open_one(name, *, width=1280, scheme="light"):
-        context = browser.new_context(
+        context = chromium.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme
         )
         page = context.new_page()

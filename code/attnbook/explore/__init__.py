@@ -86,7 +86,10 @@ def attention_map(
             f"weights of shape {tuple(weights.shape)} need that many tokens, and up "
             f"to two more axes: got {len(rows)} rows and {len(columns)} columns"
         )
-    if not 1 <= len(rows) <= MOST_TOKENS or not 1 <= len(columns) <= MOST_TOKENS:
+    if (
+        not 1 <= len(rows) <= MOST_TOKENS
+        or not 1 <= len(columns) <= MOST_TOKENS
+    ):
         raise ValueError(
             f"1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
             f"{len(columns)} columns"

@@ -17,9 +17,19 @@ torch.manual_seed(0)
 WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
 ROWS = ["she", "reads", "a", "book", "<b>"]
 COLUMNS = ["sie", "liest", "ein", "Buch", "</script>", "."]
+LIKELIEST = [
+    [(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))
+]
 FIGURES = {
     "map": lambda: explore.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
+    ),
+    "decoding": lambda: explore.decoding(
+        WEIGHTS[0, 0],
+        source=COLUMNS,
+        written=ROWS,
+        likeliest=LIKELIEST,
+        alt="Five steps of a translation.",
     ),
 }
 every_figure = pytest.mark.parametrize("kind", FIGURES)
@@ -76,7 +86,7 @@ def values(place):
 
 
 def close(shown, right):
-    return torch.allclose(shown, right.double(), rtol=0, atol=1e-3)
+    return torch.allclose(shown.double(), right.double(), rtol=0, atol=1e-3)
 
 
 @every_figure
@@ -232,6 +242,52 @@ def test_a_map_that_does_not_fit_is_refused_with_its_sizes(
             torch.zeros(shape),
             rows=["x"] * rows,
             columns=["y"] * columns,
+            alt="",
+        )
+
+
+def test_a_translation_is_followed_token_by_token(show):
+    page = show(FIGURES["decoding"]().to_html())
+    assert close(values(page), WEIGHTS[0, 0])
+
+    def shows(t):
+        weights = WEIGHTS[0, 0, t]
+        assert page.locator("mark").inner_text() == ROWS[t]
+        assert page.locator(".written").inner_text().split() == ROWS[: t + 1]
+        chips = page.locator(".token small").all_inner_texts()
+        assert close(
+            torch.tensor([*map(float, chips)]), weights.round(decimals=2)
+        )
+        bars = page.locator(".bars span").all_inner_texts()
+        assert bars == [f"first {t}", f"{0.5 + 0.1 * t:.2f}", "second", "0.25"]
+        most = COLUMNS[weights.argmax()]
+        said = page.locator(".said").inner_text()
+        assert said == (
+            f"Writing {ROWS[t]}, it looks most at {most} ({weights.max():.2f})."
+        )
+
+    shows(0)
+    page.get_by_role("button", name="next").click()
+    shows(1)
+    page.get_by_role("button", name="back").click()
+    page.get_by_role("button", name="back").click()
+    shows(0)
+    page.get_by_label("Token").focus()
+    page.keyboard.press("End")
+    shows(4)
+    page.keyboard.press("ArrowLeft")
+    shows(3)
+
+
+def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
+    with pytest.raises(
+        ValueError, match=r"2 written tokens .* \(5, 6\) and 1 l"
+    ):
+        explore.decoding(
+            WEIGHTS[0, 0],
+            source=COLUMNS,
+            written=["a", "b"],
+            likeliest=[[]],
             alt="",
         )
 

@@ -111,6 +111,51 @@ def attention_map(
     return Figure("map", data, alt=alt, still=still)
 
 
+def decoding(
+    weights: Float[Tensor, "step source"],
+    *,
+    source: Sequence[str],
+    written: Sequence[str],
+    likeliest: Sequence[Sequence[tuple[str, float]]],
+    alt: str,
+) -> Figure:
+    """A translation token by token: where each one looks, and what else it could have been.
+
+    Parameters
+    ----------
+    weights
+        Of cross-attention: row t is where the model looks while it writes token t.
+    source, written
+        The tokens that are read and those that are written.
+    likeliest
+        For each step, some tokens and their probabilities, the likeliest first.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if the numbers of tokens and steps do not match.
+    """
+    sizes = len(written), len(source)
+    if not all(sizes) or weights.shape != sizes or len(likeliest) != sizes[0]:
+        raise ValueError(
+            f"{sizes[0]} written tokens and {sizes[1]} of the source need as many rows and "
+            f"columns of weights, and a list of the likeliest for each that is written: got "
+            f"weights of shape {tuple(weights.shape)} and {len(likeliest)} lists"
+        )
+    still, axes = plotting.subplots(height=1 + 0.25 * len(written))
+    plotting.heat_map(axes, weights, rows=list(written), columns=list(source))
+    axes.tick_params(axis="x", rotation=90)
+    data = {
+        "source": list(source),
+        "written": list(written),
+        "weights": _rounded(weights.detach().to("cpu", torch.float64)),
+        "likeliest": [
+            [[token, round(chance, DIGITS)] for token, chance in step]
+            for step in likeliest
+        ],
+    }
+    return Figure("decoding", data, alt=alt, still=still)
+
+
 def _rounded(values: Tensor) -> list:
     """As nested lists with few digits."""
     nested = values.tolist()

@@ -35,6 +35,15 @@
     .columns b { color: var(--ink); font-weight: 400; font-size: 13px; }
     svg { display: block; width: 100%; overflow: visible; }
     .weight { stroke: var(--weights); fill: none; stroke-linecap: round; }
+    .tokens { display: flex; flex-wrap: wrap; gap: .3rem; margin: .4rem 0; }
+    .token { display: grid; justify-items: center; padding: .1rem .4rem; color: var(--key);
+      border-bottom: .45rem solid color-mix(in srgb, var(--weights) var(--share), var(--line)); }
+    small { font-size: 12px; color: var(--ink); }
+    .written { min-height: 1.6em; margin: .6rem 0; font-size: 17px; }
+    mark { padding: 0 .2rem; color: var(--paper); background: var(--query); border-radius: .2rem; }
+    .bars { display: grid; grid-template-columns: minmax(5rem, auto) 1fr; gap: .2rem .6rem; }
+    .bar { padding-left: .3rem; background: linear-gradient(90deg, var(--hover) 0 0)
+      no-repeat left / var(--share) 100%; border-left: 3px solid var(--weights); }
     @media (prefers-reduced-motion: no-preference) { .weight { transition: opacity .15s; } }
   `;
 
@@ -215,5 +224,56 @@
     }
   }
 
+  // A translation that is written token by token: where each looks, and what else it could be.
+  class Decoding extends Figure {
+    build() {
+      const { source, written } = this.data;
+      this.step = 0;
+      const go = (step) => {
+        this.step = Math.max(0, Math.min(step, written.length - 1));
+        this.range.value = this.step + 1;
+        this.draw();
+      };
+      this.range = element("input", { type: "range", min: 1, max: written.length, value: 1,
+        oninput: () => go(Number(this.range.value) - 1) });
+      this.place = element("output");
+      this.controls.append(
+        element("button", { type: "button", onclick: () => go(this.step - 1) }, "← back"),
+        element("button", { type: "button", onclick: () => go(this.step + 1) }, "next →"),
+        element("label", {}, "Token", this.range, this.place));
+      this.source = source.map((token) => element("span", { class: "token" }, token));
+      this.target = element("p", { class: "written" });
+      this.candidates = element("div", { class: "bars" });
+      this.stage.append(
+        element("p", { class: "tokens" }, ...this.source), this.target, this.candidates);
+    }
+
+    paint() {
+      const { source, written, weights, likeliest } = this.data;
+      const row = weights[this.step];
+      this.place.textContent = `${this.step + 1} of ${written.length}`;
+      this.range.setAttribute("aria-valuetext", `${this.step + 1}: ${written[this.step]}`);
+      this.source.forEach((chip, j) => {
+        chip.style.setProperty("--share", `${100 * Math.min(1, row[j])}%`);
+        chip.replaceChildren(source[j], element("small", {}, fixed(row[j])));
+      });
+      this.target.replaceChildren(...written.slice(0, this.step).flatMap((t) => [t, " "]),
+        element("mark", {}, written[this.step]));
+      this.candidates.replaceChildren(...likeliest[this.step].flatMap(([token, chance]) => [
+        element("span", {}, token),
+        element("span", { class: "bar", style: `--share: ${100 * chance}%` }, fixed(chance))]));
+      const most = row.indexOf(Math.max(...row));
+      this.said.textContent = `Writing ${written[this.step]}, it looks most at ` +
+        `${source[most]} (${fixed(row[most])}).`;
+    }
+
+    numbers() {
+      const { source, written, weights } = this.data;
+      return [["written", ...source], ...weights.map((row, t) =>
+        [written[t], ...row.map((weight) => fixed(weight, 3))])];
+    }
+  }
+
   customElements.define("attnbook-map", AttentionMap);
+  customElements.define("attnbook-decoding", Decoding);
 })();

@@ -128,13 +128,6 @@ def telephone(opener, name):
     page.context.close()
 
 
-@pytest.fixture(scope="module")
-def telephone_dark(opener, name):
-    page = opener(name, width=390, scheme="dark")
-    yield page
-    page.context.close()
-
-
 def test_a_page_asks_nobody_else_and_logs_no_error(wide):
     page = wide
     assert page.strangers == []
@@ -152,13 +145,13 @@ def test_all_maths_is_rendered_also_from_the_file_system(
         assert "$" not in page.inner_text("main")
 
 
-@pytest.mark.parametrize(
-    "opened", ["wide", "wide_dark", "telephone", "telephone_dark"]
-)
+@pytest.mark.parametrize("opened", ["wide", "wide_dark", "telephone"])
 def test_axe_finds_nothing_serious(request, name, opened):
     page = request.getfixturevalue(opened)
     options = {"resultTypes": ["violations"]}
-    if opened.endswith("dark"):  # nothing else depends on the scheme
+    if opened.endswith(
+        "dark"
+    ):  # nothing else depends on the scheme, nor this on the width
         options["runOnly"] = ["color-contrast"]
     found = [
         (

@@ -36,10 +36,11 @@ def sections(chapter: NotebookNode) -> Iterator[tuple[str, float]]:
         if "hide-input" not in tags(cell):
             lines = [line for line in cell.source.split("\n") if line.strip()]
             minutes[title] += len(lines) / LINES_A_MINUTE
-        if any(
-            "image/png" in output.get("data", {}) for output in cell.outputs
-        ):
-            minutes[title] += MINUTES_A_FIGURE
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if "image/png" in data or "<attnbook-" in data.get("text/html", ""):
+                minutes[title] += MINUTES_A_FIGURE
+                break
     minutes.pop("Exercises", None)
     yield from minutes.items()
 

@@ -200,6 +200,19 @@ def test_reports_of_exercises_have_the_pages_colours(open_page, scheme):
     assert box == "rgba(0, 0, 0, 0)"
 
 
+@every_scheme
+def test_figures_to_touch_stand_on_the_pages_ground_and_follow_its_theme(
+    open_page, scheme
+):
+    page = open_page("chapters/01-looking-back.html", scheme=scheme)
+    figure = page.query_selector("attnbook-map")
+    ground = figure.evaluate(
+        "e => getComputedStyle(e.parentElement).backgroundColor"
+    )
+    assert ground == "rgba(0, 0, 0, 0)"
+    assert figure.evaluate("e => e.hasAttribute('dark')") == (scheme == "dark")
+
+
 def test_solutions_are_folded_and_open(open_page):
     page = open_page("chapters/03-scaling.html")
     solution = page.locator("details.hide", has_text="Show the solution").first

@@ -164,7 +164,7 @@ def permutation(
         len(tokens), height=1 + 0.25 * shape[1], sharex=True, sharey=True
     )
     for axes, token, output in zip(panels, tokens, outputs, strict=True):
-        axes.barh(range(shape[1]), output, color=plotting.VALUE)
+        axes.barh(range(shape[1]), output.tolist(), color=plotting.VALUE)
         axes.axvline(0, color=plotting.NEUTRAL, linewidth=1)
         axes.set_title(token.replace("$", r"\$"), loc="center")
         axes.set_yticks([])

@@ -278,15 +278,14 @@
       this.picked = 0; // the place whose token the two buttons move
       this.largest = 0; // of all outputs seen, so that the scale changes seldom
       this.columns = this.first.map((place) => {
-        const button = element("button", { type: "button", onfocus: () => this.pick(place),
-          onclick: () => this.pick(place) });
+        const button = element("button", { type: "button", onclick: () => this.pick(place),
+          onkeydown: (event) => this.key(event, place) });
         const bars = shape("svg", { "aria-hidden": "true", height: 16 * embeddings[0].length,
           viewBox: `0 0 100 ${16 * embeddings[0].length}`, preserveAspectRatio: "none" });
         return { button, bars, column: element("div", {}, place + 1, button, bars) };
       });
       this.places = element("div", { class: "places", role: "group",
         "aria-label": "Tokens in their order; the left and right arrow keys move the one in focus",
-        onkeydown: (event) => this.key(event),
         onpointerdown: (event) => this.take(event),
         onpointermove: (event) => this.drag(event),
         onlostpointercapture: () => {
@@ -321,11 +320,12 @@
       });
     }
 
-    key(event) {
+    key(event, place) {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!step || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      this.move(this.picked + step);
+      this.pick(place);
+      this.move(place + step);
       this.columns[this.picked].button.focus();
     }
 

@@ -66,6 +66,7 @@ def numbers(place):
     if details.get_attribute("open") is None:
         details.locator("summary").click()
     rows = details.locator("tr")
+    rows.first.wait_for()  # the table is made once it is opened
     table = [
         rows.nth(i).locator("th, td").all_inner_texts()
         for i in range(rows.count())

@@ -308,6 +308,9 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
     drag(page, 0, 3)
     assert shows(page, [1, 2, 3, 0, 4])
     assert said(page).startswith("dog is now at place 4: ")
+    page.keyboard.press("ArrowRight")  # the focus went along
+    assert shows(page, [1, 2, 3, 4, 0])
+    page.keyboard.press("ArrowLeft")
     page.mouse.move(300, 600)  # let go: nothing follows the mouse any more
     page.mouse.move(20, 600)
     assert shows(page, [1, 2, 3, 0, 4])
@@ -315,8 +318,36 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
     page.mouse.move(2000, 600)  # beyond the edge is the last place
     page.mouse.up()
     assert shows(page, [1, 2, 3, 0, 4])
-    page.keyboard.press("ArrowLeft")  # the focus went along
-    assert shows(page, [1, 2, 3, 4, 0])
+
+
+def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
+    page = show(
+        FIGURES["permutation"]().to_html() + "<p style='height: 2000px'>",
+        width=390,
+    )
+    touch = page.context.new_cdp_session(page)
+    box = page.locator(".places button").nth(0).bounding_box()
+    start = box["x"] + 9, box["y"] + 9
+
+    def swipe(dx, dy):
+        for type, part in (
+            ("touchStart", 0),
+            *(("touchMove", part / 8) for part in range(1, 9)),
+            ("touchEnd", 1),
+        ):
+            at = {"x": start[0] + dx * part, "y": start[1] + dy * part}
+            points = [] if type == "touchEnd" else [at]
+            touch.send(
+                "Input.dispatchTouchEvent",
+                {"type": type, "touchPoints": points},
+            )
+
+    swipe(2 * box["width"] + 20, 5)
+    assert shows(page, [1, 2, 0, 3, 4])
+    assert page.evaluate("scrollY") == 0
+    swipe(5, -70)
+    page.wait_for_function("scrollY > 20")
+    assert shows(page, [1, 2, 0, 3, 4])
 
 
 def test_tokens_are_moved_by_keyboard_alone(show):
@@ -442,7 +473,7 @@ def test_numbers_that_are_not_finite_are_refused(name):
 
 def slide(page, label, value):
     """Bring a slider to a value, by keys."""
-    slider = page.get_by_label(label)
+    slider = page.get_by_role("slider", name=label, exact=True)
     slider.press("Home")
     for _ in range(value):
         slider.press("ArrowRight")
@@ -539,6 +570,11 @@ def test_hands_point_to_sine_and_cosine(show):
         [1, -1]
     )  # y grows downwards
     assert close(ends.view(8, 2, 2), right.transpose(0, 1))
+    arcs = page.eval_on_selector_all(
+        ".turn", "all => all.map(e => e.getAttribute('d'))"
+    )
+    large = [re.search(r"A30,30 0 (\d) 1 ", arc)[1] for arc in arcs]
+    assert large == [*"10000000"]  # five steps of pair 0 are beyond half a turn
 
 
 def test_the_curve_is_the_product_against_the_offset(show):
@@ -562,6 +598,7 @@ def test_waves_of_every_size_fit_a_telephone(show, d_model, length):
     figure = explore.waves(d_model=d_model, length=length, alt="Clocks.")
     page = show(figure.to_html(), width=390)
     assert page.locator(".face").count() == min(d_model // 2, 8)
+    assert page.locator(".clocks").inner_text().startswith("pair 0\n")
     slide(page, "Offset k", 1)
     mark = sinusoidal_positions(2, d_model, dtype=torch.float64)
     assert abs(product(page) - mark[0] @ mark[1]) < 0.006

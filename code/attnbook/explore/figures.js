@@ -288,10 +288,8 @@
         "aria-label": "Tokens in their order; the left and right arrow keys move the one in focus",
         onpointerdown: (event) => this.take(event),
         onpointermove: (event) => this.drag(event),
-        onlostpointercapture: () => {
-          this.dragging = false;
-          this.columns[this.picked].button.focus();
-        },
+        onpointerup: () => this.drop(),
+        onpointercancel: () => this.drop(),
       }, ...this.columns.map(({ column }) => column));
       this.earlier = this.button("◀ Earlier", () => this.move(this.picked - 1));
       this.later = this.button("Later ▶", () => this.move(this.picked + 1));
@@ -345,6 +343,11 @@
     drag(event) {
       if (!this.dragging) return;
       this.move(Math.max(0, Math.min(this.under(event), this.order.length - 1)));
+    }
+
+    drop() {
+      if (this.dragging) this.columns[this.picked].button.focus();
+      this.dragging = false;
     }
 
     pick(place) {

@@ -10,6 +10,8 @@ import torch
 from axe_playwright_python.sync_playwright import Axe
 
 from attnbook import explore
+from attnbook.attention import attention
+from attnbook.positions import frequencies, sinusoidal_positions
 
 browser.skip_without()
 
@@ -20,6 +22,8 @@ COLUMNS = ["sie", "liest", "ein", "Buch", "</script>", "."]
 LIKELIEST = [
     [(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))
 ]
+EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
+TOKENS = ["dog", "bites", "</script>", "today", "dog"]
 FIGURES = {
     "map": lambda: explore.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
@@ -31,6 +35,10 @@ FIGURES = {
         likeliest=LIKELIEST,
         alt="Five steps of a translation.",
     ),
+    "permutation": lambda: explore.permutation(
+        EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
+    ),
+    "waves": lambda: explore.waves(d_model=20, length=60, alt="Ten clocks."),
 }
 every_figure = pytest.mark.parametrize("kind", FIGURES)
 
@@ -68,6 +76,7 @@ def numbers(place):
     if details.get_attribute("open") is None:
         details.locator("summary").click()
     rows = details.locator("tr")
+    rows.first.wait_for()  # the table is made once it is opened
     table = [
         rows.nth(i).locator("th, td").all_inner_texts()
         for i in range(rows.count())
@@ -227,7 +236,7 @@ def test_the_map_takes_one_to_fifty_tokens(show, size):
     assert page.locator(".weight").count() == size * size
     assert close(values(page), weights)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert len(figure.to_html()) < 160_000
+    assert len(figure.to_html()) < 190_000
 
 
 @pytest.mark.parametrize(
@@ -292,6 +301,376 @@ def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
         )
 
 
-def test_numbers_in_a_figure_are_short():
-    data = json.dumps(FIGURES["map"]().data)
+@pytest.mark.parametrize("kind", ["map", "decoding", "permutation"])
+def test_numbers_in_a_figure_are_short(kind):
+    data = json.dumps(FIGURES[kind]().data)
     assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4
+
+
+def said(page):
+    return page.locator(".said").inner_text()
+
+
+def outputs(order, positions):
+    x = EMBEDDINGS[order] + (POSITIONS if positions else 0)
+    return attention(x, x, x)[0]
+
+
+def table(page):
+    """The numbers of a table with repeated headings: the heading of each row, and the rest."""
+    numbers(page)
+    rows = page.locator("tbody tr")
+    cells = [rows.nth(i).locator("td").all_inner_texts() for i in range(5)]
+    shown = [[float(text.replace("−", "-")) for text in row] for row in cells]
+    tokens = rows.locator("th").all_inner_texts()
+    return tokens, torch.tensor(shown, dtype=torch.float64)
+
+
+def shows(page, order, positions=False):
+    """Tokens, table and sentence are those of this order."""
+    names = [TOKENS[i] for i in order]
+    tokens, shown = table(page)
+    right = outputs(order, positions)
+    change = (right - outputs(range(5), positions)[order]).abs().max()
+    if order == [0, 1, 2, 3, 4]:
+        sentence = "the first order"
+    elif positions:
+        assert change > 0.05
+        sentence = f"the largest change of a number is {change:.2f}."
+    else:
+        sentence = "The outputs are those of before, in the new order."
+    return (
+        page.locator(".places button").all_inner_texts() == tokens == names
+        and close(shown, right)
+        and sentence in said(page)
+        and f"“{' '.join(names)}”" in said(page)
+    )
+
+
+def drag(page, start, end, *, drop=True):
+    """Take the token at one place to another, by the mouse."""
+    for place, act in ((start, page.mouse.down), (end, page.mouse.up)):
+        box = page.locator(".places button").nth(place).bounding_box()
+        page.mouse.move(
+            box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4
+        )
+        if drop or place == start:
+            act()
+
+
+def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
+    page = show(FIGURES["permutation"]().to_html(), motion="reduce")
+    assert shows(page, [0, 1, 2, 3, 4])
+    drag(page, 0, 3)
+    assert shows(page, [1, 2, 3, 0, 4])
+    assert said(page).startswith("dog is now at place 4: ")
+    page.keyboard.press("ArrowRight")  # the focus went along
+    assert shows(page, [1, 2, 3, 4, 0])
+    page.keyboard.press("ArrowLeft")
+    page.mouse.move(300, 600)  # let go: nothing follows the mouse any more
+    page.mouse.move(20, 600)
+    assert shows(page, [1, 2, 3, 0, 4])
+    drag(page, 4, 0, drop=False)
+    page.mouse.move(2000, 600)  # beyond the edge is the last place
+    page.mouse.up()
+    assert shows(page, [1, 2, 3, 0, 4])
+
+
+def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
+    page = show(
+        FIGURES["permutation"]().to_html() + "<p style='height: 2000px'>",
+        width=390,
+    )
+    touch = page.context.new_cdp_session(page)
+    box = page.locator(".places button").nth(0).bounding_box()
+    start = box["x"] + 9, box["y"] + 9
+
+    def swipe(dx, dy):
+        for type, part in (
+            ("touchStart", 0),
+            *(("touchMove", part / 8) for part in range(1, 9)),
+            ("touchEnd", 1),
+        ):
+            at = {"x": start[0] + dx * part, "y": start[1] + dy * part}
+            points = [] if type == "touchEnd" else [at]
+            touch.send(
+                "Input.dispatchTouchEvent",
+                {"type": type, "touchPoints": points},
+            )
+
+    swipe(2 * box["width"] + 20, 5)
+    assert shows(page, [1, 2, 0, 3, 4])
+    assert page.evaluate("scrollY") == 0
+    swipe(5, -70)
+    page.wait_for_function("scrollY > 20")
+    assert shows(page, [1, 2, 0, 3, 4])
+
+
+def test_tokens_are_moved_by_keyboard_alone(show):
+    page = show(FIGURES["permutation"]().to_html())
+    pressed = page.locator('.places [aria-pressed="true"]')
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
+    page.eval_on_selector("details", "e => { e.open = true }")
+    press(*["Tab"] * 5)
+    press("ArrowLeft")  # there is nothing before the first
+    assert shows(page, [0, 1, 2, 3, 4])
+    press("Tab", "ArrowRight", "ArrowRight", "Control+ArrowRight")
+    assert shows(page, [0, 2, 3, 1, 4])
+    assert said(page).startswith("bites is now at place 4: ")
+    assert pressed.get_attribute("aria-label") == "bites, place 4 of 5"
+    assert pressed.evaluate("e => e === e.getRootNode().activeElement")
+    press("Alt+ArrowRight", "ArrowRight")
+    assert shows(page, [0, 2, 3, 4, 1])
+    press(*["Shift+Tab"] * 8)  # to "Earlier"
+    press("Enter", "Space")
+    assert shows(page, [0, 2, 1, 3, 4])
+    press("Tab", "Enter")  # "Later"
+    assert shows(page, [0, 2, 3, 1, 4])
+    press("Tab", "Tab", "Space")  # "with positions"
+    assert shows(page, [0, 2, 3, 1, 4], positions=True)
+    press("Shift+Tab", "Enter")  # "First order"
+    assert shows(page, [0, 1, 2, 3, 4], positions=True)
+    press("Tab", "Tab", "Enter", *["Shift+Tab"] * 3, "Enter")  # first, later
+    assert shows(page, [1, 0, 2, 3, 4], positions=True)
+
+
+def test_with_positions_outputs_depend_on_the_place(show):
+    page = show(FIGURES["permutation"]().to_html())
+    drag(page, 3, 1)
+    assert shows(page, [0, 3, 1, 2, 4])
+    page.get_by_label("with positions").check()
+    assert shows(page, [0, 3, 1, 2, 4], positions=True)
+    page.get_by_role("button", name="</script>, place 4").click()
+    page.get_by_role("button", name="Later").click()
+    assert shows(page, [0, 3, 1, 4, 2], positions=True)
+    page.get_by_label("with positions").uncheck()
+    assert shows(page, [0, 3, 1, 4, 2])
+
+
+def test_bars_are_as_long_as_the_outputs(show):
+    page = show(FIGURES["permutation"]().to_html())
+    page.locator(".places button").nth(1).press("ArrowRight")
+    bars = page.eval_on_selector_all(
+        ".output",
+        """all => all.map(e => [e.x, e.width].map(a => a.baseVal.value))
+                   .map(([x, width]) => x < 49.99 ? -width : width)""",
+    )
+    right = outputs([0, 2, 1, 3, 4], False)
+    assert close(torch.tensor(bars).view(5, 4) / 48, right / right.abs().max())
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_moved_token_glides_unless_one_asked_for_no_motion(show, motion):
+    page = show(FIGURES["permutation"]().to_html(), motion=motion)
+    moving = (
+        page.locator(".places button")
+        .nth(1)
+        .evaluate(
+            """e => {
+          const down = { key: "ArrowRight", bubbles: true };
+          e.dispatchEvent(new KeyboardEvent("keydown", down));
+          return e.getRootNode().getAnimations().length;
+        }"""
+        )
+    )
+    assert moving == (0 if motion == "reduce" else 2)
+
+
+@pytest.mark.parametrize(("tokens", "d"), [(3, 2), (8, 8)])
+def test_three_to_eight_tokens_fit_a_telephone(show, tokens, d):
+    x = torch.eye(8)[:tokens, :d]
+    figure = explore.permutation(
+        x, tokens=["understanding"] * tokens, positions=x, alt="Outputs."
+    )
+    page = show(figure.to_html(), width=390)
+    assert page.locator(".output").count() == tokens * d
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize(
+    ("tokens", "embeddings", "positions"),
+    [
+        (2, (2, 4), (2, 4)),
+        (9, (9, 4), (9, 4)),
+        (3, (4, 4), (4, 4)),
+        (3, (3, 1), (3, 1)),
+        (3, (3, 9), (3, 9)),
+        (3, (3, 4), (4, 4)),
+        (3, (3, 4, 1), (3, 4, 1)),
+    ],
+)
+def test_tokens_that_cannot_be_put_in_order_are_refused_with_their_sizes(
+    tokens, embeddings, positions
+):
+    says = (
+        f"got {tokens} tokens, embeddings of shape {embeddings} and "
+        f"positions of shape {positions}"
+    )
+    with pytest.raises(ValueError, match=re.escape(says)):
+        explore.permutation(
+            torch.zeros(embeddings),
+            tokens=["x"] * tokens,
+            positions=torch.zeros(positions),
+            alt="",
+        )
+
+
+@pytest.mark.parametrize("name", ["embeddings", "positions"])
+def test_numbers_that_are_not_finite_are_refused(name):
+    vectors = {"embeddings": torch.ones(3, 2), "positions": torch.ones(3, 2)}
+    vectors[name][1, 1] = torch.nan
+    with pytest.raises(ValueError, match=f"{name} must be finite: got nan"):
+        explore.permutation(**vectors, tokens=["x"] * 3, alt="")
+
+
+def slide(page, label, value):
+    """Bring a slider to a value, by keys."""
+    slider = page.get_by_role("slider", name=label, exact=True)
+    slider.press("Home")
+    for _ in range(value):
+        slider.press("ArrowRight")
+
+
+def product(page):
+    return float(re.search(r" = (-?\d+\.\d+)", said(page).replace("−", "-"))[1])
+
+
+def waves_are(page, p, k):
+    """Table, sentence and clocks are those of position p and offset k."""
+    marks = sinusoidal_positions(120, 20, dtype=torch.float64)
+    _, rows = numbers(page)
+    assert list(rows) == [*map(str, range(10)), "sum"]
+    shown = torch.tensor(
+        [
+            [float(text.replace("−", "-")) for text in row]
+            for pair, row in rows.items()
+            if pair != "sum"
+        ],
+        dtype=torch.float64,
+    )
+    omega, at_p, later, cosine = shown.T
+    total = marks[p] @ marks[p + k]
+    faces = page.locator(".clocks output").all_inner_texts()
+    right = [f"{torch.cos(k * frequencies(20)[i]):.2f}" for i in PAIRS]
+    return (
+        torch.allclose(omega, frequencies(20), rtol=1e-3)
+        and close(at_p.sin(), marks[p, ::2])
+        and close(at_p.cos(), marks[p, 1::2])
+        and close(later.sin(), marks[p + k, ::2])
+        and close(later.cos(), marks[p + k, 1::2])
+        and close(cosine.sum() / 10, total / 10)
+        and close(torch.tensor(float(rows["sum"][-1].replace("−", "-"))), total)
+        and abs(product(page) - total) < 0.006
+        and f"PE({p}) · PE({p + k})" in said(page)
+        and [text.replace("−", "-") for text in faces] == right
+    )
+
+
+PAIRS = [0, 1, 3, 4, 5, 6, 8, 9]  # of ten, eight clocks
+
+
+def test_clocks_and_products_are_those_of_the_positions(show):
+    page = show(FIGURES["waves"]().to_html())
+    assert waves_are(page, 3, 5)
+    for label, value, now in (
+        ("Position p", 17, (17, 5)),
+        ("Offset k", 11, (17, 11)),
+        ("Offset k", 0, (17, 0)),
+        ("Position p", 0, (0, 0)),
+    ):
+        slide(page, label, value)
+        assert waves_are(page, *now)
+        assert page.locator("label output").all_inner_texts() == [
+            *map(str, now)
+        ]
+
+
+def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
+    page = show(FIGURES["waves"]().to_html())
+
+    def attributes(selector):
+        return page.eval_on_selector_all(
+            selector, "all => all.map(e => e.getAttribute('d'))"
+        )
+
+    def curve():
+        numbers = re.findall(r"[\d.]+", attributes(".curve")[0])
+        return torch.tensor([*map(float, numbers)])
+
+    product_before, curve_before = product(page), curve()
+    hands = attributes(".hand")
+    page.get_by_label("Position p").press("ArrowRight")
+    assert said(page).startswith("Moving p turns all hands, but the product s")
+    assert product(page) == product_before
+    assert close(curve(), curve_before)
+    assert not {*hands} & {*attributes(".hand")}
+    page.get_by_label("Offset k").press("ArrowRight")
+    assert product(page) != product_before
+    assert "Moving p" not in said(page)
+    assert close(curve(), curve_before)
+
+
+def test_hands_point_to_sine_and_cosine(show):
+    page = show(FIGURES["waves"]().to_html())
+    slide(page, "Position p", 9)
+    ends = page.eval_on_selector_all(
+        ".hand", "all => all.map(e => e.getAttribute('d').split('L')[1])"
+    )
+    ends = torch.tensor([[*map(float, end.split(","))] for end in ends]) / 40
+    marks = sinusoidal_positions(15, 20).view(15, 10, 2)
+    right = marks[[9, 14]][:, PAIRS] * torch.tensor(
+        [1, -1]
+    )  # y grows downwards
+    assert close(ends.view(8, 2, 2), right.transpose(0, 1))
+    arcs = page.eval_on_selector_all(
+        ".turn", "all => all.map(e => e.getAttribute('d'))"
+    )
+    large = [re.search(r"A30,30 0 (\d) 1 ", arc)[1] for arc in arcs]
+    assert large == [*"10000000"]  # five steps of pair 0 are beyond half a turn
+
+
+def test_the_curve_is_the_product_against_the_offset(show):
+    page = show(FIGURES["waves"]().to_html())
+    slide(page, "Offset k", 7)
+    path = page.locator(".curve").get_attribute("d")
+    points = torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).view(
+        -1, 2
+    )
+    marks = sinusoidal_positions(60, 20)
+    right = marks @ marks[0]
+    height = (points[0, 1] - points[:, 1]) / (points[0, 1] - points[7, 1])
+    assert close(height, (right - 10) / (right[7] - 10))
+    mark = page.locator(".here")
+    place = [float(mark.get_attribute(name)) for name in ("cx", "cy")]
+    assert close(torch.tensor(place), points[7])
+
+
+@pytest.mark.parametrize(("d_model", "length"), [(2, 2), (16, 9), (512, 500)])
+def test_waves_of_every_size_fit_a_telephone(show, d_model, length):
+    figure = explore.waves(d_model=d_model, length=length, alt="Clocks.")
+    page = show(figure.to_html(), width=390)
+    assert page.locator(".face").count() == min(d_model // 2, 8)
+    assert page.locator(".clocks").inner_text().startswith("pair 0\n")
+    slide(page, "Offset k", 1)
+    mark = sinusoidal_positions(2, d_model, dtype=torch.float64)
+    assert abs(product(page) - mark[0] @ mark[1]) < 0.006
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize(
+    ("d_model", "length", "says"),
+    [
+        (5, 9, "d_model must be even and from 2 to 512: got 5"),
+        (0, 9, "got 0"),
+        (514, 9, "got 514"),
+        (4, 1, "length must be from 2 to 500: got 1"),
+        (4, 501, "got 501"),
+    ],
+)
+def test_waves_of_other_sizes_are_refused(d_model, length, says):
+    with pytest.raises(ValueError, match=says):
+        explore.waves(d_model=d_model, length=length, alt="")

@@ -20,6 +20,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .. import plotting
+from ..attention import attention
+from ..positions import sinusoidal_positions
 
 DIGITS = 4  # of the numbers that a figure carries
 MOST_TOKENS = 50
@@ -154,6 +156,99 @@ def decoding(
         ],
     }
     return Figure("decoding", data, alt=alt, still=still)
+
+
+def permutation(
+    embeddings: Float[Tensor, "tokens d"],
+    *,
+    tokens: Sequence[str],
+    positions: Float[Tensor, "tokens d"],
+    alt: str,
+) -> Figure:
+    """Tokens that the reader puts in another order, with what self-attention makes of each.
+
+    There are no maps: query, key and value are the vectors themselves. Without positions each
+    token keeps its output wherever it stands; with them it does not.
+
+    Parameters
+    ----------
+    embeddings
+        One vector for each token, of 2 to 8 features.
+    tokens
+        3 to 8 tokens in the order that comes first.
+    positions
+        One vector for each place; a switch adds it to that of the token that stands there.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if these sizes do not match or a number is not finite.
+    Source: Zaheer et al. 2017, https://arxiv.org/abs/1703.06114 (equivariance); Vaswani et al.
+    2017, https://arxiv.org/abs/1706.03762, sections 3.2.1 and 3.5.
+    """
+    shape = tuple(embeddings.shape)
+    if (
+        len(shape) != 2
+        or shape[0] != len(tokens)
+        or not 3 <= shape[0] <= 8
+        or not 2 <= shape[1] <= 8
+        or tuple(positions.shape) != shape
+    ):
+        raise ValueError(
+            "3 to 8 tokens, with embeddings and positions of 2 to 8 features for each: got "
+            f"{len(tokens)} tokens, embeddings of shape {shape} and positions of shape "
+            f"{tuple(positions.shape)}"
+        )
+    embeddings = embeddings.detach().to("cpu", torch.float64)
+    positions = positions.detach().to("cpu", torch.float64)
+    for name, numbers in (("embeddings", embeddings), ("positions", positions)):
+        if not numbers.isfinite().all():
+            strange = numbers[~numbers.isfinite()][0].item()
+            raise ValueError(f"{name} must be finite: got {strange}")
+    outputs, _ = attention(embeddings, embeddings, embeddings)
+    still, panels = plotting.subplots(
+        len(tokens), height=1 + 0.25 * shape[1], sharex=True, sharey=True
+    )
+    for axes, token, output in zip(panels, tokens, outputs, strict=True):
+        axes.barh(range(shape[1]), output.tolist(), color=plotting.VALUE)
+        axes.axvline(0, color=plotting.NEUTRAL, linewidth=1)
+        axes.set_title(token.replace("$", r"\$"), loc="center")
+        axes.set_yticks([])
+    panels[0].invert_yaxis()
+    data = {
+        "tokens": list(tokens),
+        "embeddings": _rounded(embeddings),
+        "positions": _rounded(positions),
+    }
+    return Figure("permutation", data, alt=alt, still=still)
+
+
+def waves(*, d_model: int, length: int, alt: str) -> Figure:
+    """Sinusoidal positions as clocks, and the dot product of two of them against their distance.
+
+    Parameters
+    ----------
+    d_model
+        The number of features, even, from 2 to 512.
+    length
+        How many positions and how many offsets there are, 2 to 500, counted from 0.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` for other sizes.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
+    """
+    if d_model % 2 or not 2 <= d_model <= 512:
+        raise ValueError(
+            f"d_model must be even and from 2 to 512: got {d_model}"
+        )
+    if not 2 <= length <= 500:
+        raise ValueError(f"length must be from 2 to 500: got {length}")
+    marks = sinusoidal_positions(length, d_model, dtype=torch.float64)
+    still, axes = plotting.subplots(height=2.8)
+    axes.plot(range(length), marks @ marks[0], color=plotting.WEIGHTS)
+    axes.set(xlabel="offset k", ylabel="PE(p) · PE(p + k)")
+    data = {"d_model": d_model, "length": length}
+    return Figure("waves", data, alt=alt, still=still)
 
 
 def _rounded(values: Tensor) -> list:

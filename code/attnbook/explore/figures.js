@@ -45,6 +45,28 @@
     .bar { padding-left: .3rem; background: linear-gradient(90deg, var(--hover) 0 0)
       no-repeat left / var(--share) 100%; border-left: 3px solid var(--weights); }
     @media (prefers-reduced-motion: no-preference) { .weight { transition: opacity .15s; } }
+    .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
+    .places { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column;
+      touch-action: pan-y; user-select: none; -webkit-user-select: none; }
+    .places > div { padding: 0 2px; text-align: center; color: var(--soft); }
+    .places button { width: 100%; margin: .1rem 0 .5rem; padding: .1rem; overflow: hidden;
+      text-overflow: ellipsis; white-space: nowrap; cursor: grab; }
+    .places [aria-pressed="true"] { background: var(--hover); font-weight: 600; }
+    [aria-disabled="true"] { opacity: .5; }
+    .output { fill: var(--value); }
+    .axis { stroke: var(--soft); vector-effect: non-scaling-stroke; }
+    .first { stroke: var(--ink); stroke-width: 2; vector-effect: non-scaling-stroke; }
+    .clocks { display: grid; grid-template-columns: repeat(8, minmax(0, 6rem)); gap: .3rem .2rem;
+      font-size: 13px; text-align: center; color: var(--soft); }
+    @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); } }
+    .face { fill: none; stroke: var(--line); stroke-width: 2; }
+    .turn { fill: var(--weights); opacity: .3; }
+    .hand { fill: none; stroke: var(--query); stroke-width: 5; stroke-linecap: round; }
+    .hand.later { stroke: var(--key); stroke-dasharray: 7 8; }
+    .curve { fill: none; stroke: var(--weights); stroke-width: 2; }
+    .here { fill: var(--weights); stroke: var(--paper); stroke-width: 2; }
+    svg text { fill: var(--soft); font-size: 13px; }
+    input[type="range"] { width: 9rem; }
   `;
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -59,6 +81,8 @@
     fill(document.createElement(name), attributes, children);
   const shape = (name, attributes = {}, ...children) =>
     fill(document.createElementNS(SVG, name), attributes, children);
+  const range = (size) => Array.from({ length: size }, (_, i) => i);
+  const dot = (a, b) => a.reduce((sum, number, i) => sum + number * b[i], 0);
   const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
 
   function isDark() {
@@ -107,6 +131,11 @@
       this.showNumbers();
     }
 
+    // what has not changed is not spoken again
+    say(text) {
+      if (this.said.textContent !== text) this.said.textContent = text;
+    }
+
     // numbers() gives rows of cells; the first row and each row's first cell are headings
     showNumbers() {
       if (!this.details.open) return;
@@ -124,6 +153,28 @@
         ...options.map((text, value) => element("option", { value }, text)));
       this.controls.append(element("label", {}, label, select));
       return select;
+    }
+
+    slider(label, { min, max, value }, onchange) {
+      const shown = element("output", { "aria-live": "off" }, value);
+      const input = element("input", { type: "range", min, max, value, "aria-label": label,
+        oninput: () => {
+          shown.textContent = input.value;
+          onchange(Number(input.value));
+        } });
+      this.controls.append(element("label", {}, label, input, shown));
+    }
+
+    toggle(label, onchange) {
+      const input = element("input", { type: "checkbox", role: "switch",
+        onchange: () => onchange(input.checked) });
+      this.controls.append(element("label", {}, input, label));
+    }
+
+    button(label, onclick) {
+      const button = element("button", { type: "button", onclick }, label);
+      this.controls.append(button);
+      return button;
     }
   }
 
@@ -274,6 +325,266 @@
     }
   }
 
+  // Tokens to put in another order; under each, its output of self-attention. A column is a place:
+  // a token that moves is painted in another column.
+  class Permutation extends Figure {
+    build() {
+      const { tokens, embeddings } = this.data;
+      this.first = range(tokens.length);
+      this.order = this.first; // the token at each place
+      this.positions = false;
+      this.moved = null; // the token moved last
+      this.picked = 0; // the place whose token the two buttons move
+      this.largest = 0; // of all outputs seen, so that the scale changes seldom
+      this.columns = this.first.map((place) => {
+        const button = element("button", { type: "button", onclick: () => this.pick(place),
+          onkeydown: (event) => this.key(event, place) });
+        const bars = shape("svg", { "aria-hidden": "true", height: 16 * embeddings[0].length,
+          viewBox: `0 0 100 ${16 * embeddings[0].length}`, preserveAspectRatio: "none" });
+        return { button, bars, column: element("div", {}, place + 1, button, bars) };
+      });
+      this.places = element("div", { class: "places", role: "group",
+        "aria-label": "Tokens in their order; the left and right arrow keys move the one in focus",
+        onpointerdown: (event) => this.take(event),
+        onpointermove: (event) => this.drag(event),
+        onpointerup: () => this.drop(),
+        onpointercancel: () => this.drop(),
+      }, ...this.columns.map(({ column }) => column));
+      this.earlier = this.button("◀ Earlier", () => this.move(this.picked - 1));
+      this.later = this.button("Later ▶", () => this.move(this.picked + 1));
+      this.button("First order", () => this.reorder(this.first));
+      this.toggle("with positions", (on) => {
+        this.positions = on;
+        this.moved = null;
+        this.draw();
+      });
+      this.stage.append(this.places, element("p", { class: "note" }, "Bars: each token's output, " +
+        "one bar for each feature, to the left if negative. Thin lines: the same output in the " +
+        "first order."));
+    }
+
+    // the output at each place; query, key and value are the vectors themselves
+    outputs(order) {
+      const { embeddings, positions } = this.data;
+      const x = order.map((token, place) => embeddings[token].map((number, feature) =>
+        number + (this.positions ? positions[place][feature] : 0)));
+      return x.map((query) => {
+        const scores = x.map((key) => dot(query, key) / Math.sqrt(query.length));
+        const highest = Math.max(...scores);
+        const powers = scores.map((score) => Math.exp(score - highest));
+        const total = powers.reduce((sum, power) => sum + power);
+        return query.map((_, feature) => dot(powers, x.map((value) => value[feature])) / total);
+      });
+    }
+
+    key(event, place) {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      this.pick(place);
+      this.move(place + step);
+      this.columns[this.picked].button.focus();
+    }
+
+    // the place under the pointer, wherever its column is on its way
+    under(event) {
+      const { left, width } = this.places.getBoundingClientRect();
+      return Math.floor((event.clientX - left) / width * this.order.length);
+    }
+
+    take(event) {
+      if (event.button !== 0 || !event.target.closest("button")) return;
+      this.places.setPointerCapture(event.pointerId);
+      this.dragging = true;
+      this.pick(this.under(event));
+    }
+
+    drag(event) {
+      if (!this.dragging) return;
+      this.move(Math.max(0, Math.min(this.under(event), this.order.length - 1)));
+    }
+
+    drop() {
+      if (this.dragging) this.columns[this.picked].button.focus();
+      this.dragging = false;
+    }
+
+    pick(place) {
+      this.picked = place;
+      this.draw();
+    }
+
+    // bring the picked token to another place
+    move(to) {
+      const order = [...this.order];
+      if (to === this.picked || to < 0 || to >= order.length) return;
+      const [token] = order.splice(this.picked, 1);
+      order.splice(to, 0, token);
+      this.moved = token;
+      this.picked = to;
+      this.reorder(order);
+    }
+
+    reorder(order) {
+      const before = this.order;
+      const step = this.places.clientWidth / order.length;
+      this.order = order;
+      this.draw();
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      this.columns.forEach(({ column }, place) => {
+        const x = step * (before.indexOf(order[place]) - place);
+        if (x) column.animate([{ transform: `translateX(${x}px)` }, { transform: "none" }], 200);
+      });
+    }
+
+    paint() {
+      const { tokens } = this.data;
+      const now = this.outputs(this.order);
+      const first = this.outputs(this.first);
+      const last = tokens.length - 1;
+      this.largest = Math.max(this.largest, ...[...now, ...first].flat().map(Math.abs));
+      const x = (number) => 50 + 48 * number / this.largest;
+      this.columns.forEach(({ button, bars }, place) => {
+        const token = this.order[place];
+        button.textContent = button.title = tokens[token];
+        button.setAttribute("aria-label", `${tokens[token]}, place ${place + 1} of ${last + 1}`);
+        button.setAttribute("aria-pressed", place === this.picked);
+        bars.replaceChildren(
+          ...now[place].map((number, feature) => shape("rect", { class: "output",
+            x: Math.min(50, x(number)), width: Math.abs(x(number) - 50), y: 16 * feature + 2,
+            height: 12 })),
+          shape("path", { class: "axis", d: `M50,0 V${16 * now[place].length}` }),
+          ...first[token].map((number, feature) => shape("path", { class: "first",
+            d: `M${x(number)},${16 * feature + 1} v14` })));
+      });
+      this.earlier.setAttribute("aria-disabled", this.picked === 0);
+      this.later.setAttribute("aria-disabled", this.picked === last);
+      this.say(this.sentence(Math.max(...now.flatMap((output, place) =>
+        output.map((number, feature) => Math.abs(number - first[this.order[place]][feature]))))));
+    }
+
+    sentence(change) {
+      const { tokens } = this.data;
+      const text = this.order.map((token) => tokens[token]).join(" ");
+      if (this.order.every((token, place) => token === place))
+        return `“${text}”, the first order. Drag a token, or go there with Tab and move it with ` +
+          "the left and right arrow keys.";
+      const moved = this.moved === null ? ""
+        : `${tokens[this.moved]} is now at place ${this.order.indexOf(this.moved) + 1}: `;
+      return `${moved}“${text}”. ` + (change < 1e-9
+        ? "The outputs are those of before, in the new order."
+        : `The outputs are no longer those of before: the largest change of a ` +
+          `number is ${fixed(change)}.`);
+    }
+
+    numbers() {
+      const { tokens, embeddings } = this.data;
+      return [["", ...embeddings[0].map((_, feature) => `output ${feature + 1}`)],
+        ...this.outputs(this.order).map((output, place) =>
+          [tokens[this.order[place]], ...output.map((number) => fixed(number, 3))])];
+    }
+  }
+
+  // Sinusoidal positions: each pair of features is a clock with a hand at p and one at p + k.
+  class Waves extends Figure {
+    build() {
+      const { d_model, length } = this.data;
+      this.p = Math.min(3, length - 1);
+      this.k = Math.min(5, length - 1);
+      this.stays = false; // what was moved last changes no product
+      this.frequencies = range(d_model / 2).map((i) => 10000 ** (-2 * i / d_model));
+      const pairs = this.frequencies.length;
+      const shown = Math.min(pairs, 8); // evenly from the fastest to the slowest
+      this.clocks = range(shown).map((i) => {
+        const pair = shown === 1 ? 0 : Math.round(i * (pairs - 1) / (shown - 1));
+        const hands = shape("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" });
+        const cosine = element("output", { "aria-live": "off" });
+        return { pair, hands, cosine,
+          clock: element("div", {}, hands, `pair ${pair}`, element("br"), cosine) };
+      });
+      const move = (name) => (value) => {
+        this.stays = name === "p";
+        this[name] = value;
+        this.draw();
+      };
+      this.slider("Position p", { min: 0, max: length - 1, value: this.p }, move("p"));
+      this.slider("Offset k", { min: 0, max: length - 1, value: this.k }, move("k"));
+      this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
+      this.stage.append(
+        element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
+        element("p", { class: "note" }, "Blue hand: p·ω. Orange dashed hand: (p + k)·ω. Shaded: the " +
+          "angle between them, k·ω, and under the clock its cosine. " +
+          (shown < pairs ? `${shown} of ${pairs} pairs, the slowest last.` : "")),
+        this.curve);
+      new ResizeObserver(() => this.paint()).observe(this.curve);
+    }
+
+    encode(position) {
+      return this.frequencies.flatMap((frequency) =>
+        [Math.sin(position * frequency), Math.cos(position * frequency)]);
+    }
+
+    product() {
+      return dot(this.encode(this.p), this.encode(this.p + this.k));
+    }
+
+    paint() {
+      const { p, k } = this;
+      for (const { pair, hands, cosine } of this.clocks) {
+        const frequency = this.frequencies[pair];
+        const at = (position, radius) => // sine and cosine are the hand's x and y
+          `${radius * Math.sin(position * frequency)},${-radius * Math.cos(position * frequency)}`;
+        const wide = (k * frequency) % (2 * Math.PI) > Math.PI ? 1 : 0;
+        hands.replaceChildren(
+          shape("circle", { class: "face", r: 46 }),
+          shape("path", { class: "turn", d: `M0,0 L${at(p, 30)} A30,30 0 ${wide} 1 ${at(p + k, 30)} Z` }),
+          shape("path", { class: "hand", d: `M0,0 L${at(p, 40)}` }),
+          shape("path", { class: "hand later", d: `M0,0 L${at(p + k, 40)}` }));
+        cosine.textContent = fixed(Math.cos(k * frequency));
+      }
+      this.plot();
+      const product = fixed(this.product());
+      const both = `PE(${p}) · PE(${p + k})`;
+      this.say(this.stays
+        ? `Moving p turns all hands, but the product stays: ${both} = ${product}. The angle ` +
+          "between the two hands of a pair depends on k alone."
+        : `${both} = ${product}: the sum of the cosines of the angles between the hands, over ` +
+          `all ${this.frequencies.length} pairs. Move p: does the product change?`);
+    }
+
+    // the product against the offset, from where p stands
+    plot() {
+      const from = this.encode(this.p);
+      const { length } = this.data;
+      const products = range(length).map((k) => dot(from, this.encode(this.p + k)));
+      const width = this.curve.clientWidth || 300;
+      const [low, high] = [Math.min(0, ...products), from.length / 2];
+      const x = (k) => 8 + (width - 16) * k / Math.max(1, length - 1);
+      const y = (product) => 20 + 105 * (high - product) / (high - low);
+      const [hereX, hereY] = [x(this.k), y(products[this.k])];
+      this.curve.replaceChildren(
+        shape("path", { class: "axis", d: `M0,${y(0)} H${width} M${hereX},${y(0)} V${hereY}` }),
+        shape("path", { class: "curve",
+          d: "M" + products.map((product, k) => `${x(k)},${y(product)}`).join(" L") }),
+        shape("circle", { class: "here", r: 6, cx: hereX, cy: hereY }),
+        shape("text", { x: width, y: 12, "text-anchor": "end" },
+          `PE(p) · PE(p + k), at most ${high}`),
+        shape("text", { x: 0, y: 145 }, "0"),
+        shape("text", { x: width, y: 145, "text-anchor": "end" }, `offset k, 0 to ${length - 1}`));
+    }
+
+    numbers() {
+      const { p, k } = this;
+      return [["pair", "frequency ω", "angle p·ω", "angle (p + k)·ω", "cosine of k·ω"],
+        ...this.frequencies.map((frequency, pair) => [pair, frequency.toPrecision(4),
+          fixed(p * frequency, 3), fixed((p + k) * frequency, 3),
+          fixed(Math.cos(k * frequency), 3)]),
+        ["sum", "", "", "", fixed(this.product(), 3)]];
+    }
+  }
+
   customElements.define("attnbook-map", AttentionMap);
   customElements.define("attnbook-decoding", Decoding);
+  customElements.define("attnbook-permutation", Permutation);
+  customElements.define("attnbook-waves", Waves);
 })();

@@ -67,6 +67,7 @@ def numbers(place):
     details = place.locator("details").first
     if details.get_attribute("open") is None:
         details.locator("summary").click()
+        details.locator("table").wait_for()
     rows = details.locator("tr")
     table = [
         rows.nth(i).locator("th, td").all_inner_texts()

@@ -35,7 +35,7 @@
     .columns b { color: var(--ink); font-weight: 400; font-size: 13px; }
     svg { display: block; width: 100%; overflow: visible; }
     label > output { min-width: 3.2em; }
-    input[type="range"] { width: 8rem; min-height: 1.5rem; margin: 0; }
+    input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }
     input[type="checkbox"] { width: 1.5rem; height: 1.5rem; margin: 0; }
     .beside { display: flex; flex-wrap: wrap; gap: .8rem 1.4rem; align-items: center; }
     .beside > * { flex: 1 1 15rem; min-width: 0; }
@@ -51,15 +51,16 @@
     .measures { margin-top: .6rem; }
     .measures .name { max-width: none; color: var(--soft); }
     .measures .bar { background: var(--soft); }
-    .soft { color: var(--soft); fill: var(--soft); }
-    .axis { stroke: var(--line); }
-    .key { stroke: var(--key); fill: var(--key); }
-    .circle { fill: var(--weights); fill-opacity: .35; stroke: var(--weights); }
-    .query { stroke: var(--query); fill: var(--query); stroke-width: 2.5; }
-    .value { fill: var(--value); }
-    .mixture { fill: var(--ink); }
-    text { font-size: 13px; text-anchor: middle; fill: var(--ink); stroke: var(--paper); stroke-width: 3px;
-      stroke-linejoin: round; paint-order: stroke; }
+    .soft { color: var(--soft); }
+    .plane text { font-size: 13px; text-anchor: middle; fill: var(--ink); stroke: var(--paper);
+      stroke-width: 3px; stroke-linejoin: round; paint-order: stroke; }
+    .plane .soft { fill: var(--soft); }
+    .plane .axis { stroke: var(--line); }
+    .plane .key { stroke: var(--key); fill: var(--key); }
+    .plane .circle { fill: var(--weights); fill-opacity: .35; stroke: var(--weights); }
+    .plane .query { stroke: var(--query); fill: var(--query); stroke-width: 2.5; }
+    .plane .value { fill: var(--value); }
+    .plane .mixture { fill: var(--ink); }
     .handle { cursor: grab; touch-action: none; }
     .halo { fill: var(--query); fill-opacity: .15; stroke: none; }
     .handle:focus-visible { outline: none; }
@@ -155,22 +156,28 @@
       return select;
     }
 
-    // returns a function that moves the slider; text(value) is what is shown and spoken of it
-    slider(label, { min, max, step = 1 }, text, oninput) {
+    // text(value) is what is shown and spoken; returns a function that moves the slider
+    slider(label, { min, max, step = 1, value, text = String }, onchange) {
+      const shown = element("output", { "aria-live": "off" });
       const input = element("input", { type: "range", min, max, step, "aria-label": label,
-        oninput: () => oninput(Number(input.value)) });
-      const output = element("output", { "aria-live": "off" });
-      this.controls.append(element("label", {}, label, input, output));
-      return (value) => {
+        oninput: () => {
+          show(Number(input.value));
+          onchange(Number(input.value));
+        } });
+      const show = (value) => {
         input.value = value;
         input.setAttribute("aria-valuetext", text(value));
-        output.textContent = text(value);
+        shown.textContent = text(value);
       };
+      show(value);
+      this.controls.append(element("label", {}, label, input, shown));
+      return show;
     }
 
     toggle(label, onchange) {
-      const box = element("input", { type: "checkbox", onchange: () => onchange(box.checked) });
-      this.controls.append(element("label", {}, box, label));
+      const input = element("input", { type: "checkbox", role: "switch",
+        onchange: () => onchange(input.checked) });
+      this.controls.append(element("label", {}, input, label));
     }
 
     // rows of a name, a bar and a number; show(shares, texts) sets the bars, from 0 to 1
@@ -201,16 +208,16 @@
       this.level = TEMPERATURES.indexOf(1);
       this.unit = (SIZE / 2 - 12) / reach;
       this.sliders = ["x", "y"].map((name, i) =>
-        this.slider(`Query ${name}`, { min: -reach, max: reach, step }, (at) => fixed(at),
-          (at) => {
+        this.slider(`Query ${name}`,
+          { min: -reach, max: reach, step, value: query[i], text: (at) => fixed(at) }, (at) => {
             this.query = this.query.map((old, j) => (i === j ? at : old));
             this.draw();
           }));
-      this.warmth = this.slider("Temperature", { min: 0, max: TEMPERATURES.length - 1 },
-        (level) => String(TEMPERATURES[level]), (level) => {
-          this.level = level;
-          this.draw();
-        });
+      this.slider("Temperature", { min: 0, max: TEMPERATURES.length - 1, value: this.level,
+        text: (level) => String(TEMPERATURES[level]) }, (level) => {
+        this.level = level;
+        this.draw();
+      });
       this.drawing = shape("g", { "aria-hidden": "true" });
       this.handle = shape("g", { class: "handle", role: "slider", tabindex: 0,
         "aria-label": "Query, moved by the four arrow keys",
@@ -220,10 +227,10 @@
         onpointermove: (event) =>
           this.handle.hasPointerCapture(event.pointerId) && this.follow(event) },
       shape("circle", { class: "halo", r: 20 }), shape("circle", { class: "query", r: 7 }));
-      this.plane = shape("svg", { viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
+      this.plane = shape("svg", { class: "plane", viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
         onclick: (event) => this.follow(event) }, this.drawing, this.handle);
       this.shares = this.bars(labels);
-      this.line = shape("svg", { viewBox: "0 0 320 62", "aria-hidden": "true" });
+      this.line = shape("svg", { class: "plane", viewBox: "0 0 320 62", "aria-hidden": "true" });
       this.stage.append(element("div", { class: "beside" }, this.plane,
         element("div", {}, element("div", { class: "soft heading" }, "weight × value"),
           this.shares.list, this.line)));
@@ -265,7 +272,6 @@
       const here = (point) => [this.unit * point[0], -this.unit * point[1]];
       const arrow = (name, [x2, y2]) => shape("line", { class: name, x1: 0, y1: 0, x2, y2 });
       this.sliders.forEach((show, i) => show(this.query[i]));
-      this.warmth(this.level);
       this.drawing.replaceChildren(
         shape("path", { class: "axis", d: `M${-half},0 H${half} M0,${-half} V${half}` }),
         shape("text", { class: "soft", x: half - 6, y: -6 }, "x"),
@@ -336,8 +342,8 @@
         this[name] = value;
         this.draw();
       };
-      this.slide = this.slider("Features d", { min: 0, max: sizes.length - 1 },
-        (place) => String(sizes[place]), set("size"));
+      this.slider("Features d", { min: 0, max: sizes.length - 1, value: this.size,
+        text: (place) => String(sizes[place]) }, set("size"));
       this.toggle("divide by √d", set("divided"));
       if (scores.length > 1)
         this.choice("Draw", scores.map((_, i) => `draw ${i + 1}`), set("row"));
@@ -362,7 +368,6 @@
       const { weights, largest, entropy, jacobian } = this.measure();
       const most = Math.log(weights.length);
       const d = this.data.sizes[this.size];
-      this.slide(this.size);
       this.weights.show(weights, weights.map((weight) => fixed(weight)));
       // no Jacobian of softmax is larger than 0.5
       this.measures.show([largest, entropy / most, 2 * jacobian],

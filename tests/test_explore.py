@@ -15,6 +15,13 @@ from attnbook.positions import frequencies, sinusoidal_positions
 
 browser.skip_without()
 
+KEYS = torch.tensor([[1.0, 0.25], [-0.5, 1.0], [0.5, 0.75], [-1.0, -0.75]])
+VALUES = torch.tensor([10.0, -20.0, 35.5, 4.0])
+NAMES = ["cat", "dog", "<i>", "a name that is rather long"]
+generator = torch.Generator().manual_seed(0)
+QUERY = torch.randn(3, 64, generator=generator)
+KEY = torch.randn(3, 8, 64, generator=generator)
+
 torch.manual_seed(0)
 WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
 ROWS = ["she", "reads", "a", "book", "<b>"]
@@ -25,6 +32,10 @@ LIKELIEST = [
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
 FIGURES = {
+    "query": lambda: explore.query(
+        KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
+    ),
+    "scale": lambda: explore.scale(QUERY, KEY, alt="Eight weights."),
     "map": lambda: explore.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
     ),
@@ -184,6 +195,221 @@ def test_a_figure_is_small(kind):
     assert bundle["text/plain"] == figure.alt
 
 
+def column(place, name):
+    """The numbers of one column of the table; cells without any are left out."""
+    heading, rows = numbers(place)
+    texts = [row[heading.index(name)] for row in rows.values()]
+    return torch.tensor(
+        [float(text.replace("−", "-")) for text in texts if text]
+    ).double()
+
+
+def check_query(page, query, temperature=1.0):
+    """All that is shown is what PyTorch computes for this query."""
+    query = torch.tensor(query)
+    scores = KEYS @ query / 2**0.5 / temperature
+    weights = scores.softmax(dim=-1)
+    output = weights @ VALUES
+    assert list(numbers(page)[1]) == [*NAMES, "output"]
+    assert close(column(page, "score"), scores)
+    assert close(column(page, "weight"), weights)
+    assert close(column(page, "value"), VALUES)
+    parts = torch.cat([weights * VALUES, output[None]])
+    assert close(column(page, "weight × value"), parts)
+    bars = page.locator(".bars li").all_inner_texts()
+    for j, bar in enumerate(bars):
+        number = f"{weights[j]:.2f} × {VALUES[j]:g}".replace("-", "−")
+        assert bar.split() == [*NAMES[j].split(), *number.split()]
+    best = weights.argmax()
+    said = "The query is at ({:.2f}, {:.2f}). It gives {} the weight {:.2f}, "
+    said = said.format(*query, NAMES[best], weights[best]).replace("-", "−")
+    assert page.locator(".said").inner_text().startswith(said)
+    ending = f". The output is {output:.2f}.".replace("-", "−")
+    assert page.locator(".said").inner_text().endswith(ending)
+    widths = page.locator(".bar").evaluate_all(
+        "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
+    )
+    assert torch.tensor(widths).sub(weights).abs().max() < 0.02
+
+
+def test_the_query_is_dragged_by_the_mouse(show):
+    page = show(FIGURES["query"]().to_html())
+    check_query(page, [0.8, 0.4])
+    handle = page.get_by_role("slider", name="Query, moved")
+    plane = page.locator("svg").first.bounding_box()
+    unit = (plane["width"] * (160 - 12) / 320) / 1.25  # pixels for a 1
+
+    def to(x, y):
+        across = plane["x"] + plane["width"] / 2 + unit * x
+        return across, plane["y"] + plane["height"] / 2 - unit * y
+
+    page.mouse.move(*to(0.8, 0.4))
+    page.mouse.down()
+    page.mouse.move(*to(0.0, 0.0), steps=3)
+    page.mouse.move(*to(-0.7, -0.5), steps=3)
+    check_query(page, [-0.7, -0.5])
+    page.mouse.move(plane["x"] + 600, plane["y"] - 90)  # out of the plane
+    check_query(page, [1.25, 1.25])
+    page.mouse.up()
+    page.mouse.move(*to(0.2, 0.2))
+    check_query(page, [1.25, 1.25])
+    page.mouse.click(*to(-0.2, 0.6))
+    check_query(page, [-0.2, 0.6])
+    assert min(handle.bounding_box()[side] for side in ("width", "height")) > 24
+
+
+def test_the_query_is_moved_by_keyboard_alone(show):
+    page = show(FIGURES["query"]().to_html())
+    numbers(page)
+    page.evaluate("document.activeElement.blur()")
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
+    def value(name):
+        slider = page.get_by_role("slider", name=name)
+        return slider.get_attribute("aria-valuetext")
+
+    page.locator("summary").focus()
+    press(*["Shift+Tab"] * 4)
+    press("ArrowLeft", "ArrowLeft")
+    check_query(page, [0.7, 0.4])
+    press("Tab", "End")
+    check_query(page, [0.7, 1.25])
+    assert value("Query y") == "1.25"
+    press("Tab", "Home")
+    check_query(page, [0.7, 1.25], temperature=0.01)
+    press("ArrowRight", "ArrowRight", "ArrowRight")
+    check_query(page, [0.7, 1.25], temperature=0.1)
+    assert value("Temperature") == "0.1"
+    press("Tab", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown")
+    check_query(page, [0.75, 1.1], temperature=0.1)
+    assert value("Query, moved") == "x 0.75, y 1.10"
+    press("ArrowUp", *["ArrowLeft"] * 50)
+    check_query(page, [-1.25, 1.15], temperature=0.1)
+    assert value("Query x") == "−1.25"
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 6.0, 1e4])
+def test_the_plane_reaches_a_quarter_beyond_the_numbers(size):
+    data = explore.query(
+        size * torch.eye(2), torch.ones(2), query=[0, 0], labels="ab", alt=""
+    ).data
+    assert 1.25 * size <= data["reach"] <= 1.35 * size
+    assert 25 <= data["reach"] / data["step"] <= 101
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "query", "labels", "message"),
+    [
+        (torch.ones(3, 3), torch.ones(3), [1, 1], "abc", r"got \(3, 3\)"),
+        (torch.ones(3, 2), torch.ones(3, 2), [1, 1], "abc", r"and \(3, 2\)"),
+        (torch.ones(3, 2), torch.ones(3), [1, 1], "ab", "2 labels"),
+        (torch.ones(0, 2), torch.ones(0), [1, 1], "", "got 0"),
+        (torch.ones(13, 2), torch.ones(13), [1, 1], "x" * 13, "got 13"),
+        (torch.ones(1, 2), torch.ones(1), [1, 1, 1], "a", r"got shape \(3,\)"),
+        (torch.ones(1, 2), torch.ones(1), [1, torch.inf], "a", "query .* inf"),
+        (torch.ones(1, 2) / 0, torch.ones(1), [1, 1], "a", "keys .* inf"),
+        (torch.ones(1, 2), -torch.ones(1) / 0, [1, 1], "a", "values .* -inf"),
+    ],
+)
+def test_keys_that_cannot_be_asked_are_refused(
+    keys, values, query, labels, message
+):
+    with pytest.raises(ValueError, match=message):
+        explore.query(keys, values, query=query, labels=labels, alt="")
+
+
+def check_scale(page, d, *, divided=False, draw=0):
+    """All that is shown is what PyTorch computes from the first d features."""
+    scores = KEY[draw, :, :d] @ QUERY[draw, :d]
+    scores = (scores / (d**0.5 if divided else 1)).double()
+    weights = scores.softmax(dim=-1)
+    entropy = torch.special.entr(weights).sum()
+    jacobian = torch.autograd.functional.jacobian(
+        lambda s: s.softmax(dim=-1), scores
+    ).norm()
+    measures = torch.stack([weights.max(), entropy, jacobian])
+    assert close(column(page, "score"), scores)
+    assert close(column(page, "weight"), torch.cat([weights, measures]))
+    shares = torch.cat([weights, measures / torch.tensor([1, 8, 0.5])])
+    shares[9] = entropy / torch.tensor(8.0).log()
+    widths = page.locator(".bar").evaluate_all(
+        "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
+    )
+    assert torch.tensor(widths).sub(shares).abs().max() < 0.02
+    said = page.locator(".said").inner_text()
+    assert said.startswith(
+        f"d = {d}, {'divided by √d' if divided else 'undivided'}: key "
+        f"{weights.argmax() + 1} has the largest weight, {weights.max():.2f}."
+    )
+    assert said.endswith("deaf." if jacobian < 0.01 else "listens.")
+    return jacobian < 0.01
+
+
+def test_the_weights_at_each_size_are_pytorchs(show):
+    page = show(FIGURES["scale"]().to_html())
+    deaf = []
+    for draw in range(3):
+        page.get_by_label("Draw").select_option(f"draw {draw + 1}")
+        for divided in (False, True):
+            page.get_by_label("divide by √d").set_checked(divided)
+            for place in range(6):
+                page.get_by_role("slider").fill(str(place))
+                at = {"divided": divided, "draw": draw}
+                deaf.append(check_scale(page, 2 ** (place + 1), **at))
+    assert True in deaf and False in deaf
+
+
+def test_the_size_is_set_and_divided_by_keyboard_alone(show):
+    page = show(FIGURES["scale"]().to_html())
+    numbers(page)
+    page.locator("summary").focus()
+    for _ in range(3):
+        page.keyboard.press("Shift+Tab")
+    check_scale(page, 2)
+    page.keyboard.press("End")
+    check_scale(page, 64)
+    page.keyboard.press("ArrowLeft")
+    check_scale(page, 32)
+    slider = page.get_by_role("slider", name="Features d")
+    assert slider.get_attribute("aria-valuetext") == "32"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    check_scale(page, 32, divided=True)
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    check_scale(page, 32, divided=True, draw=1)
+
+
+def test_weights_stay_numbers_where_exponentials_overflow(show):
+    query, key = torch.tensor([[30.0, 30.0]]), torch.zeros(1, 2, 2)
+    key[0, 0] = 30
+    page = show(explore.scale(query, key, alt="Two weights.").to_html())
+    expected = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0])
+    assert close(column(page, "weight"), expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "message"),
+    [
+        ((8,), (3, 8), r"got \(8,\) and \(3, 8\)"),
+        ((2, 8), (2, 3, 4), r"got \(2, 8\) and \(2, 3, 4\)"),
+        ((1, 8), (2, 3, 8), r"got \(1, 8\) and \(2, 3, 8\)"),
+        ((0, 8), (0, 3, 8), r"got \(0, 8\)"),
+        ((1, 1), (1, 3, 1), r"2 or more features.*got \(1, 1\)"),
+        ((1, 8), (1, 1, 8), r"2 to 12 keys.*\(1, 1, 8\)"),
+        ((1, 8), (1, 13, 8), r"2 to 12 keys.*\(1, 13, 8\)"),
+    ],
+)
+def test_draws_that_do_not_fit_are_refused(query, key, message):
+    with pytest.raises(ValueError, match=message):
+        explore.scale(torch.ones(query), torch.ones(key), alt="")
+    with pytest.raises(ValueError, match="key must be finite: got nan"):
+        explore.scale(torch.ones(1, 4), torch.ones(1, 3, 4) * torch.nan, alt="")
+
+
 def test_the_map_shows_the_weights_of_each_layer_and_head(show):
     page = show(FIGURES["map"]().to_html())
     heading, rows = numbers(page)
@@ -267,7 +493,7 @@ def test_a_translation_is_followed_token_by_token(show):
         assert close(
             torch.tensor([*map(float, chips)]), weights.round(decimals=2)
         )
-        bars = page.locator(".bars span").all_inner_texts()
+        bars = page.locator(".candidates span").all_inner_texts()
         assert bars == [f"first {t}", f"{0.5 + 0.1 * t:.2f}", "second", "0.25"]
         most = COLUMNS[weights.argmax()]
         said = page.locator(".said").inner_text()
@@ -301,7 +527,9 @@ def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
         )
 
 
-@pytest.mark.parametrize("kind", ["map", "decoding", "permutation"])
+@pytest.mark.parametrize(
+    "kind", ["map", "decoding", "permutation", "query", "scale"]
+)
 def test_numbers_in_a_figure_are_short(kind):
     data = json.dumps(FIGURES[kind]().data)
     assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4

@@ -11,6 +11,7 @@ import base64
 import html
 import io
 import json
+import math
 from collections.abc import Sequence
 from importlib import resources
 
@@ -25,6 +26,7 @@ from ..positions import sinusoidal_positions
 
 DIGITS = 4  # of the numbers that a figure carries
 MOST_TOKENS = 50
+MOST_KEYS = 12
 
 
 class Figure:
@@ -59,6 +61,151 @@ class Figure:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.alt}
+
+
+def query(
+    keys: Float[Tensor, "key 2"],
+    values: Float[Tensor, " key"],
+    *,
+    query: Sequence[float] | Float[Tensor, " 2"],
+    labels: Sequence[str],
+    alt: str,
+) -> Figure:
+    """Keys in the plane, and a query that the reader moves among them.
+
+    Every key j gets the score q·kⱼ / (√2 · T), since a key has two features. Softmax of the
+    scores gives the weights wⱼ, and the output is Σ wⱼ vⱼ. The reader also sets the temperature
+    T, from 0.01 to 100; it is 1 at first.
+
+    Parameters
+    ----------
+    keys
+        The points, 1 to 12 of them.
+    values
+        The number that each key hands over.
+    query
+        Where the query is at first.
+    labels
+        A short name for each key.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if the sizes do not match, if there are more than 12 keys, or if a
+    number is not finite.
+    """
+    query = torch.as_tensor(query, dtype=torch.float64).detach().cpu()
+    keys, values = keys.detach().cpu().double(), values.detach().cpu().double()
+    count = len(labels)
+    if keys.shape != (count, 2) or values.shape != (count,):
+        raise ValueError(
+            f"{count} labels need keys of shape ({count}, 2) and values of shape "
+            f"({count},): got {tuple(keys.shape)} and {tuple(values.shape)}"
+        )
+    if not 1 <= count <= MOST_KEYS:
+        raise ValueError(f"1 to {MOST_KEYS} keys: got {count}")
+    if query.shape != (2,):
+        raise ValueError(
+            f"a query has two numbers: got shape {tuple(query.shape)}"
+        )
+    _demand_finite(keys=keys, values=values, query=query)
+    step, reach = _grid(max(keys.abs().max().item(), query.abs().max().item()))
+    weights = (keys @ query / math.sqrt(2)).softmax(dim=-1)
+    still, axes = plotting.subplots(height=4.2)
+    axes.scatter(*keys.T, s=2500 * weights, color=plotting.WEIGHTS, alpha=0.35)
+    axes.plot(*keys.T, "s", color=plotting.KEY)
+    axes.plot(*zip((0, 0), query.tolist(), strict=True), color=plotting.QUERY)
+    axes.plot(*query, "o", color=plotting.QUERY, markersize=10)
+    for label, point, weight in zip(labels, keys, weights, strict=True):
+        axes.annotate(
+            f"{label} {weight:.2f}",
+            point.tolist(),
+            xytext=(0, 12),
+            textcoords="offset points",
+            ha="center",
+        )
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.set_title(f"output {weights @ values:.2f}")
+    data = {
+        "keys": _rounded(keys),
+        "values": _rounded(values),
+        "query": _rounded(query),
+        "labels": list(labels),
+        "reach": reach,
+        "step": step,
+    }
+    return Figure("query", data, alt=alt, still=still)
+
+
+def _demand_finite(**tensors: Tensor) -> None:
+    for name, tensor in tensors.items():
+        strange = tensor[~tensor.isfinite()]
+        if len(strange):
+            raise ValueError(f"{name} must be finite: got {strange[0].item()}")
+
+
+def _grid(largest: float) -> tuple[float, float]:
+    """A round step, and how far the plane reaches: a quarter beyond the largest number."""
+    rough = largest / 32 or 0.05
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
+    reach = step * math.ceil((1.25 * largest or 1.0) / step)
+    return round(step, 10), round(reach, 10)
+
+
+def scale(
+    query: Float[Tensor, "draw d"],
+    key: Float[Tensor, "draw key d"],
+    *,
+    alt: str,
+) -> Figure:
+    """The weights of one query as features are added, with and without the division by √d.
+
+    The reader slides d through the powers of two from 2 up to the length of the vectors; d
+    means their first d features. Shown with the weights are the largest of them, their
+    entropy −Σ wᵢ log wᵢ in nats, and the size of softmax's Jacobian, the root of the sum of its
+    squared entries wᵢ ([i = j] − wⱼ).
+
+    Parameters
+    ----------
+    query, key
+        Some draws, among which the reader chooses: in each, one query and its 2 to 12 keys.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if query and key do not match, if there are fewer than 2 features, or
+    keys beyond 2 to 12, or if a number is not finite.
+    """
+    shapes = f"got {tuple(query.shape)} and {tuple(key.shape)}"
+    if (
+        query.ndim != 2
+        or key.ndim != 3
+        or (len(key), key.shape[-1]) != query.shape
+        or len(query) < 1
+    ):
+        raise ValueError(
+            f"query of shape (draws, d) and key of shape (draws, keys, d): {shapes}"
+        )
+    if query.shape[-1] < 2 or not 2 <= key.shape[1] <= MOST_KEYS:
+        raise ValueError(
+            f"2 or more features, and 2 to {MOST_KEYS} keys: {shapes}"
+        )
+    _demand_finite(query=query, key=key)
+    query, key = query.detach().cpu().double(), key.detach().cpu().double()
+    sizes = [2**n for n in range(1, query.shape[-1].bit_length())]
+    partial = (query[:, None] * key).cumsum(dim=-1)  # (draws, keys, d)
+    scores = partial[..., [d - 1 for d in sizes]].mT  # (draws, sizes, keys)
+    still, panels = plotting.subplots(2, height=3.0, sharey=True)
+    last, names = scores[0, -1], range(1, key.shape[1] + 1)
+    for axes, divisor, title, color in (
+        (panels[0], 1.0, "undivided", plotting.NEUTRAL),
+        (panels[1], math.sqrt(sizes[-1]), "÷ √d", plotting.WEIGHTS),
+    ):
+        weights = (last / divisor).softmax(dim=-1).tolist()
+        axes.bar(names, weights, color=color)
+        axes.set(title=f"d = {sizes[-1]}, {title}", xlabel="key", ylim=(0, 1))
+    panels[0].set_ylabel("weight")
+    data = {"sizes": sizes, "scores": _rounded(scores)}
+    return Figure("scale", data, alt=alt, still=still)
 
 
 def attention_map(

@@ -34,6 +34,37 @@
     .columns li { color: var(--key); }
     .columns b { color: var(--ink); font-weight: 400; font-size: 13px; }
     svg { display: block; width: 100%; overflow: visible; }
+    label > output { min-width: 3.2em; }
+    input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }
+    input[type="checkbox"] { width: 1.5rem; height: 1.5rem; margin: 0; }
+    .beside { display: flex; flex-wrap: wrap; gap: .8rem 1.4rem; align-items: center; }
+    .beside > * { flex: 1 1 15rem; min-width: 0; }
+    .beside > svg { max-width: 21rem; }
+    .bars { display: grid; grid-template-columns: auto minmax(3rem, 1fr) auto; max-width: none;
+      align-items: center; gap: .15rem .6rem; }
+    .bars li { display: contents; }
+    .bars span { line-height: 24px; }
+    .bars .name { max-width: 9rem; overflow: hidden; text-overflow: ellipsis; color: var(--key); }
+    .bars .bar { height: 16px; min-width: 1px; background: var(--weights); }
+    .number b { color: var(--value); font-weight: 400; }
+    .bars .number, .heading { text-align: right; font-variant-numeric: tabular-nums; }
+    .measures { margin-top: .6rem; }
+    .measures .name { max-width: none; color: var(--soft); }
+    .measures .bar { background: var(--soft); }
+    .soft { color: var(--soft); }
+    .plane text { font-size: 13px; text-anchor: middle; fill: var(--ink); stroke: var(--paper);
+      stroke-width: 3px; stroke-linejoin: round; paint-order: stroke; }
+    .plane .soft { fill: var(--soft); }
+    .plane .axis { stroke: var(--line); }
+    .plane .key { stroke: var(--key); fill: var(--key); }
+    .plane .circle { fill: var(--weights); fill-opacity: .35; stroke: var(--weights); }
+    .plane .query { stroke: var(--query); fill: var(--query); stroke-width: 2.5; }
+    .plane .value { fill: var(--value); }
+    .plane .mixture { fill: var(--ink); }
+    .handle { cursor: grab; touch-action: none; }
+    .halo { fill: var(--query); fill-opacity: .15; stroke: none; }
+    .handle:focus-visible { outline: none; }
+    .handle:focus-visible .halo { stroke: var(--weights); stroke-width: 3; }
     .weight { stroke: var(--weights); fill: none; stroke-linecap: round; }
     .tokens { display: flex; flex-wrap: wrap; gap: .3rem; margin: .4rem 0; }
     .token { display: grid; justify-items: center; padding: .1rem .4rem; color: var(--key);
@@ -41,8 +72,8 @@
     small { font-size: 12px; color: var(--ink); }
     .written { min-height: 1.6em; margin: .6rem 0; font-size: 17px; }
     mark { padding: 0 .2rem; color: var(--paper); background: var(--query); border-radius: .2rem; }
-    .bars { display: grid; grid-template-columns: minmax(5rem, auto) 1fr; gap: .2rem .6rem; }
-    .bar { padding-left: .3rem; background: linear-gradient(90deg, var(--hover) 0 0)
+    .candidates { display: grid; grid-template-columns: minmax(5rem, auto) 1fr; gap: .2rem .6rem; }
+    .chance { padding-left: .3rem; background: linear-gradient(90deg, var(--hover) 0 0)
       no-repeat left / var(--share) 100%; border-left: 3px solid var(--weights); }
     @media (prefers-reduced-motion: no-preference) { .weight { transition: opacity .15s; } }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
@@ -84,6 +115,14 @@
   const range = (size) => Array.from({ length: size }, (_, i) => i);
   const dot = (a, b) => a.reduce((sum, number, i) => sum + number * b[i], 0);
   const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+
+  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+  function softmax(scores) {
+    const largest = Math.max(...scores); // with exponents of at most 0 nothing overflows
+    const parts = scores.map((score) => Math.exp(score - largest));
+    return parts.map((part) => part / sum(parts));
+  }
 
   function isDark() {
     const { documentElement: html, body } = document;
@@ -155,14 +194,22 @@
       return select;
     }
 
-    slider(label, { min, max, value }, onchange) {
-      const shown = element("output", { "aria-live": "off" }, value);
-      const input = element("input", { type: "range", min, max, value, "aria-label": label,
+    // text(value) is what is shown and spoken; returns a function that moves the slider
+    slider(label, { min, max, step = 1, value, text = String }, onchange) {
+      const shown = element("output", { "aria-live": "off" });
+      const input = element("input", { type: "range", min, max, step, "aria-label": label,
         oninput: () => {
-          shown.textContent = input.value;
+          show(Number(input.value));
           onchange(Number(input.value));
         } });
+      const show = (value) => {
+        input.value = value;
+        input.setAttribute("aria-valuetext", text(value));
+        shown.textContent = text(value);
+      };
+      show(value);
       this.controls.append(element("label", {}, label, input, shown));
+      return show;
     }
 
     toggle(label, onchange) {
@@ -175,6 +222,213 @@
       const button = element("button", { type: "button", onclick }, label);
       this.controls.append(button);
       return button;
+    }
+
+    // rows of a name, a bar and a number; show(shares, texts) sets the bars, from 0 to 1
+    bars(names, more = "") {
+      const bars = names.map(() => element("div", { class: "bar" }));
+      const numbers = names.map(() => element("span", { class: "number" }));
+      const list = element("ul", { class: `bars ${more}` }, ...names.map((name, i) =>
+        element("li", {}, element("span", { class: "name", title: name }, name),
+          element("span", {}, bars[i]), numbers[i])));
+      const show = (shares, texts) => shares.forEach((share, i) => {
+        bars[i].style.width = `${100 * share}%`;
+        numbers[i].replaceChildren(...[texts[i]].flat());
+      });
+      return { list, show };
+    }
+  }
+
+  // Keys in the plane, and a query that can be moved among them.
+  class Query extends Figure {
+    static TEMPERATURES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+    static SIZE = 320; // of the plane, in the units of its drawing
+    static ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
+
+    build() {
+      const { labels, query, reach, step } = this.data;
+      const { SIZE, TEMPERATURES } = Query;
+      this.query = query;
+      this.level = TEMPERATURES.indexOf(1);
+      this.unit = (SIZE / 2 - 12) / reach;
+      this.sliders = ["x", "y"].map((name, i) =>
+        this.slider(`Query ${name}`,
+          { min: -reach, max: reach, step, value: query[i], text: (at) => fixed(at) }, (at) => {
+            this.query = this.query.map((old, j) => (i === j ? at : old));
+            this.draw();
+          }));
+      this.slider("Temperature", { min: 0, max: TEMPERATURES.length - 1, value: this.level,
+        text: (level) => String(TEMPERATURES[level]) }, (level) => {
+        this.level = level;
+        this.draw();
+      });
+      this.drawing = shape("g", { "aria-hidden": "true" });
+      this.handle = shape("g", { class: "handle", role: "slider", tabindex: 0,
+        "aria-label": "Query, moved by the four arrow keys",
+        "aria-valuemin": -reach, "aria-valuemax": reach,
+        onkeydown: (event) => this.key(event),
+        onpointerdown: (event) => this.handle.setPointerCapture(event.pointerId),
+        onpointermove: (event) =>
+          this.handle.hasPointerCapture(event.pointerId) && this.follow(event) },
+      shape("circle", { class: "halo", r: 20 }), shape("circle", { class: "query", r: 7 }));
+      this.plane = shape("svg", { class: "plane", viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
+        onclick: (event) => this.follow(event) }, this.drawing, this.handle);
+      this.shares = this.bars(labels);
+      this.line = shape("svg", { class: "plane", viewBox: "0 0 320 62", "aria-hidden": "true" });
+      this.stage.append(element("div", { class: "beside" }, this.plane,
+        element("div", {}, element("div", { class: "soft heading" }, "weight × value"),
+          this.shares.list, this.line)));
+    }
+
+    key(event) {
+      const way = Query.ARROWS[event.key];
+      if (!way) return;
+      event.preventDefault();
+      this.move(this.query.map((at, i) => at + way[i] * this.data.step));
+    }
+
+    follow({ clientX, clientY }) {
+      const { left, top, width, height } = this.plane.getBoundingClientRect();
+      const scale = Query.SIZE / this.unit;
+      this.move([((clientX - left) / width - 0.5) * scale, (0.5 - (clientY - top) / height) * scale]);
+    }
+
+    move(point) {
+      const { reach, step } = this.data;
+      this.query = point.map((at) =>
+        Math.min(reach, Math.max(-reach, Math.round(at / step) * step)));
+      this.draw();
+    }
+
+    attend() {
+      const { keys, values } = this.data;
+      const divisor = Math.SQRT2 * Query.TEMPERATURES[this.level]; // a key has two features
+      const scores = keys.map((key) => sum(key.map((at, i) => at * this.query[i])) / divisor);
+      const weights = softmax(scores);
+      return { scores, weights, output: sum(weights.map((weight, j) => weight * values[j])) };
+    }
+
+    paint() {
+      const { keys, labels, values } = this.data;
+      const { weights, output } = this.attend();
+      const half = Query.SIZE / 2;
+      const [x, y] = this.query;
+      const here = (point) => [this.unit * point[0], -this.unit * point[1]];
+      const arrow = (name, [x2, y2]) => shape("line", { class: name, x1: 0, y1: 0, x2, y2 });
+      this.sliders.forEach((show, i) => show(this.query[i]));
+      this.drawing.replaceChildren(
+        shape("path", { class: "axis", d: `M${-half},0 H${half} M0,${-half} V${half}` }),
+        shape("text", { class: "soft", x: half - 6, y: -6 }, "x"),
+        shape("text", { class: "soft", x: -10, y: 12 - half }, "y"),
+        ...keys.map((key) => arrow("key", here(key))),
+        ...keys.map((key, j) => {
+          const [cx, cy] = here(key);
+          return shape("circle", { class: "circle", cx, cy, r: 36 * Math.sqrt(weights[j]) });
+        }),
+        arrow("query", here(this.query)),
+        ...keys.flatMap((key, j) => {
+          const [at, down] = here(key);
+          const room = Math.max(0, half - 3.7 * labels[j].length); // keeps the name in the plane
+          return [
+            shape("rect", { class: "key", x: at - 3, y: down - 3, width: 6, height: 6 }),
+            shape("text", { x: Math.min(room, Math.max(-room, at)),
+              y: down + (down < 0 ? -13 : 22) }, labels[j])];
+        }));
+      this.handle.setAttribute("transform", `translate(${here(this.query)})`);
+      this.handle.setAttribute("aria-valuenow", x);
+      this.handle.setAttribute("aria-valuetext", `x ${fixed(x)}, y ${fixed(y)}`);
+      this.shares.show(weights,
+        weights.map((weight, j) => [`${fixed(weight)} × `,
+          element("b", {}, String(values[j]).replace("-", "−"))]));
+      this.showLine(output);
+      this.said.textContent = `The query is at (${fixed(x)}, ${fixed(y)}). It gives ` + weights
+        .map((weight, j) => [weight, j])
+        .sort(([a], [b]) => b - a).slice(0, 4)
+        .map(([weight, j], i) => `${labels[j]} ${i ? "" : "the weight "}${fixed(weight)}`)
+        .join(", ") + `. The output is ${fixed(output)}.`;
+    }
+
+    // the output among the values
+    showLine(output) {
+      const { values } = this.data;
+      const [low, high] = [Math.min(...values), Math.max(...values)];
+      const at = (value) => high > low ? 12 + 296 * (value - low) / (high - low) : 160;
+      const x = at(output);
+      this.line.replaceChildren(
+        shape("path", { class: "axis", d: "M12,36 H308" }),
+        ...values.map((value) => shape("path", { class: "value",
+          d: `M${at(value)},38 l7,13 h-14 z` })),
+        shape("circle", { class: "mixture", cx: x, cy: 36, r: 6 }),
+        shape("text", { x: Math.min(260, Math.max(60, x)), y: 20 }, `output ${fixed(output)}`));
+    }
+
+    numbers() {
+      const { labels, values } = this.data;
+      const { scores, weights, output } = this.attend();
+      return [["key", "score", "weight", "value", "weight × value"],
+        ...labels.map((label, j) =>
+          [label, ...[scores[j], weights[j], values[j], weights[j] * values[j]]
+            .map((number) => fixed(number, 3))]),
+        ["output", "", "", "", fixed(output, 3)]];
+    }
+  }
+
+  // The weights of one query for any number of features, with and without the division by √d.
+  class Scale extends Figure {
+    static DEAF = 0.01; // a row whose Jacobian is smaller does not learn
+
+    build() {
+      const { sizes, scores } = this.data;
+      const keys = scores[0][0].map((_, j) => `key ${j + 1}`);
+      this.row = this.size = 0;
+      this.divided = false;
+      const set = (name) => (value) => {
+        this[name] = value;
+        this.draw();
+      };
+      this.slider("Features d", { min: 0, max: sizes.length - 1, value: this.size,
+        text: (place) => String(sizes[place]) }, set("size"));
+      this.toggle("divide by √d", set("divided"));
+      if (scores.length > 1)
+        this.choice("Draw", scores.map((_, i) => `draw ${i + 1}`), set("row"));
+      this.weights = this.bars(keys);
+      this.measures = this.bars(["largest weight", "entropy (nats)", "size of the Jacobian"],
+        "measures");
+      this.stage.append(this.weights.list, this.measures.list);
+    }
+
+    measure() {
+      const { sizes, scores } = this.data;
+      const divisor = this.divided ? Math.sqrt(sizes[this.size]) : 1;
+      const divided = scores[this.row][this.size].map((score) => score / divisor);
+      const weights = softmax(divided);
+      const slopes = weights.flatMap((w, i) => weights.map((v, j) => w * ((i === j) - v)));
+      return { scores: divided, weights, largest: Math.max(...weights),
+        entropy: -sum(weights.map((w) => (w > 0 ? w * Math.log(w) : 0))),
+        jacobian: Math.hypot(...slopes) };
+    }
+
+    paint() {
+      const { weights, largest, entropy, jacobian } = this.measure();
+      const most = Math.log(weights.length);
+      const d = this.data.sizes[this.size];
+      this.weights.show(weights, weights.map((weight) => fixed(weight)));
+      // no Jacobian of softmax is larger than 0.5
+      this.measures.show([largest, entropy / most, 2 * jacobian],
+        [fixed(largest), fixed(entropy), fixed(jacobian, 3)]);
+      this.said.textContent = `d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
+        `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The entropy is ` +
+        `${fixed(entropy)} of at most ${fixed(most)} nats, the size of the Jacobian ` +
+        `${fixed(jacobian, 3)}: this row ${jacobian < Scale.DEAF ? "is deaf" : "still listens"}.`;
+    }
+
+    numbers() {
+      const { scores, weights, largest, entropy, jacobian } = this.measure();
+      return [["", "score", "weight"],
+        ...weights.map((weight, j) => [`key ${j + 1}`, fixed(scores[j], 3), fixed(weight, 3)]),
+        ["largest weight", "", fixed(largest, 3)],
+        ["entropy (nats)", "", fixed(entropy, 3)],
+        ["size of the Jacobian", "", fixed(jacobian, 3)]];
     }
   }
 
@@ -282,19 +536,16 @@
       this.step = 0;
       const go = (step) => {
         this.step = Math.max(0, Math.min(step, written.length - 1));
-        this.range.value = this.step + 1;
+        this.slide(this.step + 1);
         this.draw();
       };
-      this.range = element("input", { type: "range", min: 1, max: written.length, value: 1,
-        oninput: () => go(Number(this.range.value) - 1) });
-      this.place = element("output");
-      this.controls.append(
-        element("button", { type: "button", onclick: () => go(this.step - 1) }, "← back"),
-        element("button", { type: "button", onclick: () => go(this.step + 1) }, "next →"),
-        element("label", {}, "Token", this.range, this.place));
+      this.button("← back", () => go(this.step - 1));
+      this.button("next →", () => go(this.step + 1));
+      this.slide = this.slider("Token", { min: 1, max: written.length, value: 1,
+        text: (number) => `${number} of ${written.length}` }, (number) => go(number - 1));
       this.source = source.map((token) => element("span", { class: "token" }, token));
       this.target = element("p", { class: "written" });
-      this.candidates = element("div", { class: "bars" });
+      this.candidates = element("div", { class: "candidates" });
       this.stage.append(
         element("p", { class: "tokens" }, ...this.source), this.target, this.candidates);
     }
@@ -302,8 +553,6 @@
     paint() {
       const { source, written, weights, likeliest } = this.data;
       const row = weights[this.step];
-      this.place.textContent = `${this.step + 1} of ${written.length}`;
-      this.range.setAttribute("aria-valuetext", `${this.step + 1}: ${written[this.step]}`);
       this.source.forEach((chip, j) => {
         chip.style.setProperty("--share", `${100 * Math.min(1, row[j])}%`);
         chip.replaceChildren(source[j], element("small", {}, fixed(row[j])));
@@ -312,10 +561,10 @@
         element("mark", {}, written[this.step]));
       this.candidates.replaceChildren(...likeliest[this.step].flatMap(([token, chance]) => [
         element("span", {}, token),
-        element("span", { class: "bar", style: `--share: ${100 * chance}%` }, fixed(chance))]));
+        element("span", { class: "chance", style: `--share: ${100 * chance}%` }, fixed(chance))]));
       const most = row.indexOf(Math.max(...row));
-      this.said.textContent = `Writing ${written[this.step]}, it looks most at ` +
-        `${source[most]} (${fixed(row[most])}).`;
+      this.say(`Writing ${written[this.step]}, it looks most at ` +
+        `${source[most]} (${fixed(row[most])}).`);
     }
 
     numbers() {
@@ -583,6 +832,8 @@
     }
   }
 
+  customElements.define("attnbook-query", Query);
+  customElements.define("attnbook-scale", Scale);
   customElements.define("attnbook-map", AttentionMap);
   customElements.define("attnbook-decoding", Decoding);
   customElements.define("attnbook-permutation", Permutation);

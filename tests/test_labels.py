@@ -107,6 +107,25 @@ def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
         assert "stale" not in written and written.count("\n| ") > 10
 
 
+def test_a_figure_that_was_stored_with_an_old_script_gets_the_present_one(copy):
+    path = copy / "01-looking-back.ipynb"
+    before = path.read_bytes()
+    chapter = nbformat.read(path, as_version=4)
+    figure = next(
+        output.data
+        for cell in chapter.cells
+        for output in cell.get("outputs", [])
+        if "<attnbook-map" in output.get("data", {}).get("text/html", "")
+    )
+    whole = figure["text/html"]
+    figure["text/html"] = (
+        whole[: whole.rindex("<script>")] + "<script>old</script>"
+    )
+    nbformat.write(chapter, path)
+    assert labels.relabel([path], []) == [path]
+    assert path.read_bytes() == before
+
+
 def test_an_unknown_table_is_refused_by_name(copy):
     text = copy / "teaching.md"
     text.write_text("<!-- computed: weather -->\n<!-- end -->\n")

@@ -60,12 +60,14 @@ def test_shapes_are_checked_in_every_module_that_annotates_them(root):
     options = project["tool"]["pytest"]["ini_options"]["addopts"]
     (packages,) = (o for o in options if o.startswith("--jaxtyping-packages="))
     *checked, checker = packages.split("=")[1].split(",")
-    annotated = [
-        f"attnbook.{path.stem}"
-        for path in sorted((root / "code/attnbook").glob("*.py"))
+    code = root / "code"
+    annotated = {
+        ".".join(path.relative_to(code).with_suffix("").parts)
+        for path in (code / "attnbook").rglob("*.py")
         if re.search(r"^from jaxtyping import", path.read_text("utf8"), re.M)
-    ]
-    assert checked == annotated and checker == "beartype.beartype"
+    }
+    assert {*checked} == {m.removesuffix(".__init__") for m in annotated}
+    assert checker == "beartype.beartype"
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["format", "--check"]])

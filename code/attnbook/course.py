@@ -236,7 +236,9 @@ def parser() -> argparse.ArgumentParser:
     )
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     commands.add_parser(
-        "labels", help="compute what the chapters state of their length"
+        "labels",
+        help="bring up to date what chapters state of their length, and their "
+        "figures' script",
     )
     for name, writer in WRITERS.items():
         command = commands.add_parser(name, help=_first_line(writer))

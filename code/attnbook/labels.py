@@ -1,4 +1,4 @@
-"""What a chapter states of itself: minutes, exercises and what it builds on, computed from it."""
+"""What a chapter states of itself, computed from it: minutes, exercises and what it builds on."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from . import explore
 from .handouts import OF_EXERCISES, tags, tasks
 
 WORDS_A_MINUTE = 200
@@ -81,7 +82,10 @@ def label(chapter: NotebookNode) -> str:
 
 
 def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
-    """Write the labels into the chapters and the tables into the texts; return what changed."""
+    """Write the labels into the chapters and the tables into the texts; return what changed.
+
+    Figures to touch that are stored in the chapters get the present script.
+    """
     changed = []
     chapters = {path: nbformat.read(path, as_version=4) for path in paths}
     for path, chapter in chapters.items():
@@ -93,7 +97,17 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 "**You need first:**"
             )
         first.source = TIME.sub(label(chapter), before, count=1)
-        if first.source != before:
+        figures = [
+            output.data
+            for cell in chapter.cells
+            for output in cell.get("outputs", [])
+            if "<attnbook-" in output.get("data", {}).get("text/html", "")
+        ]
+        stored = [figure["text/html"] for figure in figures]
+        for figure in figures:
+            figure["text/html"] = explore.renewed(figure["text/html"])
+        fresh = stored == [figure["text/html"] for figure in figures]
+        if first.source != before or not fresh:
             nbformat.write(chapter, path)
             changed.append(path)
     for path in texts:

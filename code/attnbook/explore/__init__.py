@@ -12,6 +12,7 @@ import html
 import io
 import json
 import math
+import re
 from collections.abc import Sequence
 from importlib import resources
 
@@ -47,8 +48,6 @@ class Figure:
 
     def to_html(self) -> str:
         """The figure as HTML that can stand by itself."""
-        here = resources.files(__name__)
-        script = here.joinpath("figures.js").read_text("utf8")
         # "</" would end the script element
         data = json.dumps(self.data, ensure_ascii=False).replace("</", "<\\/")
         alt = html.escape(self.alt, quote=True)
@@ -56,11 +55,23 @@ class Figure:
             f'<attnbook-{self.kind} label="{alt}">'
             f'<script type="application/json">{data}</script>'
             f'<img alt="{alt}" src="data:image/png;base64,{self._still}">'
-            f"</attnbook-{self.kind}>\n<script>{script}</script>"
+            f"</attnbook-{self.kind}>\n<script>{_script()}</script>"
         )
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.alt}
+
+
+def renewed(stored: str) -> str:
+    """The HTML of a figure that was stored with an earlier script, with the present one."""
+    return _SCRIPT.sub(lambda found: f"{found[1]}{_script()}{found[2]}", stored)
+
+
+_SCRIPT = re.compile(r"(</attnbook-\w+>\n<script>).*(</script>)", re.S)
+
+
+def _script() -> str:
+    return resources.files(__name__).joinpath("figures.js").read_text("utf8")
 
 
 def query(

@@ -146,6 +146,7 @@
       return select;
     }
 
+    // with a name of its own: some browsers would take the number into it
     slider(label, { min, max, value }, onchange) {
       const shown = element("output", { "aria-live": "off" }, value);
       const input = element("input", { type: "range", min, max, value, "aria-label": label,

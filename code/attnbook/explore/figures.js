@@ -34,6 +34,9 @@
     .columns li { color: var(--key); }
     .columns b { color: var(--ink); font-weight: 400; font-size: 13px; }
     svg { display: block; width: 100%; overflow: visible; }
+    label > output { min-width: 3.2em; }
+    input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }
+    input[type="checkbox"] { width: 1.5rem; height: 1.5rem; margin: 0; }
     .weight { stroke: var(--weights); fill: none; stroke-linecap: round; }
     @media (prefers-reduced-motion: no-preference) { .weight { transition: opacity .15s; } }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
@@ -57,7 +60,6 @@
     .curve { fill: none; stroke: var(--weights); stroke-width: 2; }
     .here { fill: var(--weights); stroke: var(--paper); stroke-width: 2; }
     svg text { fill: var(--soft); font-size: 13px; }
-    input[type="range"] { width: 9rem; }
   `;
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -73,8 +75,16 @@
   const shape = (name, attributes = {}, ...children) =>
     fill(document.createElementNS(SVG, name), attributes, children);
   const range = (size) => Array.from({ length: size }, (_, i) => i);
-  const dot = (a, b) => a.reduce((sum, number, i) => sum + number * b[i], 0);
+  const dot = (a, b) => a.reduce((total, number, i) => total + number * b[i], 0);
   const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+
+  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+  function softmax(scores) {
+    const largest = Math.max(...scores); // with exponents of at most 0 nothing overflows
+    const parts = scores.map((score) => Math.exp(score - largest));
+    return parts.map((part) => part / sum(parts));
+  }
 
   function isDark() {
     const { documentElement: html, body } = document;
@@ -146,15 +156,22 @@
       return select;
     }
 
-    // with a name of its own: some browsers would take the number into it
-    slider(label, { min, max, value }, onchange) {
-      const shown = element("output", { "aria-live": "off" }, value);
-      const input = element("input", { type: "range", min, max, value, "aria-label": label,
+    // text(value) is what is shown and spoken; returns a function that moves the slider
+    slider(label, { min, max, step = 1, value, text = String }, onchange) {
+      const shown = element("output", { "aria-live": "off" });
+      const input = element("input", { type: "range", min, max, step, "aria-label": label,
         oninput: () => {
-          shown.textContent = input.value;
+          show(Number(input.value));
           onchange(Number(input.value));
         } });
+      const show = (value) => {
+        input.value = value;
+        input.setAttribute("aria-valuetext", text(value));
+        shown.textContent = text(value);
+      };
+      show(value);
       this.controls.append(element("label", {}, label, input, shown));
+      return show;
     }
 
     toggle(label, onchange) {
@@ -311,11 +328,8 @@
       const x = order.map((token, place) => embeddings[token].map((number, feature) =>
         number + (this.positions ? positions[place][feature] : 0)));
       return x.map((query) => {
-        const scores = x.map((key) => dot(query, key) / Math.sqrt(query.length));
-        const highest = Math.max(...scores);
-        const powers = scores.map((score) => Math.exp(score - highest));
-        const total = powers.reduce((sum, power) => sum + power);
-        return query.map((_, feature) => dot(powers, x.map((value) => value[feature])) / total);
+        const weights = softmax(x.map((key) => dot(query, key) / Math.sqrt(query.length)));
+        return query.map((_, feature) => dot(weights, x.map((value) => value[feature])));
       });
     }
 

@@ -97,7 +97,6 @@
     .curve { fill: none; stroke: var(--weights); stroke-width: 2; }
     .here { fill: var(--weights); stroke: var(--paper); stroke-width: 2; }
     svg text { fill: var(--soft); font-size: 13px; }
-    input[type="range"] { width: 9rem; }
   `;
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -113,7 +112,7 @@
   const shape = (name, attributes = {}, ...children) =>
     fill(document.createElementNS(SVG, name), attributes, children);
   const range = (size) => Array.from({ length: size }, (_, i) => i);
-  const dot = (a, b) => a.reduce((sum, number, i) => sum + number * b[i], 0);
+  const dot = (a, b) => a.reduce((total, number, i) => total + number * b[i], 0);
   const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
 
   const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -618,11 +617,8 @@
       const x = order.map((token, place) => embeddings[token].map((number, feature) =>
         number + (this.positions ? positions[place][feature] : 0)));
       return x.map((query) => {
-        const scores = x.map((key) => dot(query, key) / Math.sqrt(query.length));
-        const highest = Math.max(...scores);
-        const powers = scores.map((score) => Math.exp(score - highest));
-        const total = powers.reduce((sum, power) => sum + power);
-        return query.map((_, feature) => dot(powers, x.map((value) => value[feature])) / total);
+        const weights = softmax(x.map((key) => dot(query, key) / Math.sqrt(query.length)));
+        return query.map((_, feature) => dot(weights, x.map((value) => value[feature])));
       });
     }
 

@@ -243,6 +243,8 @@ def test_the_query_is_dragged_by_the_mouse(show):
 def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
     tall = FIGURES["query"]().to_html() + "<p style='height: 2000px'>"
     page = show(tall, width=390)
+    numbers(page)  # opened now, so that the focus stays with the query
+    page.evaluate("scrollTo(0, 0)")
     touch = page.context.new_cdp_session(page)
     plane = page.locator("svg").first.bounding_box()
     unit = (plane["width"] * (160 - 12) / 320) / 1.25  # pixels for a 1

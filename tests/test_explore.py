@@ -258,6 +258,41 @@ def test_the_query_is_dragged_by_the_mouse(show):
     assert min(handle.bounding_box()[side] for side in ("width", "height")) > 24
 
 
+def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
+    tall = FIGURES["query"]().to_html() + "<p style='height: 2000px'>"
+    page = show(tall, width=390)
+    numbers(page)  # opened now, so that the focus stays with the query
+    page.evaluate("scrollTo(0, 0)")
+    touch = page.context.new_cdp_session(page)
+    plane = page.locator("svg").first.bounding_box()
+    unit = (plane["width"] * (160 - 12) / 320) / 1.25  # pixels for a 1
+
+    def swipe(start, end):
+        """From a point of the plane to another, in ten steps."""
+        for step in range(12):
+            share = min(step, 10) / 10
+            x, y = (
+                a + share * (b - a) for a, b in zip(start, end, strict=True)
+            )
+            across = plane["x"] + plane["width"] / 2 + unit * x
+            down = plane["y"] + plane["height"] / 2 - unit * y
+            kind = {0: "touchStart", 11: "touchEnd"}.get(step, "touchMove")
+            points = [] if step == 11 else [{"x": across, "y": down}]
+            touch.send(
+                "Input.dispatchTouchEvent",
+                {"type": kind, "touchPoints": points},
+            )
+
+    swipe((0.8, 0.4), (-0.5, 1.0))
+    assert page.evaluate("scrollY") == 0
+    check_query(page, [-0.5, 1.0])
+    page.keyboard.press("ArrowUp")
+    check_query(page, [-0.5, 1.05])
+    swipe((0.8, -0.8), (0.8, 0.8))
+    page.wait_for_function("scrollY > 20")
+    check_query(page, [-0.5, 1.05])
+
+
 def test_the_query_is_moved_by_keyboard_alone(show):
     page = show(FIGURES["query"]().to_html())
     numbers(page)

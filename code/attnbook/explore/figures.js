@@ -61,7 +61,7 @@
     .plane .query { stroke: var(--query); fill: var(--query); stroke-width: 2.5; }
     .plane .value { fill: var(--value); }
     .plane .mixture { fill: var(--ink); }
-    .handle { cursor: grab; touch-action: none; }
+    .handle { cursor: grab; }
     .halo { fill: var(--query); fill-opacity: .15; stroke: none; }
     .handle:focus-visible { outline: none; }
     .handle:focus-visible .halo { stroke: var(--weights); stroke-width: 3; }
@@ -266,7 +266,11 @@
         "aria-label": "Query, moved by the four arrow keys",
         "aria-valuemin": -reach, "aria-valuemax": reach,
         onkeydown: (event) => this.key(event),
-        onpointerdown: (event) => this.handle.setPointerCapture(event.pointerId),
+        ontouchstart: (event) => event.preventDefault(), // a finger here moves the query only
+        onpointerdown: (event) => {
+          this.handle.setPointerCapture(event.pointerId);
+          this.handle.focus();
+        },
         onpointermove: (event) =>
           this.handle.hasPointerCapture(event.pointerId) && this.follow(event) },
       shape("circle", { class: "halo", r: 20 }), shape("circle", { class: "query", r: 7 }));

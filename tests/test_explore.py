@@ -349,6 +349,7 @@ def test_the_plane_reaches_a_quarter_beyond_the_numbers(size):
         (torch.ones(1, 2), -torch.ones(1) / 0, [1, 1], "a", "values .* -inf"),
     ],
 )
+@pytest.mark.usefixtures("no_shape_checks")
 def test_keys_that_cannot_be_asked_are_refused(
     keys, values, query, labels, message
 ):
@@ -438,6 +439,7 @@ def test_weights_stay_numbers_where_exponentials_overflow(show):
         ((1, 8), (1, 13, 8), r"2 to 12 keys.*\(1, 13, 8\)"),
     ],
 )
+@pytest.mark.usefixtures("no_shape_checks")
 def test_draws_that_do_not_fit_are_refused(query, key, message):
     with pytest.raises(ValueError, match=message):
         explore.scale(torch.ones(query), torch.ones(key), alt="")
@@ -504,6 +506,7 @@ def test_the_map_takes_one_to_fifty_tokens(show, size):
     ("shape", "rows", "columns"),
     [((2, 3), 3, 3), ((1, 1, 1, 2, 2), 2, 2), ((51, 1), 51, 1), ((0, 2), 0, 2)],
 )
+@pytest.mark.usefixtures("no_shape_checks")
 def test_a_map_that_does_not_fit_is_refused_with_its_sizes(
     shape, rows, columns
 ):
@@ -549,6 +552,7 @@ def test_a_translation_is_followed_token_by_token(show):
     shows(3)
 
 
+@pytest.mark.usefixtures("no_shape_checks")
 def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
     with pytest.raises(
         ValueError, match=r"2 written tokens .* \(5, 6\) and 1 l"
@@ -766,6 +770,7 @@ def test_three_to_eight_tokens_fit_a_telephone(show, tokens, d):
         (3, (3, 4, 1), (3, 4, 1)),
     ],
 )
+@pytest.mark.usefixtures("no_shape_checks")
 def test_tokens_that_cannot_be_put_in_order_are_refused_with_their_sizes(
     tokens, embeddings, positions
 ):
@@ -783,6 +788,7 @@ def test_tokens_that_cannot_be_put_in_order_are_refused_with_their_sizes(
 
 
 @pytest.mark.parametrize("name", ["embeddings", "positions"])
+@pytest.mark.usefixtures("no_shape_checks")
 def test_numbers_that_are_not_finite_are_refused(name):
     vectors = {"embeddings": torch.ones(3, 2), "positions": torch.ones(3, 2)}
     vectors[name][1, 1] = torch.nan
@@ -934,6 +940,7 @@ def test_waves_of_every_size_fit_a_telephone(show, d_model, length):
         (4, 501, "got 501"),
     ],
 )
+@pytest.mark.usefixtures("no_shape_checks")
 def test_waves_of_other_sizes_are_refused(d_model, length, says):
     with pytest.raises(ValueError, match=says):
         explore.waves(d_model=d_model, length=length, alt="")

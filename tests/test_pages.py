@@ -200,6 +200,14 @@ def test_reports_of_exercises_have_the_pages_colours(open_page, scheme):
     assert box == "rgba(0, 0, 0, 0)"
 
 
+def test_the_figures_of_a_page_share_one_script(open_page, html):
+    name = "chapters/09-translating.html"
+    assert (html / name).read_text("utf8").count("customElements.define") == 6
+    page = open_page(name)
+    for figure in ("attnbook-map", "attnbook-decoding"):
+        assert page.locator(f"{figure} summary").count() == 1
+
+
 @every_scheme
 def test_figures_to_touch_stand_on_the_pages_ground_and_follow_its_theme(
     open_page, scheme

@@ -76,7 +76,8 @@ _SCRIPT = re.compile(r"(</attnbook-\w+>\n<script>).*(</script>)", re.S)
 
 def _script() -> str:
     script = resources.files(__name__).joinpath("figures.js").read_text("utf8")
-    return re.sub(r"(?m)^ +", "", script)  # a page weighs less
+    # without comments and indentation, as a page is to weigh little
+    return re.sub(r"(?m)^ *//.*\n|^ +", "", script)
 
 
 def query(

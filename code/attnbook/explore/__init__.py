@@ -84,7 +84,7 @@ def query(
     keys: Float[Tensor, "key 2"],
     values: Float[Tensor, " key"],
     *,
-    query: Sequence[float] | Float[Tensor, " 2"],
+    query: Sequence[float | int] | Float[Tensor, " 2"],
     labels: Sequence[str],
     alt: str,
 ) -> Figure:

@@ -160,7 +160,7 @@ def _demand_finite(**tensors: Tensor) -> None:
             raise ValueError(f"{name} must be finite: got {strange[0].item()}")
 
 
-def _grid(largest: float) -> tuple[float, float]:
+def _grid(largest: float) -> tuple[float | int, float | int]:
     """A round step, and how far the plane reaches: a quarter beyond the largest number."""
     rough = largest / 32 or 0.05
     power = 10 ** math.floor(math.log10(rough))

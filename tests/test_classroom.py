@@ -10,9 +10,9 @@ import subprocess
 import nbformat
 import pytest
 from conftest import ROOT
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from attnbook.exercises import Choice, Exercise, catalogue, points
+from attnbook.exercises import Choice, catalogue, points
 from shared import as_colab_saves
 
 PROGRAMS = ROOT / ".teach/bin"  # nbgrader has an environment of its own
@@ -257,6 +257,11 @@ def graded(course):
     answer(helper, "3.2", code)
     pupils.hands_in("helper", helper)
 
+    notes = pupils.perfect()
+    place = notes.cells.index(cell_of(notes, "exercise-3-9"))
+    notes.cells.insert(place, new_markdown_cell("A note to myself"))
+    pupils.hands_in("notes", notes)
+
     pupils.hands_in("colab", as_colab_saves(pupils.perfect()))
 
     run(course, "nbgrader", "autograde", CHAPTER)
@@ -301,6 +306,14 @@ def test_every_submission_gets_exactly_its_points(graded):
         assert got.pop(IN_WORDS) in (None, 0.0)
         assert got == expected, student
     assert graded.grades.keys() == graded.expected.keys()
+
+
+def test_a_note_before_an_answer_in_words_is_not_taken_for_it(graded):
+    path = graded.course / f"autograded/notes/{CHAPTER}/{CHAPTER}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    answer = cell_of(notebook, "exercise-3-9")
+    assert answer.source.startswith("It is not right, because")
+    assert "A note to myself" in [cell.source for cell in notebook.cells]
 
 
 def test_only_answers_in_words_wait_for_the_teacher(graded):
@@ -368,9 +381,3 @@ def test_making_the_assignment_again_keeps_the_teachers_edits(course):
     assert "kept as you have edited it" in printed
     assert "nbgrader_config.py" in printed.split("kept")[1]
 
-
-def test_the_exercises_of_the_class_are_those_of_the_chapter():
-    assert all(isinstance(e, Exercise) for e in EXERCISES.values())
-    assert sum(len(names) for names in MISTAKES.values()) == sum(
-        len(e.mistakes) for e in EXERCISES.values()
-    )

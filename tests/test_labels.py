@@ -7,6 +7,7 @@ from datetime import datetime
 import nbformat
 import pytest
 from conftest import ROOT
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from attnbook import course, handouts, labels
 from attnbook.exercises import catalogue
@@ -219,6 +220,13 @@ def test_one_command_assigns_the_homework():
     assert line.split() == homework
 
 
+def test_all_chapters_of_a_list_are_needed():
+    first = new_markdown_cell(
+        "**You need first:** chapters 2, 3 and 4, matrices, and chapter 7"
+    )
+    assert labels.needs(new_notebook(cells=[first])) == [2, 3, 4, 7]
+
+
 def test_paths_for_self_study_add_up():
     rows = [cells(row) for row in rows_below("To learn alone")]
     assert len(rows) == 3
@@ -260,6 +268,6 @@ def test_every_command_of_the_course_exists(text):
 
 def test_the_page_says_how_many_exercises_and_mistakes_there_are():
     graded = list(catalogue())
-    assert "About eighty exercises" in PAGE and 75 <= len(graded) <= 95
-    assert "more than five hundred mistakes" in PAGE
-    assert 500 < sum(len(exercise.mistakes) for exercise in graded) < 700
+    assert "About ninety exercises" in PAGE and 85 <= len(graded) <= 95
+    assert "more than six hundred mistakes" in PAGE
+    assert 600 < sum(len(exercise.mistakes) for exercise in graded) < 700

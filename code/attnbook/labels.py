@@ -60,8 +60,8 @@ def predictions(chapter: NotebookNode) -> int:
 def needs(chapter: NotebookNode) -> list[int]:
     """The numbers of the chapters that this one says it needs, explains further or repeats."""
     text = NEEDS.search(chapter.cells[0].source)[1]
-    found = re.findall(r"\bchapters? (\d+)(?:(?:, \d+)* and (\d+))?", text)
-    return sorted({int(n) for pair in found for n in pair if n})
+    lists = re.findall(r"\bchapters? (\d+(?:(?:, | and )\d+)*)", text)
+    return sorted({int(n) for each in lists for n in re.findall(r"\d+", each)})
 
 
 def hours(minutes: int) -> str:

@@ -105,7 +105,19 @@ class Exercise:
 
     def grade(self, answer: object, seed: int = 0) -> Report:
         """Run the answer and say what holds and what does not; never raises."""
-        return _never_raising(self._grade, self._report(), answer, seed)
+        report = self._report()
+        try:
+            if _untouched(answer):
+                report.attempted = False
+            else:
+                self._grade(report, answer, seed)
+        except Exception as error:
+            report.holds.clear()
+            report.failures.append(
+                "Your answer, or what it returns, is of a kind that can't be examined "
+                f"({type(error).__name__})."
+            )
+        return report
 
     def share(self, report: Report) -> float:
         """The share of its points that an answer earned, from 0 to 1.
@@ -122,9 +134,6 @@ class Exercise:
         return Report(f"{self.id} · {self.title}")
 
     def _grade(self, report: Report, answer: object, seed: int) -> None:
-        if _untouched(answer):
-            report.attempted = False
-            return
         misfit = self._misfit(answer)
         if misfit:
             report.failures.append(misfit)
@@ -289,20 +298,21 @@ class Exercise:
 
 
 class Prediction(Exercise):
-    """An exercise whose answer is a number the learner commits to before running the code."""
+    """An exercise whose answer is a number the learner commits to before running the code.
+
+    ``about`` are the stars, minutes and hints of every exercise.
+    """
 
     def __init__(
         self,
         id: str,
         title: str,
         *,
-        stars: int,
-        minutes: int,
-        hints: Iterable[str],
         answer: float,
         within: float = 0.05,
+        **about: object,
     ) -> None:
-        super().__init__(id, title, stars=stars, minutes=minutes, hints=hints)
+        super().__init__(id, title, **about)
         self.reference = answer
         self.within = within  # relative
 
@@ -312,9 +322,6 @@ class Prediction(Exercise):
         self.explanations[name] = explanation
 
     def _grade(self, report: Report, answer: object, seed: int) -> None:
-        if answer is None or answer is ...:
-            report.attempted = False
-            return
         if not _is_number(answer):
             report.failures.append(
                 f"The answer is one number; yours is {_kind(answer)}."
@@ -343,6 +350,8 @@ class Prediction(Exercise):
 class Choice(Exercise):
     """A prediction among options: the learner commits to a letter before running the code.
 
+    ``about`` are the stars, minutes and hints of every exercise.
+
     >>> spread = Choice(
     ...     "0.1", "Twice the terms", stars=1, minutes=1, hints=["Add up the variances."],
     ...     answer="B", because="Variances add up, and the spread is their root.",
@@ -357,13 +366,11 @@ class Choice(Exercise):
         id: str,
         title: str,
         *,
-        stars: int,
-        minutes: int,
-        hints: Iterable[str],
         answer: str,
         because: str,
+        **about: object,
     ) -> None:
-        super().__init__(id, title, stars=stars, minutes=minutes, hints=hints)
+        super().__init__(id, title, **about)
         self.reference = answer
         self.because = because
 
@@ -378,9 +385,6 @@ class Choice(Exercise):
         return sorted([self.reference, *self.mistakes.values()])
 
     def _grade(self, report: Report, answer: object, seed: int) -> None:
-        if answer is None or answer is ...:
-            report.attempted = False
-            return
         letter = answer.strip().upper() if isinstance(answer, str) else None
         if letter not in self.options:
             quoted = [f'`"{option}"`' for option in self.options]
@@ -401,21 +405,6 @@ class Choice(Exercise):
 
 class _Stumbled(Exception):
     """The learner's function raised while a property was being tested."""
-
-
-def _never_raising(
-    grade: Callable, report: Report, answer: object, seed: int
-) -> Report:
-    """Fill the report; an answer too strange to be examined gets a sentence, too."""
-    try:
-        grade(report, answer, seed)
-    except Exception as error:
-        report.holds.clear()
-        report.failures.append(
-            "Your answer, or what it returns, is of a kind that can't be examined "
-            f"({type(error).__name__})."
-        )
-    return report
 
 
 def same(a: object, b: object) -> bool:

@@ -380,4 +380,3 @@ def test_making_the_assignment_again_keeps_the_teachers_edits(course):
     assert after == before
     assert "kept as you have edited it" in printed
     assert "nbgrader_config.py" in printed.split("kept")[1]
-

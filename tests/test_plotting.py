@@ -1,10 +1,13 @@
 """The book's figures: right data, legible colours, errors that name the sizes."""
 
+import io
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from PIL import Image
 
 from attnbook import plotting
 
@@ -103,3 +106,15 @@ def test_wrong_sizes_raise_an_error_that_names_them():
     with pytest.raises(ValueError, match=r"\(2, 2\).*got 1 rows and 2 columns"):
         plotting.heat_map(axes, np.eye(2), rows=["a"], columns=["b", "c"])
     plt.close("all")
+
+
+def test_a_picture_of_few_colours_is_as_large_and_on_white():
+    ramp = Image.linear_gradient("L").convert("RGBA")
+    ramp.putpixel((0, 0), (0, 0, 0, 0))  # transparent
+    file = io.BytesIO()
+    ramp.save(file, "png")
+    small = plotting.with_fewer_colours(file.getvalue(), 8)
+    picture = Image.open(io.BytesIO(small)).convert("RGB")
+    assert picture.size == ramp.size
+    assert len(picture.getcolors()) <= 8
+    assert min(picture.getpixel((0, 0))) > 200

@@ -6,7 +6,6 @@ build the book (requirements.txt), unlike the rest of attnbook.
 
 import argparse
 import base64
-import io
 import os
 import re
 import sys
@@ -17,10 +16,9 @@ from pathlib import Path
 import nbformat
 import yaml
 from nbclient import NotebookClient
-from PIL import Image
 from tqdm import tqdm
 
-from . import handouts, labels
+from . import handouts, labels, plotting
 
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
@@ -100,24 +98,14 @@ def run(path: Path) -> None:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
-                output.data["image/png"] = smaller(output.data["image/png"])
+                whole = base64.b64decode(output.data["image/png"])
+                small = plotting.with_fewer_colours(whole, 256)
+                output.data["image/png"] = base64.b64encode(small).decode()
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}
     written = path.with_suffix(".tmp")
     nbformat.write(notebook, written)
     os.replace(written, path)
-
-
-def smaller(picture: str) -> str:
-    """The same figure, a base64 PNG, with 256 colours: a third of the bytes on the page."""
-    before, after = io.BytesIO(base64.b64decode(picture)), io.BytesIO()
-    figure = Image.open(before).convert("RGBA")
-    white = Image.new("RGBA", figure.size, "white")
-    figure = Image.alpha_composite(white, figure).convert("RGB")
-    figure.quantize(256, dither=Image.Dither.NONE).save(
-        after, "png", optimize=True
-    )
-    return base64.b64encode(after.getvalue()).decode("ascii")
 
 
 NBGRADER_CONFIG = r"""# Settings of nbgrader for this course; it is yours to edit.

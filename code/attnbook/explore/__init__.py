@@ -19,7 +19,6 @@ from importlib import resources
 import matplotlib.pyplot as plt
 import torch
 from jaxtyping import Float
-from PIL import Image
 from torch import Tensor
 
 from .. import plotting
@@ -42,13 +41,11 @@ class Figure:
         self, kind: str, data: dict, *, alt: str, still: plt.Figure
     ) -> None:
         self.kind, self.data, self.alt = kind, data, alt
-        picture, small = io.BytesIO(), io.BytesIO()
+        picture = io.BytesIO()
         still.savefig(picture, format="png", dpi=90)
         plt.close(still)
-        with Image.open(picture) as whole:  # 32 colours: a third of the bytes
-            few = whole.convert("RGB").quantize(32, dither=Image.Dither.NONE)
-            few.save(small, "png", optimize=True)
-        self._still = base64.b64encode(small.getvalue()).decode("ascii")
+        few = plotting.with_fewer_colours(picture.getvalue(), 32)
+        self._still = base64.b64encode(few).decode("ascii")
 
     def to_html(self) -> str:
         """The figure as HTML that can stand by itself."""
@@ -66,12 +63,12 @@ class Figure:
         return {"text/html": self.to_html(), "text/plain": self.alt}
 
 
+_SCRIPT = re.compile(r"(</attnbook-\w+>\n<script>).*(</script>)", re.S)
+
+
 def renewed(stored: str) -> str:
     """The HTML of a figure that was stored with an earlier script, with the present one."""
     return _SCRIPT.sub(lambda found: f"{found[1]}{_script()}{found[2]}", stored)
-
-
-_SCRIPT = re.compile(r"(</attnbook-\w+>\n<script>).*(</script>)", re.S)
 
 
 def _script() -> str:
@@ -263,18 +260,22 @@ def attention_map(
     weights = weights.detach().to("cpu", torch.float64)
     while weights.ndim < 4:
         weights = weights.unsqueeze(0)
-    first = weights[0, 0]
-    still, axes = plotting.subplots(height=1 + 0.25 * len(rows))
-    plotting.heat_map(
-        axes, first, rows=list(rows), columns=list(columns), largest=1.0
-    )
-    axes.tick_params(axis="x", rotation=90)
+    still = _heat_map(weights[0, 0], rows, columns)
     data = {
         "rows": list(rows),
         "columns": list(columns),
         "weights": _rounded(weights),
     }
     return Figure("map", data, alt=alt, still=still)
+
+
+def _heat_map(
+    weights: Tensor, rows: Sequence[str], columns: Sequence[str]
+) -> plt.Figure:
+    still, axes = plotting.subplots(height=1 + 0.25 * len(rows))
+    plotting.heat_map(axes, weights, rows=list(rows), columns=list(columns))
+    axes.tick_params(axis="x", rotation=90)
+    return still
 
 
 def decoding(
@@ -307,13 +308,12 @@ def decoding(
             f"columns of weights, and a list of the likeliest for each that is written: got "
             f"weights of shape {tuple(weights.shape)} and {len(likeliest)} lists"
         )
-    still, axes = plotting.subplots(height=1 + 0.25 * len(written))
-    plotting.heat_map(axes, weights, rows=list(written), columns=list(source))
-    axes.tick_params(axis="x", rotation=90)
+    weights = weights.detach().to("cpu", torch.float64)
+    still = _heat_map(weights, written, source)
     data = {
         "source": list(source),
         "written": list(written),
-        "weights": _rounded(weights.detach().to("cpu", torch.float64)),
+        "weights": _rounded(weights),
         "likeliest": [
             [[token, round(chance, DIGITS)] for token, chance in step]
             for step in likeliest
@@ -364,10 +364,7 @@ def permutation(
         )
     embeddings = embeddings.detach().to("cpu", torch.float64)
     positions = positions.detach().to("cpu", torch.float64)
-    for name, numbers in (("embeddings", embeddings), ("positions", positions)):
-        if not numbers.isfinite().all():
-            strange = numbers[~numbers.isfinite()][0].item()
-            raise ValueError(f"{name} must be finite: got {strange}")
+    _demand_finite(embeddings=embeddings, positions=positions)
     outputs, _ = attention(embeddings, embeddings, embeddings)
     still, panels = plotting.subplots(
         len(tokens), height=1 + 0.25 * shape[1], sharex=True, sharey=True

@@ -120,7 +120,8 @@
   function softmax(scores) {
     const largest = Math.max(...scores); // with exponents of at most 0 nothing overflows
     const parts = scores.map((score) => Math.exp(score - largest));
-    return parts.map((part) => part / sum(parts));
+    const total = sum(parts);
+    return parts.map((part) => part / total);
   }
 
   function isDark() {
@@ -190,7 +191,6 @@
       const select = element("select", { onchange: () => onchange(Number(select.value)) },
         ...options.map((text, value) => element("option", { value }, text)));
       this.controls.append(element("label", {}, label, select));
-      return select;
     }
 
     // text(value) is what is shown and spoken; returns a function that moves the slider
@@ -344,11 +344,11 @@
         weights.map((weight, j) => [`${fixed(weight)} × `,
           element("b", {}, String(values[j]).replace("-", "−"))]));
       this.showLine(output);
-      this.said.textContent = `The query is at (${fixed(x)}, ${fixed(y)}). It gives ` + weights
+      this.say(`The query is at (${fixed(x)}, ${fixed(y)}). It gives ` + weights
         .map((weight, j) => [weight, j])
         .sort(([a], [b]) => b - a).slice(0, 4)
         .map(([weight, j], i) => `${labels[j]} ${i ? "" : "the weight "}${fixed(weight)}`)
-        .join(", ") + `. The output is ${fixed(output)}.`;
+        .join(", ") + `. The output is ${fixed(output)}.`);
     }
 
     // the output among the values
@@ -419,10 +419,10 @@
       // no Jacobian of softmax is larger than 0.5
       this.measures.show([largest, entropy / most, 2 * jacobian],
         [fixed(largest), fixed(entropy), fixed(jacobian, 3)]);
-      this.said.textContent = `d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
+      this.say(`d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
         `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The entropy is ` +
         `${fixed(entropy)} of at most ${fixed(most)} nats, the size of the Jacobian ` +
-        `${fixed(jacobian, 3)}: this row ${jacobian < Scale.DEAF ? "is deaf" : "still listens"}.`;
+        `${fixed(jacobian, 3)}: this row ${jacobian < Scale.DEAF ? "is deaf" : "still listens"}.`);
     }
 
     numbers() {
@@ -517,12 +517,12 @@
         const number = this.picked === null ? "" : ` ${fixed(map[this.picked][j])}`;
         label.replaceChildren(columns[j], element("b", {}, number));
       });
-      this.said.textContent = this.picked === null
+      this.say(this.picked === null
         ? "Point at a token on the left, or go there with Tab and the arrow keys, to see its row alone."
         : `${rows[this.picked]} looks at ` + map[this.picked]
           .map((weight, j) => [weight, j])
           .sort(([a], [b]) => b - a).slice(0, 4)
-          .map(([weight, j]) => `${columns[j]} ${fixed(weight)}`).join(", ") + ".";
+          .map(([weight, j]) => `${columns[j]} ${fixed(weight)}`).join(", ") + ".");
     }
 
     numbers() {

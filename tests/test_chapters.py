@@ -54,7 +54,7 @@ def test_the_contents_list_every_chapter_in_order():
         ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()
     ]
     texts = [ROOT / f"{f}.md" for f in files if (ROOT / f"{f}.md").exists()]
-    assert notebooks == CHAPTERS != []
+    assert notebooks == [ROOT / "chapters/index.ipynb", *CHAPTERS]
     assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
     assert len(notebooks) + len(texts) == len(files)
 

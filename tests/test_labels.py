@@ -92,7 +92,11 @@ def copy(tmp_path):
 
 def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
     texts = sorted(copy.glob("*.md"))
-    assert labels.relabel(sorted(copy.glob("*.ipynb")), texts) == []
+    assert labels.relabel(course.chapters(copy.parent), texts) == []
+
+
+def test_stored_figures_have_the_present_script(copy):
+    assert labels.renew_figures(course.notebooks(copy.parent)) == []
 
 
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
@@ -101,7 +105,7 @@ def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
         text.write_text(
             f"Before.\n\n<!-- computed: {name} -->\nstale\n<!-- end -->\n\nAfter.\n"
         )
-        labels.relabel(sorted(copy.glob("*.ipynb")), [text])
+        labels.relabel(course.chapters(copy.parent), [text])
         written = text.read_text("utf8")
         assert written.startswith("Before.\n") and written.endswith("After.\n")
         assert f"<!-- computed: {name} -->\n|" in written
@@ -123,7 +127,7 @@ def test_a_figure_that_was_stored_with_an_old_script_gets_the_present_one(copy):
         whole[: whole.rindex("<script>")] + "<script>old</script>"
     )
     nbformat.write(chapter, path)
-    assert labels.relabel([path], []) == [path]
+    assert labels.renew_figures([path]) == [path]
     assert path.read_bytes() == before
 
 
@@ -131,7 +135,7 @@ def test_an_unknown_table_is_refused_by_name(copy):
     text = copy / "teaching.md"
     text.write_text("<!-- computed: weather -->\n<!-- end -->\n")
     with pytest.raises(ValueError, match=r"teaching\.md.*weather"):
-        labels.relabel(sorted(copy.glob("*.ipynb")), [text])
+        labels.relabel(course.chapters(copy.parent), [text])
 
 
 def test_the_page_has_every_table():

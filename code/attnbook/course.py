@@ -42,12 +42,17 @@ def setup_cell(root: Path) -> str:
 
 
 def chapters(root: Path) -> list[Path]:
-    """The notebooks of the book, in order."""
-    return sorted((root / "chapters").glob("*.ipynb"))
+    """The notebooks of the book's chapters, in order."""
+    return sorted((root / "chapters").glob("[0-9]*.ipynb"))
+
+
+def notebooks(root: Path) -> list[Path]:
+    """The chapters, and the page that the book opens with."""
+    return [*chapters(root), root / "chapters/index.ipynb"]
 
 
 def move_home(root: Path, url: str) -> None:
-    """Write the book's address into _config.yml and into the setup cell of every chapter.
+    """Write the book's address into _config.yml and into the setup cell of every notebook.
 
     Raises ``ValueError`` if the address is not that of a GitHub repository, the only kind that
     Colab opens.
@@ -69,15 +74,28 @@ def move_home(root: Path, url: str) -> None:
         raise ValueError(
             f"{config} must have one `repository:` with `url:` as its first entry"
         )
-    notebooks = {
-        path: nbformat.read(path, as_version=4) for path in chapters(root)
+    books = {
+        path: nbformat.read(path, as_version=4) for path in notebooks(root)
     }
     config.write_text(text, "utf8")
-    for path, notebook in notebooks.items():
+    for path, notebook in books.items():
         for cell in notebook.cells:
             if "setup" in cell.metadata.get("tags", []):
                 cell.source = setup_cell(root)
         nbformat.write(notebook, path)
+
+
+def published_at(repository: str) -> str:
+    """Where GitHub Pages serves the book of a repository; ends with a slash.
+
+    >>> published_at("https://github.com/ada/attention-step-by-step")
+    'https://ada.github.io/attention-step-by-step/'
+    >>> published_at("https://github.com/ada/ada.github.io")
+    'https://ada.github.io/'
+    """
+    owner, name = repository.split("/")[-2:]
+    home = f"{owner}.github.io".lower()
+    return f"https://{home}/" + (f"{name}/" if name.lower() != home else "")
 
 
 def run(path: Path) -> None:
@@ -173,10 +191,10 @@ def write_assignments(
     repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
         "repository"
     ]
-    owner, name = repository["url"].split("/")[-2:]
     folder.write("nbgrader_config.py", NBGRADER_CONFIG)
     for path, chapter in tqdm(notebooks.items(), unit="chapter"):
-        address = f"https://{owner}.github.io/{name}/chapters/{path.stem}.html"
+        home = published_at(repository["url"])
+        address = f"{home}chapters/{path.stem}.html"
         notebook = handouts.assignment(chapter, folder.seeds(), address, only)
         folder.write(f"source/{path.stem}/{path.name}", notebook)
 
@@ -186,7 +204,8 @@ def write_answers(root: Path, folder: handouts.Folder, paths: list) -> None:
     for name in ("_config.yml", "_toc.yml"):
         folder.write(name, (root / name).read_bytes())
     for path in sorted((root / "chapters").rglob("*")):
-        if path.is_file() and path.suffix not in (".ipynb", ".pyc"):
+        page = path not in chapters(root) and path.suffix != ".pyc"
+        if path.is_file() and page:
             folder.write(str(path.relative_to(root)), path.read_bytes())
     for path in tqdm(paths, unit="chapter"):
         chapter = nbformat.read(path, as_version=4)
@@ -267,7 +286,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         if options.command == "labels":
             texts = sorted((root / "chapters").glob("*.md"))
-            for path in labels.relabel(chapters(root), texts):
+            renewed = labels.renew_figures(notebooks(root))
+            changed = labels.relabel(chapters(root), texts)
+            for path in dict.fromkeys([*renewed, *changed]):
                 print(f"brought up to date: {path}")
         elif options.command in WRITERS:
             folder = handouts.Folder(options.folder)

@@ -45,13 +45,19 @@ def restored(submitted: NotebookNode, fresh: NotebookNode) -> NotebookNode:
     by_key = {
         key: i for i, cell in enumerate(fresh.cells) for key in _keys(cell)
     }
+    own_places = {
+        by_key[key]
+        for cell in submitted.cells
+        for key in _keys(cell)
+        if key in by_key
+    }
     answers: dict[int, str] = {}
     added: dict[int, list[NotebookNode]] = {}
     last = 0
     for cell in submitted.cells:
         place = next((by_key[k] for k in _keys(cell) if k in by_key), None)
         if place is None and cell.cell_type == "markdown":
-            place = _answer_in_words(fresh, last, answers)
+            place = _answer_in_words(fresh, last, own_places | {*answers})
         if place is None or place in answers:
             cell.metadata.pop("nbgrader", None)
             added.setdefault(last, []).append(cell)
@@ -86,11 +92,11 @@ def _keys(cell: NotebookNode) -> list[tuple]:
 
 
 def _answer_in_words(
-    fresh: NotebookNode, last: int, answers: dict[int, str]
+    fresh: NotebookNode, last: int, taken: set[int]
 ) -> int | None:
     """The place of an answer in words, if the text before it is its exercise's."""
     place = last + 1
-    if place >= len(fresh.cells) or place in answers:
+    if place >= len(fresh.cells) or place in taken:
         return None
     cell = fresh.cells[place]
     in_words = cell.cell_type == "markdown" and utils.is_solution(cell)

@@ -82,10 +82,7 @@ def label(chapter: NotebookNode) -> str:
 
 
 def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
-    """Write the labels into the chapters and the tables into the texts; return what changed.
-
-    Figures to touch that are stored in the chapters get the present script.
-    """
+    """Write the labels into the chapters and the tables into the texts; return what changed."""
     changed = []
     chapters = {path: nbformat.read(path, as_version=4) for path in paths}
     for path, chapter in chapters.items():
@@ -97,17 +94,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 "**You need first:**"
             )
         first.source = TIME.sub(label(chapter), before, count=1)
-        figures = [
-            output.data
-            for cell in chapter.cells
-            for output in cell.get("outputs", [])
-            if "<attnbook-" in output.get("data", {}).get("text/html", "")
-        ]
-        stored = [figure["text/html"] for figure in figures]
-        for figure in figures:
-            figure["text/html"] = explore.renewed(figure["text/html"])
-        fresh = stored == [figure["text/html"] for figure in figures]
-        if first.source != before or not fresh:
+        if first.source != before:
             nbformat.write(chapter, path)
             changed.append(path)
     for path in texts:
@@ -124,6 +111,26 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
         )
         if after != before:
             path.write_text(after, "utf8")
+            changed.append(path)
+    return changed
+
+
+def renew_figures(paths: Iterable[Path]) -> list[Path]:
+    """Give figures that are stored in notebooks the present script; return what changed."""
+    changed = []
+    for path in paths:
+        notebook = nbformat.read(path, as_version=4)
+        figures = [
+            output.data
+            for cell in notebook.cells
+            for output in cell.get("outputs", [])
+            if "<attnbook-" in output.get("data", {}).get("text/html", "")
+        ]
+        stored = [figure["text/html"] for figure in figures]
+        for figure in figures:
+            figure["text/html"] = explore.renewed(figure["text/html"])
+        if stored != [figure["text/html"] for figure in figures]:
+            nbformat.write(notebook, path)
             changed.append(path)
     return changed
 

@@ -16,7 +16,8 @@ _FIGURE = re.compile(r"(</attnbook-\w+>)\s*<script>.*?</script>", re.S)
 
 
 def _tell_apart(app, pagename, templatename, context, doctree) -> None:
-    if pagename == app.config.root_doc:  # whose title is the book's, which follows anyway
+    # the title of the page that the book opens with is the book's, which follows anyway
+    if pagename == app.config.root_doc:
         context["title"] = "Learn attention by measuring it"
 
 

@@ -1,17 +1,11 @@
 """Chromium, for the tests of pages and of figures."""
 
 import os
-import shutil
 
 import pytest
 
-PROGRAM = next(
-    filter(
-        None,
-        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
-    ),
-    None,
-)
+from attnbook.printing import CHROMIUM as PROGRAM
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

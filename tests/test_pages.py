@@ -267,3 +267,25 @@ def test_a_page_weighs_at_most_a_megabyte_without_mathjax(wide):
         if "/mathjax/" not in url
     }
     assert sum(weights.values()) <= 1_000_000, weights
+
+
+def test_a_dark_page_is_printed_as_a_light_one(open_page):
+    page = open_page("chapters/03-scaling.html", scheme="dark")
+    theme = "document.documentElement.dataset.theme"
+    assert page.evaluate(theme) == "dark"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(theme) == "light"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(theme) == "dark"
+
+
+def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(
+    open_page,
+):
+    page = open_page("chapters/03-scaling.html")
+    page.emulate_media(media="print")
+    assert not page.locator("details.hide").first.is_visible()
+    assert not page.locator("button.copybtn").first.is_visible()
+    assert page.locator("#exercises").is_visible()
+    code = page.locator(".cell_input pre").first
+    assert code.evaluate("e => e.scrollWidth <= e.clientWidth")

@@ -75,6 +75,7 @@
     .candidates { display: grid; grid-template-columns: minmax(5rem, auto) 1fr; gap: .2rem .6rem; }
     .chance { padding-left: .3rem; background: linear-gradient(90deg, var(--hover) 0 0)
       no-repeat left / var(--share) 100%; border-left: 3px solid var(--weights); }
+    @media print { .controls, details { display: none; } .frame { break-inside: avoid; } }
     @media (prefers-reduced-motion: no-preference) { .weight { transition: opacity .15s; } }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
     .places { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column;
@@ -503,7 +504,9 @@
       const map = this.map();
       const step = 26;
       const width = this.lines.clientWidth || 200;
-      this.lines.setAttribute("height", step * Math.max(rows.length, columns.length));
+      const height = step * Math.max(rows.length, columns.length);
+      // on paper it is as wide as there is room
+      fill(this.lines, { height, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none" }, []);
       const y = (i) => step * (i + 0.5);
       this.lines.replaceChildren(...map.flatMap((row, i) => row.map((weight, j) =>
         weight < 0.005 ? null : shape("path", { class: "weight",

@@ -1,0 +1,95 @@
+"""The book as one PDF: Chromium prints the built pages, which are then joined.
+
+Needs the packages that build the book (requirements.txt) and Chromium or Chrome.
+"""
+
+import io
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, NameObject, NullObject
+from tqdm import tqdm
+
+# Playwright starts a browser of its own, if it has one, where there is none of these.
+CHROMIUM = next(
+    filter(
+        None,
+        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
+    ),
+    None,
+)
+FOOTER = """
+<div style="width: 100%; font: 7pt sans-serif; text-align: center; color: #55606e">
+  <span class="title"></span> · <span class="pageNumber"></span>
+</div>
+"""
+
+
+def write_pdf(pages: list[Path], target: Path, *, title: str) -> int:
+    """Print built pages into one file and return how many sheets it has.
+
+    Headings become the file's outline, and links between the pages lead from sheet to sheet.
+    """
+    book, parts = PdfWriter(), {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        for path in tqdm(pages, unit="page"):
+            part = PdfReader(io.BytesIO(_printed(browser, path)))
+            parts[path.resolve().as_uri()] = len(book.pages), part
+            book.append(part)
+        browser.close()
+    for start, part in parts.values():
+        for sheet in book.pages[start : start + len(part.pages)]:
+            for link in sheet.get("/Annots", []):
+                _lead_inside(link.get_object(), book, start, part, parts)
+    book.add_metadata({"/Title": title})
+    book.write(target)
+    return len(book.pages)
+
+
+def _printed(browser: Browser, path: Path) -> bytes:
+    page = browser.new_page()
+    page.goto(path.resolve().as_uri())
+    page.wait_for_load_state("networkidle")
+    page.evaluate("window.MathJax?.startup.promise")
+    pdf = page.pdf(
+        format="A4",
+        margin={"top": "15mm", "bottom": "17mm", "left": "17mm"}
+        | {"right": "17mm"},
+        print_background=True,
+        display_header_footer=True,
+        header_template="<span></span>",
+        footer_template=FOOTER,
+        outline=True,
+        tagged=True,
+    )
+    page.close()
+    return pdf
+
+
+def _lead_inside(
+    link: dict, book: PdfWriter, start: int, part: PdfReader, parts: dict
+) -> None:
+    """Have a link to another page of the book, or within this one, lead to the sheet."""
+    address = str(link.get("/A", {}).get("/URI", "")).split("#")[0]
+    name = link.get("/Dest")
+    if address in parts:
+        sheet, left, top = parts[address][0], None, None
+        del link["/A"]
+    elif name in part.named_destinations:
+        place = part.named_destinations[name]
+        sheet = start + part.get_destination_page_number(place)
+        left, top = place.left, place.top
+    else:
+        return
+    link[NameObject("/Dest")] = ArrayObject(
+        [
+            book.pages[sheet].indirect_reference,
+            NameObject("/XYZ"),
+            NullObject() if left is None else left,
+            NullObject() if top is None else top,
+            NullObject(),
+        ]
+    )

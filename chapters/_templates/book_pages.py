@@ -1,18 +1,35 @@
-"""A Sphinx extension: pages that weigh little and say where they live.
+"""A Sphinx extension: pages that weigh little, let one predict, and say where they live.
 
 Pygments puts every name, bracket and space of the code into an element of its own. The book's
 styles give these three the colour of plain text, so the elements can go. And each figure to touch
 brings the script of all; a page needs it once.
 
+What a cell prints after "Predict." waits behind a switch, and so does the rest of a long cell.
+Both are checkboxes that styles react to: they need no script, and paper shows everything.
+
 Search engines and link previews want whole addresses. They follow from that of the repository.
 """
 
 import re
+from itertools import count
 
 from attnbook.course import published_at
 
+LONGEST = 36  # lines of code that are shown at once
+
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _FIGURE = re.compile(r"(</attnbook-\w+>)\s*<script>.*?</script>", re.S)
+_CODE = re.compile(
+    r'(<div class="cell[^"]*docutils container">\n<div class="cell_input docutils container">\n)'
+    r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
+    re.S,
+)
+# a prediction in the text, or the end of exercise N.0, and what is printed next
+_PREDICTED = re.compile(
+    r'(<strong>Predict\.</strong>|id="exercise-\d+-0-(?:(?!tag_solution).)*tag_solution.*?</details>)'
+    r'((?:(?!<strong>Predict\.</strong>|id="exercise).)*?<div class="cell_output docutils container">\n)',
+    re.S,
+)
 
 
 def _tell_apart(app, pagename, templatename, context, doctree) -> None:
@@ -31,6 +48,32 @@ def _lighten(app, pagename, templatename, context, doctree) -> None:
         context["body"] = body
 
 
+def _fold(app, pagename, templatename, context, doctree) -> None:
+    numbers = count(1)
+
+    def switch(kind: str, closed: str, opened: str) -> tuple[str, str]:
+        name = f"fold-{next(numbers)}"
+        return (
+            f'<input type="checkbox" class="fold {kind}" id="{name}">\n',
+            f'<label for="{name}"><span>{closed}</span><span>{opened}</span></label>\n',
+        )
+
+    def shorten(cell: re.Match) -> str:
+        lines = cell[2].count("\n") - 2
+        if lines <= LONGEST:
+            return cell[0]
+        box, label = switch("code", f"Show all {lines} lines", "Show less")
+        return cell[1] + box + cell[2] + label
+
+    def cover(found: re.Match) -> str:
+        box, label = switch("result", "Show what happens", "Hide what happens")
+        return found[0] + box + label
+
+    if "body" in context:
+        body = _CODE.sub(shorten, context["body"])
+        context["body"] = _PREDICTED.sub(cover, body)
+
+
 def _locate(app, config) -> None:
     repository = config.html_theme_options["repository_url"]
     config.html_baseurl = config.ogp_site_url = published_at(repository)
@@ -39,6 +82,6 @@ def _locate(app, config) -> None:
 def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("config-inited", _locate)
-    app.connect("html-page-context", _tell_apart)
-    app.connect("html-page-context", _lighten)
+    for change in (_tell_apart, _lighten, _fold):
+        app.connect("html-page-context", change)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,7 +12,8 @@ from PIL import Image
 from attnbook import plotting
 
 matplotlib.use("agg")
-COLORS = ("QUERY", "KEY", "VALUE", "WEIGHTS", "NEUTRAL", "OTHER")
+ROLES = ("QUERY", "KEY", "VALUE", "WEIGHTS")
+COLORS = (*ROLES, "NEUTRAL", "OTHER", "BLACK", "RED")
 
 
 def luminance(color):

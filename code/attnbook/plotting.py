@@ -14,11 +14,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 from PIL import Image
 
 QUERY, KEY, VALUE, WEIGHTS = "#0072b2", "#b84f00", "#00795a", "#9c3d81"
-NEUTRAL, OTHER = "#595959", "#806000"  # for what is none of the four
+# for what is none of the four
+NEUTRAL, OTHER, BLACK, RED = "#595959", "#806000", "#000000", "#a51c30"
 _MARKERS = {
     QUERY: "o",
     KEY: "s",
@@ -26,6 +28,8 @@ _MARKERS = {
     WEIGHTS: "D",
     NEUTRAL: "x",
     OTHER: "P",
+    BLACK: "*",
+    RED: "v",
 }
 _WEIGHT_MAP = LinearSegmentedColormap.from_list(
     "weights", ["#ffffff", WEIGHTS, "#3d0f30"]
@@ -132,15 +136,20 @@ def heat_map(
     )
     if max(matrix.shape) <= 12:
         for (i, j), weight in np.ndenumerate(matrix):
-            shade = "white" if weight > 0.45 * largest else "black"
+            light = weight > 0.45 * largest
+            # with an edge it can be read on cells of middling colour, turned over as well
+            edge = withStroke(
+                linewidth=1.5, foreground="black" if light else "white"
+            )
             axes.text(
                 j,
                 i,
                 f"{weight:.2f}",
                 ha="center",
                 va="center",
-                color=shade,
-                fontsize=9,
+                color="white" if light else "black",
+                fontsize=10,
+                path_effects=[edge],
             )
 
 

@@ -272,7 +272,10 @@ def attention_map(
 def _heat_map(
     weights: Tensor, rows: Sequence[str], columns: Sequence[str]
 ) -> plt.Figure:
-    still, axes = plotting.subplots(height=1 + 0.25 * len(rows))
+    cell = (
+        0.45 if len(rows) <= 12 else 0.25
+    )  # room for the numbers, if there are any
+    still, axes = plotting.subplots(height=1 + cell * len(rows))
     plotting.heat_map(axes, weights, rows=list(rows), columns=list(columns))
     axes.tick_params(axis="x", rotation=90)
     return still

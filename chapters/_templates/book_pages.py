@@ -24,10 +24,12 @@ _CODE = re.compile(
     r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
     re.S,
 )
-# a prediction in the text, or the end of exercise N.0, and what is printed next
+_PREDICT = r"<strong>Predict\.</strong>"
+_CHOICE = r'id="exercise-\d+-0-(?:(?!tag_solution).)*tag_solution.*?</details>'
+_PRINTED = r'<div class="cell_output docutils container">\n'
+# a prediction in the text or as exercise N.0, and what is printed next
 _PREDICTED = re.compile(
-    r'(<strong>Predict\.</strong>|id="exercise-\d+-0-(?:(?!tag_solution).)*tag_solution.*?</details>)'
-    r'((?:(?!<strong>Predict\.</strong>|id="exercise).)*?<div class="cell_output docutils container">\n)',
+    rf'(?:{_PREDICT}|{_CHOICE})(?:(?!{_PREDICT}|id="exercise).)*?{_PRINTED}',
     re.S,
 )
 

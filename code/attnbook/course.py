@@ -237,8 +237,8 @@ def parser() -> argparse.ArgumentParser:
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     commands.add_parser(
         "labels",
-        help="bring up to date what chapters state of their length, and their "
-        "figures' script",
+        help="bring up to date what chapters state of their length, their "
+        "figures' script and the index of experiments",
     )
     for name, writer in WRITERS.items():
         command = commands.add_parser(name, help=_first_line(writer))

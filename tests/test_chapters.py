@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import nbformat
@@ -11,12 +10,12 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from attnbook import course
+from attnbook import claims, course
 from attnbook.exercises import Choice, Prediction, catalogue
 
 CHAPTERS = course.chapters(ROOT)
 CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
-CLAIMS = tomllib.loads((ROOT / "tests/claims.toml").read_text("utf8"))
+CLAIMS = claims.ledger(ROOT / "chapters")
 
 every_chapter = pytest.mark.parametrize(
     "path", CHAPTERS, ids=lambda path: path.stem

@@ -18,7 +18,7 @@ import yaml
 from nbclient import NotebookClient
 from tqdm import tqdm
 
-from . import handouts, labels, plotting
+from . import handouts, plotting
 
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
@@ -251,8 +251,8 @@ def parser() -> argparse.ArgumentParser:
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     commands.add_parser(
         "labels",
-        help="bring up to date what chapters state of their length, and their "
-        "figures' script",
+        help="bring up to date what chapters state of their length, their "
+        "figures' script and the index of experiments",
     )
     commands.add_parser(
         "pdf", help="print the built book, without folded parts, into one file"
@@ -310,6 +310,8 @@ def main(arguments: list[str] | None = None) -> None:
         return
     try:
         if options.command == "labels":
+            from . import labels  # needs what builds the book
+
             texts = sorted((root / "chapters").glob("*.md"))
             renewed = labels.renew_figures(notebooks(root))
             changed = labels.relabel(chapters(root), texts)

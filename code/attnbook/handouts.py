@@ -56,6 +56,14 @@ def tags(cell: NotebookNode) -> list[str]:
     return cell.metadata.get("tags", [])
 
 
+def linked_title(path: Path, chapter: NotebookNode) -> str:
+    """A chapter's number and its question, which links to it from another page."""
+    number, question = re.match(
+        r"# (\d+) · (.+)", chapter.cells[0].source
+    ).groups()
+    return f"{number} · [{question}]({path.name})"
+
+
 @dataclass
 class Task:
     """An exercise as it stands in a chapter: its text, and its cells or its model answer."""

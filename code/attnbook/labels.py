@@ -8,7 +8,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from . import explore
-from .handouts import OF_EXERCISES, tags, tasks
+from .claims import experiments
+from .handouts import OF_EXERCISES, linked_title, tags, tasks
 
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 12  # of code, read and run
@@ -135,13 +136,6 @@ def renew_figures(paths: Iterable[Path]) -> list[Path]:
     return changed
 
 
-def _title(path: Path, chapter: NotebookNode) -> str:
-    number, question = re.match(
-        r"# (\d+) · (.+)", chapter.cells[0].source
-    ).groups()
-    return f"{number} · [{question}]({path.name})"
-
-
 def _table(header: str, rows: Iterable[Iterable]) -> str:
     columns = header.count("|") + 1
     lines = [f"| {header} |", "|" + "---|" * columns]
@@ -155,7 +149,7 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
         todo = list(tasks(chapter))
         rows.append(
             (
-                _title(path, chapter),
+                linked_title(path, chapter),
                 ", ".join(map(str, needs(chapter))) or "–",
                 reading_minutes(chapter),
                 predictions(chapter),
@@ -200,4 +194,5 @@ TABLES = {
     "chapters": _chapters,
     "sections": _sections,
     "exercises": _exercises,
+    "experiments": experiments,
 }

@@ -447,16 +447,59 @@ def test_draws_that_do_not_fit_are_refused(query, key, message):
         explore.scale(torch.ones(1, 4), torch.ones(1, 3, 4) * torch.nan, alt="")
 
 
-def test_the_map_shows_the_weights_of_each_layer_and_head(show):
+def test_the_map_shows_the_weights_of_each_block_and_head(show):
     page = show(FIGURES["map"]().to_html())
     heading, rows = numbers(page)
     assert heading == COLUMNS and list(rows) == ROWS
     assert close(values(page), WEIGHTS[0, 0])
-    page.get_by_label("Layer").select_option("layer 2")
+    page.get_by_label("Block").select_option("block 2")
     page.get_by_label("Head").select_option("head 3")
     assert close(values(page), WEIGHTS[1, 2])
     page.get_by_label("Head").select_option("mean of all heads")
     assert close(values(page), WEIGHTS[1].mean(dim=0))
+
+
+def test_the_map_opens_where_it_is_told_to(show):
+    for start, right, block, head in (
+        ((1, 2), WEIGHTS[1, 2], "block 2", "head 3"),
+        ((0, 3), WEIGHTS[0].mean(dim=0), "block 1", "mean of all heads"),
+    ):
+        figure = explore.attention_map(
+            WEIGHTS, rows=ROWS, columns=COLUMNS, alt="Weights.", start=start
+        )
+        page = show(figure.to_html())
+        assert close(values(page), right)
+        for label, name in (("Block", block), ("Head", head)):
+            menu = page.get_by_label(label).locator("option:checked")
+            assert menu.inner_text() == name
+
+
+@pytest.mark.parametrize("start", [(2, 0), (0, 4), (-1, 0)])
+def test_a_start_that_is_not_there_is_refused(start):
+    with pytest.raises(ValueError, match=re.escape(f"no start {start}")):
+        explore.attention_map(
+            WEIGHTS, rows=ROWS, columns=COLUMNS, alt="", start=start
+        )
+
+
+@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("width", [390, 800])
+def test_a_figure_keeps_its_height_whatever_one_does(show, kind, width):
+    page = show(FIGURES[kind]().to_html(), width=width)
+    figure = page.locator(f"attnbook-{kind}")
+    before = figure.bounding_box()["height"]
+    for slider in page.get_by_role("slider").all():
+        for key in ("End", "Home", "ArrowRight"):
+            slider.press(key)
+            assert figure.bounding_box()["height"] == before
+    for switch in page.get_by_role("switch").all():
+        switch.check()
+    for button in page.get_by_role("button").all():
+        button.press("Enter")
+    for token in page.locator("li[role=option]").all():
+        token.hover()
+        assert figure.bounding_box()["height"] == before
+    assert figure.bounding_box()["height"] == before
 
 
 def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
@@ -542,8 +585,11 @@ def test_a_translation_is_followed_token_by_token(show):
     shows(0)
     page.get_by_role("button", name="next").click()
     shows(1)
-    page.get_by_role("button", name="back").click()
-    page.get_by_role("button", name="back").click()
+    back = page.get_by_role("button", name="back")
+    back.click()
+    shows(0)
+    assert back.get_attribute("aria-disabled") == "true"
+    back.press("Enter")
     shows(0)
     page.get_by_label("Token").focus()
     page.keyboard.press("End")
@@ -727,7 +773,8 @@ def test_bars_are_as_long_as_the_outputs(show):
                    .map(([x, width]) => x < 49.99 ? -width : width)""",
     )
     right = outputs([0, 2, 1, 3, 4], False)
-    assert close(torch.tensor(bars).view(5, 4) / 48, right / right.abs().max())
+    both = torch.stack([outputs([0, 1, 2, 3, 4], on) for on in (False, True)])
+    assert close(torch.tensor(bars).view(5, 4) / 48, right / both.abs().max())
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
@@ -839,7 +886,7 @@ def waves_are(page, p, k):
     )
 
 
-PAIRS = [0, 1, 3, 4, 5, 6, 8, 9]  # of ten, eight clocks
+PAIRS = [0, 1, 2, 3, 4, 5, 6, 7]  # of ten; the slowest are left out
 
 
 def test_clocks_and_products_are_those_of_the_positions(show):

@@ -223,26 +223,30 @@ def scale(
 
 
 def attention_map(
-    weights: Float[Tensor, "*layers_and_heads query key"],
+    weights: Float[Tensor, "*blocks_and_heads query key"],
     *,
     rows: Sequence[str],
     columns: Sequence[str],
     alt: str,
+    start: tuple[int, int] = (0, 0),
 ) -> Figure:
     """Tokens on both sides, joined by lines as thick as their weights.
 
     Parameters
     ----------
     weights
-        One map, (heads, query, key), or (layers, heads, query, key). With several, the reader
-        chooses the layer and the head.
+        One map, (heads, query, key), or (blocks, heads, query, key). With several, the reader
+        chooses the block and the head.
     rows, columns
         The tokens that look, on the left, and those that are looked at.
+    start
+        The block and the head that are shown first, counted from 0; the number of heads stands for
+        the mean of all.
     alt
         What can be seen, in a sentence.
 
     Raises ``ValueError`` if tokens and weights do not match, if there are more than 50 tokens on
-    a side, or if ``weights`` has more than four axes.
+    a side, if ``weights`` has more than four axes, or if there is no such start.
     """
     if weights.ndim > 4 or weights.shape[-2:] != (len(rows), len(columns)):
         raise ValueError(
@@ -260,11 +264,22 @@ def attention_map(
     weights = weights.detach().to("cpu", torch.float64)
     while weights.ndim < 4:
         weights = weights.unsqueeze(0)
-    still = _heat_map(weights[0, 0], rows, columns)
+    blocks, heads = weights.shape[:2]
+    block, head = start
+    if not 0 <= block < blocks or not 0 <= head <= heads:
+        raise ValueError(
+            f"{blocks} blocks and {heads} heads have no start {start}: from (0, 0) "
+            f"to ({blocks - 1}, {heads}), which is the mean"
+        )
+    shown = weights[block]
+    still = _heat_map(
+        shown.mean(dim=0) if head == heads else shown[head], rows, columns
+    )
     data = {
         "rows": list(rows),
         "columns": list(columns),
         "weights": _rounded(weights),
+        "start": [block, head],
     }
     return Figure("map", data, alt=alt, still=still)
 

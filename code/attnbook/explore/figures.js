@@ -15,12 +15,13 @@
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
     label { display: flex; align-items: center; gap: .5rem; color: var(--soft); }
-    select, button, input { font: inherit; color: var(--ink); accent-color: var(--weights); }
+    select, button, input { font: inherit; color: var(--ink); accent-color: var(--soft); }
     select, button { min-height: 2rem; padding: .1rem .5rem; background: var(--paper);
       border: 1px solid var(--soft); border-radius: .3rem; }
     :focus-visible { outline: 3px solid var(--weights); outline-offset: 1px; }
     output, .said { color: var(--ink); font-variant-numeric: tabular-nums; }
-    .said { min-height: 2.8em; margin: .6rem 0 .2rem; }
+    .said { min-height: 2.8em; margin: .6rem 0 .2rem; } /* the longest text: nothing jumps */
+    @media (max-width: 600px) { .said { min-height: 5.6em; } }
     summary { color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }
     table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
@@ -31,8 +32,10 @@
       white-space: nowrap; text-overflow: ellipsis; border-radius: .3rem; }
     .rows li { color: var(--query); text-align: right; cursor: pointer; }
     .rows li[aria-selected="true"] { background: var(--hover); font-weight: 600; }
-    .columns li { color: var(--key); }
-    .columns b { color: var(--ink); font-weight: 400; font-size: 13px; }
+    .columns li { display: flex; gap: .4em; color: var(--key); }
+    .columns span { overflow: hidden; text-overflow: ellipsis; }
+    .columns b { flex: none; min-width: 2.2em; color: var(--ink); font-weight: 400;
+      font-size: 13px; }
     svg { display: block; width: 100%; overflow: visible; }
     label > output { min-width: 3.2em; }
     input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }
@@ -70,11 +73,11 @@
     .token { display: grid; justify-items: center; padding: .1rem .4rem; color: var(--key);
       border-bottom: .45rem solid color-mix(in srgb, var(--weights) var(--share), var(--line)); }
     small { font-size: 12px; color: var(--ink); }
-    .written { min-height: 1.6em; margin: .6rem 0; font-size: 17px; }
+    .written { min-height: 3.2em; margin: .6rem 0; font-size: 17px; }
     mark { padding: 0 .2rem; color: var(--paper); background: var(--query); border-radius: .2rem; }
     .candidates { display: grid; grid-template-columns: minmax(5rem, auto) 1fr; gap: .2rem .6rem; }
-    .chance { padding-left: .3rem; background: linear-gradient(90deg, var(--hover) 0 0)
-      no-repeat left / var(--share) 100%; border-left: 3px solid var(--weights); }
+    .chance { padding-left: .3rem; background: linear-gradient(90deg, var(--line) 0 0)
+      no-repeat left / var(--share) 100%; border-left: 3px solid var(--soft); }
     @media print { .controls, details { display: none; } .frame { break-inside: avoid; } }
     @media (prefers-reduced-motion: no-preference) { .weight { transition: opacity .15s; } }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
@@ -92,11 +95,11 @@
       font-size: 13px; text-align: center; color: var(--soft); }
     @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); } }
     .face { fill: none; stroke: var(--line); stroke-width: 2; }
-    .turn { fill: var(--weights); opacity: .3; }
-    .hand { fill: none; stroke: var(--query); stroke-width: 5; stroke-linecap: round; }
-    .hand.later { stroke: var(--key); stroke-dasharray: 7 8; }
-    .curve { fill: none; stroke: var(--weights); stroke-width: 2; }
-    .here { fill: var(--weights); stroke: var(--paper); stroke-width: 2; }
+    .turn { fill: var(--soft); opacity: .3; }
+    .hand { fill: none; stroke: var(--ink); stroke-width: 5; stroke-linecap: round; }
+    .hand.later { stroke: var(--soft); stroke-dasharray: 7 8; }
+    .curve { fill: none; stroke: var(--soft); stroke-width: 2; }
+    .here { fill: var(--ink); stroke: var(--paper); stroke-width: 2; }
     svg text { fill: var(--soft); font-size: 13px; }
   `;
 
@@ -188,9 +191,10 @@
             ...others.map((text) => element("td", {}, text)))))));
     }
 
-    choice(label, options, onchange) {
+    choice(label, options, onchange, chosen = 0) {
       const select = element("select", { onchange: () => onchange(Number(select.value)) },
-        ...options.map((text, value) => element("option", { value }, text)));
+        ...options.map((text, value) =>
+          element("option", { value, selected: value === chosen }, text)));
       this.controls.append(element("label", {}, label, select));
     }
 
@@ -419,7 +423,7 @@
       this.weights.show(weights, weights.map((weight) => fixed(weight)));
       // no Jacobian of softmax is larger than 0.5
       this.measures.show([largest, entropy / most, 2 * jacobian],
-        [fixed(largest), fixed(entropy), fixed(jacobian, 3)]);
+        [fixed(largest), `${fixed(entropy)} of ${fixed(most)}`, `${fixed(jacobian, 3)} of 0.5`]);
       this.say(`d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
         `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The entropy is ` +
         `${fixed(entropy)} of at most ${fixed(most)} nats, the size of the Jacobian ` +
@@ -436,28 +440,33 @@
     }
   }
 
-  // Tokens on both sides, joined by lines; layer and head can be chosen, one token picked out.
+  // Tokens on both sides, joined by lines; block and head can be chosen, one token picked out.
   class AttentionMap extends Figure {
     build() {
-      const { rows, columns, weights } = this.data;
-      this.layer = this.head = 0;
+      const { rows, columns, weights, start } = this.data;
+      [this.block, this.head] = start ?? [0, 0];
       this.picked = null; // the token whose row alone is shown
+      this.shares = []; // beside each token of the right, its weight in that row
       const numbered = (name, list) => list.map((_, i) => `${name} ${i + 1}`);
       if (weights.length > 1)
-        this.choice("Layer", numbered("layer", weights), (layer) => {
-          this.layer = layer;
+        this.choice("Block", numbered("block", weights), (block) => {
+          this.block = block;
           this.draw();
-        });
+        }, this.block);
       if (weights[0].length > 1)
         this.choice("Head", [...numbered("head", weights[0]), "mean of all heads"], (head) => {
           this.head = head;
           this.draw();
-        });
+        }, this.head);
       this.options = rows.map((token, i) =>
         element("li", { role: "option", tabindex: i ? -1 : 0, title: token,
           onfocus: () => this.pick(i),
           onmouseenter: () => this.pick(i) }, token));
-      this.labels = columns.map((token) => element("li", { title: token }));
+      this.labels = columns.map((token) => {
+        const number = element("b");
+        this.shares.push(number);
+        return element("li", { title: token }, element("span", {}, token), number);
+      });
       this.list = element("ul", { class: "rows", role: "listbox", "aria-label": "Tokens that look",
         onkeydown: (event) => this.key(event),
         onfocusout: () => this.pick(null),
@@ -491,9 +500,9 @@
       this.paint();
     }
 
-    // the map of the chosen layer and head: one row for each token that looks
+    // the map of the chosen block and head: one row for each token that looks
     map() {
-      const heads = this.data.weights[this.layer];
+      const heads = this.data.weights[this.block];
       if (this.head < heads.length) return heads[this.head];
       return heads[0].map((row, i) => row.map((_, j) =>
         heads.reduce((sum, head) => sum + head[i][j], 0) / heads.length));
@@ -516,12 +525,11 @@
         .filter(Boolean));
       this.options.forEach((option, i) =>
         option.setAttribute("aria-selected", this.picked === i));
-      this.labels.forEach((label, j) => {
-        const number = this.picked === null ? "" : ` ${fixed(map[this.picked][j])}`;
-        label.replaceChildren(columns[j], element("b", {}, number));
+      this.shares.forEach((share, j) => {
+        share.textContent = this.picked === null ? "" : fixed(map[this.picked][j]);
       });
       this.say(this.picked === null
-        ? "Point at a token on the left, or go there with Tab and the arrow keys, to see its row alone."
+        ? "Point at a token on the left, tap it, or go there with Tab and the arrow keys."
         : `${rows[this.picked]} looks at ` + map[this.picked]
           .map((weight, j) => [weight, j])
           .sort(([a], [b]) => b - a).slice(0, 4)
@@ -545,8 +553,8 @@
         this.slide(this.step + 1);
         this.draw();
       };
-      this.button("← back", () => go(this.step - 1));
-      this.button("next →", () => go(this.step + 1));
+      this.back = this.button("← back", () => go(this.step - 1));
+      this.next = this.button("next →", () => go(this.step + 1));
       this.slide = this.slider("Token", { min: 1, max: written.length, value: 1,
         text: (number) => `${number} of ${written.length}` }, (number) => go(number - 1));
       this.source = source.map((token) => element("span", { class: "token" }, token));
@@ -559,6 +567,8 @@
     paint() {
       const { source, written, weights, likeliest } = this.data;
       const row = weights[this.step];
+      this.back.setAttribute("aria-disabled", this.step === 0);
+      this.next.setAttribute("aria-disabled", this.step === written.length - 1);
       this.source.forEach((chip, j) => {
         chip.style.setProperty("--share", `${100 * Math.min(1, row[j])}%`);
         chip.replaceChildren(source[j], element("small", {}, fixed(row[j])));
@@ -567,7 +577,8 @@
         element("mark", {}, written[this.step]));
       this.candidates.replaceChildren(...likeliest[this.step].flatMap(([token, chance]) => [
         element("span", {}, token),
-        element("span", { class: "chance", style: `--share: ${100 * chance}%` }, fixed(chance))]));
+        element("span", { class: "chance", style: `--share: ${100 * chance}%` },
+          chance < 0.01 ? "under 0.01" : fixed(chance))]));
       const most = row.indexOf(Math.max(...row));
       this.say(`Writing ${written[this.step]}, it looks most at ` +
         `${source[most]} (${fixed(row[most])}).`);
@@ -587,10 +598,13 @@
       const { tokens, embeddings } = this.data;
       this.first = range(tokens.length);
       this.order = this.first; // the token at each place
-      this.positions = false;
       this.moved = null; // the token moved last
       this.picked = 0; // the place whose token the two buttons move
-      this.largest = 0; // of all outputs seen, so that the scale changes seldom
+      // of the first order, with and without positions, so that the scale changes seldom
+      this.largest = Math.max(...[true, false].flatMap((on) => {
+        this.positions = on;
+        return this.outputs(this.first).flat().map(Math.abs);
+      }));
       this.columns = this.first.map((place) => {
         const button = element("button", { type: "button", onclick: () => this.pick(place),
           onkeydown: (event) => this.key(event, place) });
@@ -746,9 +760,12 @@
       this.stays = false; // what was moved last changes no product
       this.frequencies = range(d_model / 2).map((i) => 10000 ** (-2 * i / d_model));
       const pairs = this.frequencies.length;
-      const shown = Math.min(pairs, 8); // evenly from the fastest to the slowest
+      const shown = Math.min(pairs, 8);
+      // evenly from the fastest to the slowest of those that turn by half a radian or more
+      const turning = this.frequencies.filter((frequency) => frequency * length >= 0.5).length;
+      const last = Math.max(shown, turning) - 1;
       this.clocks = range(shown).map((i) => {
-        const pair = shown === 1 ? 0 : Math.round(i * (pairs - 1) / (shown - 1));
+        const pair = shown === 1 ? 0 : Math.round(i * last / (shown - 1));
         const hands = shape("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" });
         const cosine = element("output", { "aria-live": "off" });
         return { pair, hands, cosine,
@@ -764,9 +781,9 @@
       this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
       this.stage.append(
         element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
-        element("p", { class: "note" }, "Blue hand: p·ω. Orange dashed hand: (p + k)·ω. Shaded: the " +
-          "angle between them, k·ω, and under the clock its cosine. " +
-          (shown < pairs ? `${shown} of ${pairs} pairs, the slowest last.` : "")),
+        element("p", { class: "note" }, "Plain hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
+          "angle between them, k·ω, and under the clock its cosine. " + (shown < pairs
+          ? `${shown} of ${pairs} pairs; none of those that hardly turn up to ${length}.` : "")),
         this.curve);
       new ResizeObserver(() => this.paint()).observe(this.curve);
     }

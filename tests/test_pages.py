@@ -2,6 +2,8 @@
 
 import functools
 import http.server
+import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,6 +15,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
 
+from attnbook import course
+
 browser.skip_without()
 
 NAMES = [
@@ -20,19 +24,31 @@ NAMES = [
     for pattern in ("*.ipynb", "*.md")
     for path in sorted((ROOT / "chapters").glob(pattern))
 ]
+HOME = "https://github.com/ada/attention-step-by-step"
+PUBLISHED = "https://ada.github.io/attention-step-by-step/"
 every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
-@pytest.fixture(scope="session")
-def html(tmp_path_factory):
+def build(book, out):
     """The folder of the pages, built afresh with every warning an error."""
-    out = tmp_path_factory.mktemp("book")
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
-    command = [str(jupyter_book), "build", str(ROOT)]
+    command = [str(jupyter_book), "build", str(book)]
     command += ["--path-output", str(out), "-W", "-n", "--keep-going", "--all"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return out / "_build/html"
+
+
+@pytest.fixture(scope="session")
+def html(tmp_path_factory):
+    """The pages of a published copy."""
+    book = tmp_path_factory.mktemp("book")
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, book)
+    unwanted = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+    shutil.copytree(ROOT / "chapters", book / "chapters", ignore=unwanted)
+    course.move_home(book, HOME)
+    return build(book, book)
 
 
 @pytest.fixture(scope="session")
@@ -258,6 +274,34 @@ def test_the_rocket_opens_the_chapter_on_colab(open_page):
     assert link.get_attribute("href").endswith(
         "/blob/main/chapters/03-scaling.ipynb"
     )
+
+
+def test_until_the_book_has_a_home_no_button_leads_there(tmp_path):
+    html = build(ROOT, tmp_path)
+    for name in NAMES:
+        page = (html / name).read_text("utf8")
+        body = page[page.index("<body") :]
+        assert not re.search(r'href="[^"]*(owner\.invalid|colab)', body), name
+
+
+def test_a_search_engine_finds_every_page_once_and_whole_addresses(html):
+    sitemap = (html / "sitemap.xml").read_text("utf8")
+    found = re.findall("<loc>(.*?)</loc>", sitemap)
+    assert sorted(found) == sorted(f"{PUBLISHED}{name}" for name in NAMES)
+    titles, descriptions = set(), set()
+    for name in NAMES:
+        head = (html / name).read_text("utf8").split("</head>")[0]
+        canonical = f'<link rel="canonical" href="{PUBLISHED}{name}" />'
+        assert canonical in head
+        titles.add(re.search("<title>(.*?)</title>", head)[1])
+        meta = dict(re.findall(r'<meta \w+="([^"]+)" content="([^"]*)"', head))
+        assert meta["og:url"] == PUBLISHED + name
+        card = meta["og:image"].removeprefix(PUBLISHED)
+        assert (html / card).stat().st_size > 10_000
+        assert 100 < len(meta["description"]) <= 203
+        assert not re.search(r"[\\$]|owner", meta["description"]), name
+        descriptions.add(meta["description"])
+    assert len(titles) == len(descriptions) == len(NAMES)
 
 
 def test_a_page_weighs_at_most_a_megabyte_without_mathjax(wide):

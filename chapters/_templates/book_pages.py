@@ -8,6 +8,7 @@ What a cell prints after "Predict." waits behind a switch, and so does the rest 
 Both are checkboxes that styles react to: they need no script, and paper shows everything.
 
 Search engines and link previews want whole addresses. They follow from that of the repository.
+Until the book has one, no button leads there.
 """
 
 import re
@@ -77,8 +78,12 @@ def _fold(app, pagename, templatename, context, doctree) -> None:
 
 
 def _locate(app, config) -> None:
-    repository = config.html_theme_options["repository_url"]
+    theme = config.html_theme_options
+    repository = theme["repository_url"]
     config.html_baseurl = config.ogp_site_url = published_at(repository)
+    if "//github.com/owner.invalid/" in repository:  # the book has no home yet
+        theme["use_repository_button"] = theme["use_issues_button"] = False
+        theme["launch_buttons"] = {}
 
 
 def setup(app) -> dict[str, bool]:

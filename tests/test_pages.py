@@ -1,6 +1,7 @@
 """The built pages in a browser: offline, accessible, legible at every width, light and dark."""
 
 import functools
+import gzip
 import http.server
 import re
 import shutil
@@ -53,11 +54,29 @@ def html(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def address(html):
-    class Quiet(http.server.SimpleHTTPRequestHandler):
+    class Host(http.server.SimpleHTTPRequestHandler):
+        """Sends text compressed, as every host does."""
+
+        def do_GET(self):
+            path = Path(self.translate_path(self.path))
+            kind = self.guess_type(path)
+            if not path.is_file() or not re.search(
+                "text|javascript|json|svg", kind
+            ):
+                super().do_GET()
+                return
+            text = gzip.compress(path.read_bytes())
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
         def log_message(self, *arguments):
             pass
 
-    handler = functools.partial(Quiet, directory=html)
+    handler = functools.partial(Host, directory=html)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -302,6 +321,38 @@ def test_a_search_engine_finds_every_page_once_and_whole_addresses(html):
         assert not re.search(r"[\\$]|owner", meta["description"]), name
         descriptions.add(meta["description"])
     assert len(titles) == len(descriptions) == len(NAMES)
+
+
+SLOW = {  # "slow 4G" of Lighthouse: 1.6 Mbit/s, 150 ms
+    "offline": False,
+    "latency": 150,
+    "downloadThroughput": 1.6e6 / 8,
+    "uploadThroughput": 0.75e6 / 8,
+}
+WATCH_SHIFTS = """
+  window.shift = 0;
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) window.shift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def test_a_page_is_readable_soon_and_does_not_jump_on_a_slow_connection(
+    chromium, address, name
+):
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.add_init_script(WATCH_SHIFTS)
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", SLOW)
+    page.goto(f"{address}/{name}")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(500)  # for what is set in place at last
+    paint = "performance.getEntriesByName('first-contentful-paint')[0]"
+    assert page.evaluate(f"{paint}.startTime") < 3000  # milliseconds
+    assert page.evaluate("window.shift") < 0.1
+    context.close()
 
 
 def test_a_page_weighs_at_most_a_megabyte_without_mathjax(wide):

@@ -2,7 +2,7 @@
 
 Pygments puts every name, bracket and space of the code into an element of its own. The book's
 styles give these three the colour of plain text, so the elements can go. And each figure to touch
-brings the script of all; a page needs it once.
+brings the script of all; a page needs it once. A page without formulas needs no MathJax.
 
 What a cell prints after "Predict." waits behind a switch, and so does the rest of a long cell.
 Both are checkboxes that styles react to: they need no script, and paper shows everything.
@@ -51,6 +51,15 @@ def _lighten(app, pagename, templatename, context, doctree) -> None:
         context["body"] = body
 
 
+def _spare_mathjax(app, pagename, templatename, context, doctree) -> None:
+    if 'class="math' not in context.get("body", ""):
+        context["script_files"] = [
+            file
+            for file in context["script_files"]
+            if "mathjax" not in str(getattr(file, "filename", file) or "")
+        ]
+
+
 def _fold(app, pagename, templatename, context, doctree) -> None:
     numbers = count(1)
 
@@ -89,6 +98,6 @@ def _locate(app, config) -> None:
 def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("config-inited", _locate)
-    for change in (_tell_apart, _lighten, _fold):
+    for change in (_tell_apart, _lighten, _spare_mathjax, _fold):
         app.connect("html-page-context", change)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

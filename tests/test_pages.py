@@ -222,6 +222,15 @@ def test_figures_blend_into_the_page(open_page, scheme):
         assert filter.startswith("invert" if scheme == "dark" else "none")
 
 
+def test_a_figure_leads_to_its_picture(open_page, html):
+    page = open_page("chapters/03-scaling.html")
+    links = page.query_selector_all("div.cell_output a:has(> img)")
+    assert len(links) == len(page.query_selector_all("img[src*=_images]")) > 3
+    for link in links:
+        target = html / "chapters" / link.get_attribute("href")
+        assert target.read_bytes().startswith(b"\x89PNG")
+
+
 @every_scheme
 def test_reports_of_exercises_have_the_pages_colours(open_page, scheme):
     page = open_page("chapters/03-scaling.html", scheme=scheme)

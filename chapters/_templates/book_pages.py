@@ -4,6 +4,8 @@ Pygments puts every name, bracket and space of the code into an element of its o
 styles give these three the colour of plain text, so the elements can go. And each figure to touch
 brings the script of all; a page needs it once. A page without formulas needs no MathJax.
 
+A figure leads to its picture alone, which can be enlarged on a telephone.
+
 What a cell prints after "Predict." waits behind a switch, and so does the rest of a long cell.
 Both are checkboxes that styles react to: they need no script, and paper shows everything.
 
@@ -20,6 +22,7 @@ LONGEST = 36  # lines of code that are shown at once
 
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _FIGURE = re.compile(r"(</attnbook-\w+>)\s*<script>.*?</script>", re.S)
+_PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
 _CODE = re.compile(
     r'(<div class="cell[^"]*docutils container">\n<div class="cell_input docutils container">\n)'
     r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
@@ -49,6 +52,11 @@ def _lighten(app, pagename, templatename, context, doctree) -> None:
             rest = _FIGURE.sub(r"\1", body[first.end() :])
             body = body[: first.end()] + rest
         context["body"] = body
+
+
+def _link_pictures(app, pagename, templatename, context, doctree) -> None:
+    if "body" in context:
+        context["body"] = _PICTURE.sub(r'<a href="\2">\1</a>', context["body"])
 
 
 def _spare_mathjax(app, pagename, templatename, context, doctree) -> None:
@@ -98,6 +106,12 @@ def _locate(app, config) -> None:
 def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("config-inited", _locate)
-    for change in (_tell_apart, _lighten, _spare_mathjax, _fold):
+    for change in (
+        _tell_apart,
+        _lighten,
+        _link_pictures,
+        _spare_mathjax,
+        _fold,
+    ):
         app.connect("html-page-context", change)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,10 +32,11 @@ _CODE = re.compile(
 )
 _PREDICT = r"<strong>Predict\.</strong>"
 _CHOICE = r'id="exercise-\d+-0-(?:(?!tag_solution).)*tag_solution.*?</details>'
-_PRINTED = r'<div class="cell_output docutils container">\n'
-# a prediction in the text or as exercise N.0, and what is printed next
+_OUTPUT = r'<div class="cell_output docutils container">\n'
+# a prediction in the text or as exercise N.0, and what is printed next, if that is no figure
 _PREDICTED = re.compile(
-    rf'(?:{_PREDICT}|{_CHOICE})(?:(?!{_PREDICT}|id="exercise).)*?{_PRINTED}',
+    rf'(?:{_PREDICT}|{_CHOICE})(?:(?!{_PREDICT}|id="exercise|{_OUTPUT}).)*'
+    rf'{_OUTPUT}(?=<div class="output stream)',
     re.S,
 )
 

@@ -21,7 +21,7 @@
     :focus-visible { outline: 3px solid var(--weights); outline-offset: 1px; }
     output, .said { color: var(--ink); font-variant-numeric: tabular-nums; }
     .said { min-height: 2.8em; margin: .6rem 0 .2rem; } /* the longest text: nothing jumps */
-    @media (max-width: 600px) { .said { min-height: 5.6em; } }
+    @media (max-width: 600px) { .said { min-height: calc(1.4em * var(--lines)); } }
     summary { color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }
     table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
@@ -139,6 +139,8 @@
 
   // What all figures have: data, theme, a sentence that is spoken, and the numbers as a table.
   class Figure extends HTMLElement {
+    static LINES = 4; // of the sentence, on a telephone
+
     connectedCallback() {
       if (this.shadowRoot) return;
       // on a page, the parser has not read the data yet
@@ -151,7 +153,8 @@
       const root = this.attachShadow({ mode: "open" });
       this.controls = element("div", { class: "controls" });
       this.stage = element("div");
-      this.said = element("p", { class: "said", "aria-live": "polite" });
+      this.said = element("p", { class: "said", "aria-live": "polite",
+        style: `--lines: ${this.constructor.LINES}` });
       this.table = element("div", { class: "scroll", tabindex: 0, role: "region",
         "aria-label": "The numbers" });
       this.details = element("details", { ontoggle: () => this.showNumbers() },
@@ -442,6 +445,8 @@
 
   // Tokens on both sides, joined by lines; block and head can be chosen, one token picked out.
   class AttentionMap extends Figure {
+    static LINES = 3;
+
     build() {
       const { rows, columns, weights, start } = this.data;
       [this.block, this.head] = start ?? [0, 0];
@@ -545,6 +550,8 @@
 
   // A translation that is written token by token: where each looks, and what else it could be.
   class Decoding extends Figure {
+    static LINES = 2;
+
     build() {
       const { source, written } = this.data;
       this.step = 0;
@@ -783,7 +790,7 @@
         element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
         element("p", { class: "note" }, "Plain hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
           "angle between them, k·ω, and under the clock its cosine. " + (shown < pairs
-          ? `${shown} of ${pairs} pairs; none of those that hardly turn up to ${length}.` : "")),
+          ? `${shown} of ${pairs} pairs; none of those that hardly turn up to ${length - 1}.` : "")),
         this.curve);
       new ResizeObserver(() => this.paint()).observe(this.curve);
     }

@@ -8,7 +8,7 @@ from attnbook import printing
 
 browser.skip_without()
 
-FIRST = """<title>Front</title><h1>Front</h1>
+FIRST = """<title>Front</title><script>window.MathJax = {}</script><h1>Front</h1>
 <p><a href="second.html#there">inside</a> <a href="https://example.org/">out</a>
 <a href="#below">down</a></p>
 <h2 id="below" style="break-before: page">Below</h2><p>More.</p>"""

@@ -53,7 +53,7 @@ def _printed(browser: Browser, path: Path) -> bytes:
     page = browser.new_page()
     page.goto(path.resolve().as_uri())
     page.wait_for_load_state("networkidle")
-    page.evaluate("window.MathJax?.startup.promise")
+    page.evaluate("window.MathJax?.startup?.promise")
     pdf = page.pdf(
         format="A4",
         margin={"top": "15mm", "bottom": "17mm", "left": "17mm"}

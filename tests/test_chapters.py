@@ -239,6 +239,28 @@ def test_the_chapter_asks_for_one_choice_within_its_story(path):
     assert re.findall(r'"([A-Z])"', solution) == [choice.reference]
 
 
+def classes_of_the_package() -> set[str]:
+    return {
+        name
+        for path in (ROOT / "code/attnbook").glob("*.py")
+        for name in re.findall(r"^class (\w+)", path.read_text("utf8"), re.M)
+    }
+
+
+@every_chapter
+def test_a_part_of_the_model_is_named_in_its_section_before_it_is_built(path):
+    section = ""
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown":
+            section = f"{section}\n\n{cell.source}".split("\n## ")[-1].lower()
+            continue
+        for name in re.findall(r"^class (\w+)", cell.source, re.M):
+            if name in classes_of_the_package():
+                words = re.sub(r"\B([A-Z])", r" \1", name).lower()
+                text = section.replace("-", " ")
+                assert words in text, f"{name}: {section[:60]}"
+
+
 @every_chapter
 def test_the_last_sections_sum_up_and_name_sources(path):
     headings = re.findall(r"^## (.+)$", prose(path), re.M)

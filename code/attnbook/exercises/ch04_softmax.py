@@ -571,8 +571,8 @@ quiet_softmax = Exercise(
     hints=[
         "The 1 in the denominator is e⁰: it is as if there were one more key with the score 0, "
         "whose weight is thrown away.",
-        "When you subtract m from all scores, the score 0 of that key becomes −m, and its "
-        "exponential e⁻ᵐ.",
+        "When you subtract the largest score, m, from all scores, the score 0 of that key "
+        "becomes −m, and its exponential e⁻ᵐ.",
         "m must not be smaller than 0, or e⁻ᵐ overflows: `scores.amax(dim=-1, "
         "keepdim=True).clamp(min=0.0)`. With a mask, set what is not allowed to −∞ first.",
     ],

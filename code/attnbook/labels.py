@@ -31,7 +31,8 @@ def sections(chapter: NotebookNode) -> Iterator[tuple[str, float]]:
             for part in re.split(r"^(?=## )", cell.source, flags=re.M):
                 heading = re.match(r"## (.+)", part)
                 title = heading[1] if heading else title
-                text = re.sub(r"\]\([^)\s]*\)", "]", part)  # addresses are not read
+                # nobody reads the address of a link
+                text = re.sub(r"\]\([^)\s]*\)", "]", part)
                 words = len(re.findall(r"\w+", text))
                 minutes.setdefault(title, 0.0)
                 minutes[title] += words / WORDS_A_MINUTE

@@ -20,6 +20,9 @@ CLAIMS = claims.ledger(ROOT / "chapters")
 every_chapter = pytest.mark.parametrize(
     "path", CHAPTERS, ids=lambda path: path.stem
 )
+every_notebook = pytest.mark.parametrize(
+    "path", course.notebooks(ROOT), ids=lambda path: path.stem
+)
 
 
 def number(path: Path) -> int:
@@ -58,7 +61,7 @@ def test_the_contents_list_every_chapter_in_order():
     assert len(notebooks) + len(texts) == len(files)
 
 
-@every_chapter
+@every_notebook
 def test_the_notebook_is_valid_and_small(path):
     nbformat.validate(read(path))
     assert path.stat().st_size < 1_000_000
@@ -78,7 +81,7 @@ def test_the_title_asks_the_chapters_question(path):
         assert expected in first.source
 
 
-@every_chapter
+@every_notebook
 def test_the_setup_cell_is_the_books(path):
     code = cells(path, "code")
     assert tags(code[0]) == ["setup", "remove-cell"]
@@ -87,7 +90,7 @@ def test_the_setup_cell_is_the_books(path):
     assert not any("setup" in tags(cell) for cell in code[1:])
 
 
-@every_chapter
+@every_notebook
 def test_the_text_is_plain_markdown(path):
     text = prose(path)
     assert not re.search(r"^\s*(:::|```\{)|\{[a-z:]+\}`", text, re.M), "MyST"
@@ -109,7 +112,7 @@ def test_equations_are_numbered_in_order_and_references_exist(path):
         assert reference in numbers
 
 
-@every_chapter
+@every_notebook
 def test_every_cell_was_run_in_order_without_errors_or_warnings(path):
     code = cells(path, "code")
     assert [cell.execution_count for cell in code] == list(
@@ -146,7 +149,7 @@ def test_every_figure_has_a_text_and_a_caption(path):
     assert figures
 
 
-@every_chapter
+@every_notebook
 def test_lines_of_code_fit_the_page(path):
     for cell in cells(path, "code"):
         if not {"setup", "hide-input"} & set(tags(cell)):

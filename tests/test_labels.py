@@ -51,8 +51,8 @@ def minutes_of(ids):
     return sum(TASKS[id].minutes for id in ids)
 
 
-def story_minutes(number, which):
-    """The minutes of the sections of a chapter that a plan names."""
+def told(number, which):
+    """The titles of the sections of a chapter that a plan names."""
     minutes = dict(labels.sections(CHAPTERS[number]))
     named = re.findall(r'"((?:[^"]|"almost")+)"', which)
     assert set(named) <= set(minutes), which
@@ -67,18 +67,39 @@ def story_minutes(number, which):
         titles = named
     else:
         assert not which, which
-    return sum(minutes[title] for title in titles)
+    return titles
 
 
-def stories(text):
-    """(stated, computed) minutes of each part of a text such as ``2 (55), 3 to "…" (18)``."""
-    parts = re.findall(
+def parts(text):
+    """(chapter, titles, stated minutes) of each part of a text: ``2 (55), 3 to "…" (18)``."""
+    found = re.findall(
         r"(?:^|, )(\d+)((?: (?:to|from|without|only) .+?)?) \((\d+)\)", text
     )
     return [
-        (int(stated), story_minutes(int(number), which.strip()))
-        for number, which, stated in parts
+        (int(number), told(int(number), which.strip()), int(stated))
+        for number, which, stated in found
     ]
+
+
+def stories(text):
+    """(stated, computed) minutes of each part of a text."""
+    return [
+        (stated, sum(dict(labels.sections(CHAPTERS[n]))[t] for t in titles))
+        for n, titles, stated in parts(text)
+    ]
+
+
+def predictions_in(number, titles):
+    """How often the reader predicts in these sections, in the text or with a choice, N.0."""
+    count, title = 0, "Introduction"
+    for cell in CHAPTERS[number].cells:
+        if cell.cell_type == "markdown":
+            for part in re.split(r"^(?=## )", cell.source, flags=re.M):
+                heading = re.match(r"## (.+)", part)
+                title = heading[1] if heading else title
+                asked = r"\*\*Predict\.\*\*|^### Exercise \d+\.0 "
+                count += (title in titles) * len(re.findall(asked, part, re.M))
+    return count
 
 
 def number_in(cell):
@@ -167,6 +188,21 @@ def test_each_session_of_the_six_weeks_adds_up_to_90_minutes():
         if session != "6.2":
             ((stated, computed),) = stories(story)
             assert abs(stated - computed) <= ROUNDING, (session, computed)
+
+
+def test_votes_take_two_minutes_for_each_prediction():
+    rows = [(row[1], row[2]) for row in map(cells, rows_below("Six weeks"))]
+    rows += [
+        (row[1], f"votes {row[2]}") for row in map(cells, rows_below("One day"))
+    ]
+    told_rows = [(parts(story), votes) for story, votes in rows]
+    told_rows = [(found, votes) for found, votes in told_rows if found]
+    assert len(told_rows) > 15
+    for found, votes in told_rows:
+        asked = sum(predictions_in(n, titles) for n, titles, _ in found)
+        stated = re.search(r"votes (\d+)", votes)
+        if stated:
+            assert int(stated[1]) == 2 * asked, (found, votes)
 
 
 def test_the_six_weeks_visit_every_chapter():

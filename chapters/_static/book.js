@@ -7,3 +7,8 @@ addEventListener("beforeprint", () => {
 addEventListener("afterprint", () => {
   dataset.theme = dataset.onScreen;
 });
+
+// What unfolds, unfolds with Enter: also long code, which a checkbox folds.
+addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches?.("input.fold")) event.target.click();
+});

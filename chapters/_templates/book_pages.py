@@ -1,4 +1,4 @@
-"""A Sphinx extension: pages that weigh little, let one predict, and say where they live.
+"""A Sphinx extension: pages that weigh little, are no walls of code, and say where they live.
 
 Pygments puts every name, bracket and space of the code into an element of its own. The book's
 styles give these three the colour of plain text, so the elements can go. And each figure to touch
@@ -6,8 +6,8 @@ brings the script of all; a page needs it once. A page without formulas needs no
 
 A figure leads to its picture alone, which can be enlarged on a telephone.
 
-What a cell prints after "Predict." waits behind a switch, and so does the rest of a long cell.
-Both are checkboxes that styles react to: they need no script, and paper shows everything.
+The rest of a long cell waits behind a switch, a checkbox that styles react to: on paper, and for
+search, everything is there.
 
 Search engines and link previews want whole addresses. They follow from that of the repository.
 Until the book has one, no button leads there.
@@ -28,15 +28,6 @@ _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
 _CODE = re.compile(
     r'(<div class="cell[^"]*docutils container">\n<div class="cell_input docutils container">\n)'
     r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
-    re.S,
-)
-_PREDICT = r"<strong>Predict\.</strong>"
-_CHOICE = r'id="exercise-\d+-0-(?:(?!tag_solution).)*tag_solution.*?</details>'
-_OUTPUT = r'<div class="cell_output docutils container">\n'
-# a prediction in the text or as exercise N.0, and what is printed next, if that is no figure
-_PREDICTED = re.compile(
-    rf'(?:{_PREDICT}|{_CHOICE})(?:(?!{_PREDICT}|id="exercise|{_OUTPUT}).)*'
-    rf'{_OUTPUT}(?=<div class="output stream)',
     re.S,
 )
 
@@ -74,27 +65,19 @@ def _spare_mathjax(app, pagename, templatename, context, doctree) -> None:
 def _fold(app, pagename, templatename, context, doctree) -> None:
     numbers = count(1)
 
-    def switch(kind: str, closed: str, opened: str) -> tuple[str, str]:
-        name = f"fold-{next(numbers)}"
-        return (
-            f'<input type="checkbox" class="fold {kind}" id="{name}">\n',
-            f'<label for="{name}"><span>{closed}</span><span>{opened}</span></label>\n',
-        )
-
     def shorten(cell: re.Match) -> str:
         lines = cell[2].count("\n") - 2
         if lines <= LONGEST:
             return cell[0]
-        box, label = switch("code", f"Show all {lines} lines", "Show less")
-        return cell[1] + box + cell[2] + label
-
-    def cover(found: re.Match) -> str:
-        box, label = switch("result", "Show what happens", "Hide what happens")
-        return found[0] + box + label
+        name = f"fold-{next(numbers)}"
+        return (
+            f'{cell[1]}<input type="checkbox" class="fold" id="{name}">\n{cell[2]}'
+            f'<label for="{name}"><span>Show all {lines} lines</span>'
+            "<span>Show less</span></label>\n"
+        )
 
     if "body" in context:
-        body = _CODE.sub(shorten, context["body"])
-        context["body"] = _PREDICTED.sub(cover, body)
+        context["body"] = _CODE.sub(shorten, context["body"])
 
 
 def _drop_unused_icons(app, exception) -> None:

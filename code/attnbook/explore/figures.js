@@ -24,8 +24,8 @@
     @media (max-width: 600px) { .said { min-height: calc(1.4em * var(--lines)); } }
     summary { color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }
-    table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-    th, td { padding: .1rem .45rem; text-align: right; border-bottom: 1px solid var(--line); }
+    table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
+    th, td { padding: .1rem .3rem; text-align: right; border-bottom: 1px solid var(--line); }
     .sides { display: grid; grid-template-columns: auto minmax(5rem, 1fr) auto; }
     ul { list-style: none; margin: 0; padding: 0; max-width: 8.5rem; }
     li { height: 26px; line-height: 26px; padding: 0 .4rem; overflow: hidden;

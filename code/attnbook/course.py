@@ -124,7 +124,7 @@ def run(path: Path) -> None:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
                 whole = base64.b64decode(output.data["image/png"])
-                small = plotting.with_fewer_colours(whole, 64)
+                small = plotting.with_fewer_colours(whole, 256)
                 output.data["image/png"] = base64.b64encode(small).decode()
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}

@@ -1,5 +1,7 @@
 """The book as a PDF: one file with an outline, whose links stay inside."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import browser
 import pytest
 from pypdf import PdfReader
@@ -23,9 +25,12 @@ def book(tmp_path_factory):
     for name, text in names.items():
         (folder / name).write_text(f"<!doctype html>{text}", "utf8")
     target = folder / "book.pdf"
-    count = printing.write_pdf(
-        [folder / name for name in names], target, title="All of it"
-    )
+    pages = [folder / name for name in names]
+    # in a thread of its own: one that has the tests' browser can't start another
+    with ThreadPoolExecutor() as pool:
+        count = pool.submit(
+            printing.write_pdf, pages, target, title="All of it"
+        ).result()
     reader = PdfReader(target)
     assert len(reader.pages) == count == 3
     return reader

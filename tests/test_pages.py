@@ -365,10 +365,11 @@ WATCH_SHIFTS = """
 """
 
 
+@pytest.mark.parametrize("width", [390, 1280])
 def test_a_page_is_readable_soon_and_does_not_jump_on_a_slow_connection(
-    chromium, address, name
+    chromium, address, name, width
 ):
-    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    context = chromium.new_context(viewport={"width": width, "height": 900})
     page = context.new_page()
     page.add_init_script(WATCH_SHIFTS)
     session = context.new_cdp_session(page)

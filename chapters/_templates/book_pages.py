@@ -13,6 +13,7 @@ Search engines and link previews want whole addresses. They follow from that of 
 Until the book has one, no button leads there.
 """
 
+import html
 import re
 from itertools import count
 from pathlib import Path
@@ -25,6 +26,7 @@ _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _FIGURE = re.compile(r"(</attnbook-\w+>)\s*<script>.*?</script>", re.S)
 _ICON = re.compile(r'(?:\.fa-[\w-]+:before,?)+\{content:"[^"]*"\}')
 _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
+_INLINE = re.compile(r'(<span class="math[^>]*)>\\\((.*?)\\\)<', re.S)
 _CODE = re.compile(
     r'(<div class="cell[^"]*docutils container">\n<div class="cell_input docutils container">\n)'
     r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
@@ -60,6 +62,20 @@ def _spare_mathjax(app, pagename, templatename, context, doctree) -> None:
             for file in context["script_files"]
             if "mathjax" not in str(getattr(file, "filename", file) or "")
         ]
+
+
+def _reserve_room(app, pagename, templatename, context, doctree) -> None:
+    # an inline formula is about as wide as its letters, before MathJax has set it, too
+    def measure(formula: re.Match) -> str:
+        tex = html.unescape(formula[2])
+        tex = re.sub(r"\\(?:text|operatorname|mathbb|sqrt|frac|[,;])", "", tex)
+        tex = re.sub(r"\\(log|exp|tanh|max|min|sin|cos)\b", r"\1", tex)
+        tex = re.sub(r"\\[a-zA-Z]+", "x", tex)
+        letters = len(re.sub(r"[\s{}_^\\]", "", tex))
+        return f'{formula[1]} style="--letters: {letters}">\\({formula[2]}\\)<'
+
+    if "body" in context:
+        context["body"] = _INLINE.sub(measure, context["body"])
 
 
 def _fold(app, pagename, templatename, context, doctree) -> None:
@@ -117,6 +133,7 @@ def setup(app) -> dict[str, bool]:
         _lighten,
         _link_pictures,
         _spare_mathjax,
+        _reserve_room,
         _fold,
     ):
         app.connect("html-page-context", change)

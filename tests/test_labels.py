@@ -198,6 +198,9 @@ def test_votes_take_two_minutes_for_each_prediction():
     told_rows = [(parts(story), votes) for story, votes in rows]
     told_rows = [(found, votes) for found, votes in told_rows if found]
     assert len(told_rows) > 15
+    for number, chapter in CHAPTERS.items():
+        everywhere = predictions_in(number, dict(labels.sections(chapter)))
+        assert everywhere == labels.predictions(chapter)
     for found, votes in told_rows:
         asked = sum(predictions_in(n, titles) for n, titles, _ in found)
         stated = re.search(r"votes (\d+)", votes)

@@ -34,37 +34,19 @@ _CODE = re.compile(
 )
 
 
-def _tell_apart(app, pagename, templatename, context, doctree) -> None:
-    # the title of the page that the book opens with is the book's, which follows anyway
-    if pagename == app.config.root_doc:
-        context["title"] = "Learn attention by measuring it"
+def _lighten(body: str) -> str:
+    body = _PLAIN.sub(r"\1", body)
+    first = _FIGURE.search(body)
+    if first:
+        body = body[: first.end()] + _FIGURE.sub(r"\1", body[first.end() :])
+    return body
 
 
-def _lighten(app, pagename, templatename, context, doctree) -> None:
-    if "body" in context:
-        body = _PLAIN.sub(r"\1", context["body"])
-        first = _FIGURE.search(body)
-        if first:
-            rest = _FIGURE.sub(r"\1", body[first.end() :])
-            body = body[: first.end()] + rest
-        context["body"] = body
+def _link_pictures(body: str) -> str:
+    return _PICTURE.sub(r'<a href="\2">\1</a>', body)
 
 
-def _link_pictures(app, pagename, templatename, context, doctree) -> None:
-    if "body" in context:
-        context["body"] = _PICTURE.sub(r'<a href="\2">\1</a>', context["body"])
-
-
-def _spare_mathjax(app, pagename, templatename, context, doctree) -> None:
-    if 'class="math' not in context.get("body", ""):
-        context["script_files"] = [
-            file
-            for file in context["script_files"]
-            if "mathjax" not in str(getattr(file, "filename", file) or "")
-        ]
-
-
-def _reserve_room(app, pagename, templatename, context, doctree) -> None:
+def _reserve_room(body: str) -> str:
     # an inline formula is about as wide as its letters, before MathJax has set it, too
     def measure(formula: re.Match) -> str:
         tex = html.unescape(formula[2])
@@ -74,11 +56,10 @@ def _reserve_room(app, pagename, templatename, context, doctree) -> None:
         letters = len(re.sub(r"[\s{}_^\\]", "", tex))
         return f'{formula[1]} style="--letters: {letters}">\\({formula[2]}\\)<'
 
-    if "body" in context:
-        context["body"] = _INLINE.sub(measure, context["body"])
+    return _INLINE.sub(measure, body)
 
 
-def _fold(app, pagename, templatename, context, doctree) -> None:
+def _fold(body: str) -> str:
     numbers = count(1)
 
     def shorten(cell: re.Match) -> str:
@@ -92,8 +73,24 @@ def _fold(app, pagename, templatename, context, doctree) -> None:
             "<span>Show less</span></label>\n"
         )
 
+    return _CODE.sub(shorten, body)
+
+
+def _rework(app, pagename, templatename, context, doctree) -> None:
+    # the title of the page that the book opens with is the book's, which follows anyway
+    if pagename == app.config.root_doc:
+        context["title"] = "Learn attention by measuring it"
+    body = context.get("body", "")
+    if 'class="math' not in body:
+        context["script_files"] = [
+            file
+            for file in context["script_files"]
+            if "mathjax" not in str(getattr(file, "filename", file) or "")
+        ]
+    for change in (_lighten, _link_pictures, _reserve_room, _fold):
+        body = change(body)
     if "body" in context:
-        context["body"] = _CODE.sub(shorten, context["body"])
+        context["body"] = body
 
 
 def _drop_unused_icons(app, exception) -> None:
@@ -128,13 +125,5 @@ def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("config-inited", _locate)
     app.connect("build-finished", _drop_unused_icons)
-    for change in (
-        _tell_apart,
-        _lighten,
-        _link_pictures,
-        _spare_mathjax,
-        _reserve_room,
-        _fold,
-    ):
-        app.connect("html-page-context", change)
+    app.connect("html-page-context", _rework)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

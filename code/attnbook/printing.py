@@ -56,8 +56,7 @@ def _printed(browser: Browser, path: Path) -> bytes:
     page.evaluate("window.MathJax?.startup?.promise")
     pdf = page.pdf(
         format="A4",
-        margin={"top": "15mm", "bottom": "17mm", "left": "17mm"}
-        | {"right": "17mm"},
+        margin=dict.fromkeys(("top", "right", "bottom", "left"), "17mm"),
         print_background=True,
         display_header_footer=True,
         header_template="<span></span>",

@@ -18,6 +18,4 @@ FLAGS = [
 def skip_without() -> None:
     """Skip the module that calls this; in CI a missing browser is an error instead."""
     if PROGRAM is None and not os.environ.get("CI"):
-        pytest.skip(
-            "needs Chromium: apt-get install chromium", allow_module_level=True
-        )
+        pytest.skip("needs Chromium: apt-get install chromium", allow_module_level=True)

@@ -28,16 +28,9 @@ def pytest_sessionstart() -> None:
         return
     import fcntl
 
-    get_flags, set_flags, up, layout = (
-        0x8913,
-        0x8914,
-        1,
-        "16sH14x",
-    )  # see netdevice(7)
+    get_flags, set_flags, up, layout = (0x8913, 0x8914, 1, "16sH14x")  # see netdevice(7)
     with socket.socket() as any_socket, contextlib.suppress(OSError):
-        answer = fcntl.ioctl(
-            any_socket, get_flags, struct.pack(layout, b"lo", 0)
-        )
+        answer = fcntl.ioctl(any_socket, get_flags, struct.pack(layout, b"lo", 0))
         _, flags = struct.unpack(layout, answer)
         if not flags & up:
             request = struct.pack(layout, b"lo", flags | up)
@@ -54,9 +47,7 @@ def pytest_collection_modifyitems(items: list) -> None:
 def chromium():
     """A browser without a window."""
     with sync_playwright() as playwright:
-        program = playwright.chromium.launch(
-            executable_path=browser.PROGRAM, args=browser.FLAGS
-        )
+        program = playwright.chromium.launch(executable_path=browser.PROGRAM, args=browser.FLAGS)
         yield program
         program.close()
 

@@ -78,10 +78,7 @@ def _with_helpers(function: Callable) -> list[Callable]:
         match node:
             case ast.Name(name, ast.Load()):
                 helper = known.get(name)
-                if (
-                    isinstance(helper, FunctionType)
-                    and helper.__module__ == function.__module__
-                ):
+                if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:
                     found += _with_helpers(helper)
     return list(dict.fromkeys([*found, function]))
 
@@ -170,10 +167,7 @@ def _alternatives(node: ast.AST, variables: list[str]) -> Iterator[ast.AST]:
         case ast.Call(function, arguments, keywords):
             yield from (a for a in arguments if not isinstance(a, ast.Starred))
             name = ast.unparse(function)
-            if (
-                isinstance(function, ast.Attribute)
-                and name.split(".")[0] not in PACKAGES
-            ):
+            if isinstance(function, ast.Attribute) and name.split(".")[0] not in PACKAGES:
                 yield function.value
             for others in _rearranged(arguments):
                 yield _with(node, args=others)
@@ -233,8 +227,5 @@ def _shorter(items: list) -> list[list]:
 
 def _rearranged(items: list) -> list[list]:
     """One item fewer, or two neighbours exchanged."""
-    swapped = [
-        [*items[:i], items[i + 1], items[i], *items[i + 2 :]]
-        for i in range(len(items) - 1)
-    ]
+    swapped = [[*items[:i], items[i + 1], items[i], *items[i + 2 :]] for i in range(len(items) - 1)]
     return _shorter(items) + swapped

@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
-TOLERANCE = {
-    torch.float64: 1e-12,
-    torch.float32: 1e-5,
-    torch.float16: 5e-3,
-    torch.bfloat16: 4e-2,
-}
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 4e-2}
 
 sizes = st.integers(1, 6)
 seeds = st.integers(0, 2**31)
@@ -23,9 +18,7 @@ def draw(seed, *shapes, dtype=torch.float64, device="cpu"):
     """Normal random tensors, the same on every device."""
     generator = torch.Generator().manual_seed(seed)
     return [
-        torch.randn(shape, generator=generator, dtype=torch.float64).to(
-            device, dtype
-        )
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(device, dtype)
         for shape in shapes
     ]
 
@@ -41,9 +34,7 @@ def randomise(module, seed=0):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
-            noise = torch.randn(
-                parameter.shape, generator=generator, dtype=torch.float64
-            )
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
             parameter.add_(0.3 * noise.to(parameter))
     return module
 

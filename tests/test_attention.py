@@ -29,11 +29,7 @@ def inputs(draw_size, batch=None):
     """Query, key and value of random sizes, with a batch axis and heads."""
     batch = draw_size(st.integers(1, 3)) if batch is None else batch
     heads, n, m, d_k, d_v = (draw_size(sizes) for _ in range(5))
-    shapes = (
-        (batch, heads, n, d_k),
-        (batch, heads, m, d_k),
-        (batch, heads, m, d_v),
-    )
+    shapes = ((batch, heads, n, d_k), (batch, heads, m, d_k), (batch, heads, m, d_v))
     return draw(draw_size(seeds), *shapes)
 
 
@@ -49,18 +45,12 @@ def masked_inputs(draw_size):
 def by_loops(query, key, value, mask=None):
     """Attention as one would do it on paper, one query at a time."""
     output = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=value.dtype)
-    for b, h, i in torch.cartesian_prod(
-        *map(torch.arange, query.shape[:-1])
-    ).view(-1, 3):
-        allowed = [
-            j for j in range(key.shape[-2]) if mask is None or mask[i, j].item()
-        ]
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, query.shape[:-1])).view(-1, 3):
+        allowed = [j for j in range(key.shape[-2]) if mask is None or mask[i, j].item()]
         if not allowed:
             continue
         scores = [
-            sum(
-                x * y for x, y in zip(query[b, h, i], key[b, h, j], strict=True)
-            )
+            sum(x * y for x, y in zip(query[b, h, i], key[b, h, j], strict=True))
             / math.sqrt(query.shape[-1])
             for j in allowed
         ]
@@ -76,9 +66,7 @@ def test_both_paths_equal_the_calculation_on_paper(case):
     query, key, value, mask = case
     expected = by_loops(query, key, value, mask)
     for need_weights in (True, False):
-        output, _ = attention(
-            query, key, value, mask, need_weights=need_weights
-        )
+        output, _ = attention(query, key, value, mask, need_weights=need_weights)
         torch.testing.assert_close(output, expected)
 
 
@@ -113,9 +101,7 @@ def test_a_query_that_may_attend_to_nothing_gets_zeros_and_finite_gradients(
     query, key, value = (tensor.requires_grad_() for tensor in tensors)
     mask = torch.ones(16, 16, dtype=torch.bool, device=device)
     mask[1] = False
-    output, weights = attention(
-        query, key, value, mask, need_weights=need_weights
-    )
+    output, weights = attention(query, key, value, mask, need_weights=need_weights)
     assert (output[..., 1, :] == 0).all()
     assert output.isfinite().all()
     if need_weights:
@@ -140,9 +126,7 @@ def test_weights_of_a_row_sum_to_one_over_what_is_allowed(case):
 @given(inputs(), seeds)
 def test_permuting_keys_and_values_together_changes_nothing(case, seed):
     query, key, value = case
-    order = torch.randperm(
-        key.shape[-2], generator=torch.Generator().manual_seed(seed)
-    )
+    order = torch.randperm(key.shape[-2], generator=torch.Generator().manual_seed(seed))
     before, _ = attention(query, key, value)
     after, _ = attention(query, key[..., order, :], value[..., order, :])
     torch.testing.assert_close(after, before)
@@ -152,9 +136,7 @@ def test_permuting_keys_and_values_together_changes_nothing(case, seed):
 @given(inputs(), seeds)
 def test_permuting_queries_permutes_the_outputs(case, seed):
     query, key, value = case
-    order = torch.randperm(
-        query.shape[-2], generator=torch.Generator().manual_seed(seed)
-    )
+    order = torch.randperm(query.shape[-2], generator=torch.Generator().manual_seed(seed))
     before, _ = attention(query, key, value)
     after, _ = attention(query[..., order, :], key, value)
     torch.testing.assert_close(after, before[..., order, :])
@@ -162,19 +144,13 @@ def test_permuting_queries_permutes_the_outputs(case, seed):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 8), seeds, st.booleans(), st.data())
-def test_a_future_token_never_changes_an_earlier_output(
-    length, seed, need_weights, data
-):
+def test_a_future_token_never_changes_an_earlier_output(length, seed, need_weights, data):
     query, key, value = draw(seed, *[(2, 2, length, 4)] * 3)
     now = data.draw(st.integers(0, length - 1))
-    before, _ = attention(
-        query, key, value, causal=True, need_weights=need_weights
-    )
+    before, _ = attention(query, key, value, causal=True, need_weights=need_weights)
     for tensor in (query, key, value):
         tensor[..., now + 1 :, :] = 1e3
-    after, _ = attention(
-        query, key, value, causal=True, need_weights=need_weights
-    )
+    after, _ = attention(query, key, value, causal=True, need_weights=need_weights)
     torch.testing.assert_close(
         after[..., : now + 1, :], before[..., : now + 1, :], rtol=0, atol=1e-12
     )
@@ -185,9 +161,7 @@ def test_a_future_token_never_changes_an_earlier_output(
 def test_the_present_token_counts_in_causal_attention(length, seed):
     query, key, value = draw(seed, *[(1, 1, length, 4)] * 3)
     for need_weights in (True, False):
-        first, _ = attention(
-            query, key, value, causal=True, need_weights=need_weights
-        )
+        first, _ = attention(query, key, value, causal=True, need_weights=need_weights)
         torch.testing.assert_close(first[..., 0, :], value[..., 0, :])
 
 
@@ -197,46 +171,32 @@ def test_padding_never_changes_a_result(case, extra, seed):
     query, key, value = case
     length = key.shape[-2]
     rubbish = draw(
-        seed,
-        (*key.shape[:-2], extra, key.shape[-1]),
-        (*key.shape[:-2], extra, value.shape[-1]),
+        seed, (*key.shape[:-2], extra, key.shape[-1]), (*key.shape[:-2], extra, value.shape[-1])
     )
     padded_key, padded_value = (
         torch.cat([real, 100 * junk], dim=-2)
         for real, junk in zip((key, value), rubbish, strict=True)
     )
-    mask = padding_mask(
-        torch.tensor([length, length]), length + extra
-    ).unsqueeze(1)
+    mask = padding_mask(torch.tensor([length, length]), length + extra).unsqueeze(1)
     for need_weights in (True, False):
-        output, _ = attention(
-            query, padded_key, padded_value, mask, need_weights=need_weights
-        )
+        output, _ = attention(query, padded_key, padded_value, mask, need_weights=need_weights)
         torch.testing.assert_close(output, attention(query, key, value)[0])
 
 
 def test_causal_and_padding_masks_combine():
     mask = causal_mask(3) & padding_mask(torch.tensor([3, 2]))
-    expected = [
-        [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
-        [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
-    ]
+    expected = [[[1, 0, 0], [1, 1, 0], [1, 1, 1]], [[1, 0, 0], [1, 1, 0], [1, 1, 0]]]
     assert mask.int().tolist() == expected
     query, key, value = draw(0, *[(2, 3, 4)] * 3)
     padding = padding_mask(torch.tensor([3, 2]))
     by_mask = attention(query, key, value, mask, need_weights=True)[0]
     for need_weights in (True, False):
-        by_flag, _ = attention(
-            query, key, value, padding, causal=True, need_weights=need_weights
-        )
+        by_flag, _ = attention(query, key, value, padding, causal=True, need_weights=need_weights)
         torch.testing.assert_close(by_flag, by_mask)
 
 
 def test_an_empty_example_is_all_padding():
-    assert padding_mask(torch.tensor([0, 2])).int().tolist() == [
-        [[0, 0]],
-        [[1, 1]],
-    ]
+    assert padding_mask(torch.tensor([0, 2])).int().tolist() == [[[0, 0]], [[1, 1]]]
 
 
 def test_pytorchs_multihead_attention_takes_the_inverted_mask():
@@ -254,13 +214,8 @@ def test_pytorchs_multihead_attention_takes_the_inverted_mask():
 
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_attention_has_the_right_gradients(need_weights):
-    tensors = [
-        t.requires_grad_()
-        for t in draw(0, (2, 1, 3, 4), (2, 1, 5, 4), (2, 1, 5, 2))
-    ]
-    mask = torch.tensor(
-        [[1, 1, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]]
-    ).bool()
+    tensors = [t.requires_grad_() for t in draw(0, (2, 1, 3, 4), (2, 1, 5, 4), (2, 1, 5, 2))]
+    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]]).bool()
 
     def function(*tensors):
         return attention(*tensors, mask, need_weights=need_weights)[0]
@@ -279,9 +234,7 @@ def test_scores_have_the_right_gradients():
     assert gradcheck(dot_scores, (query, same_size))
     assert gradcheck(scaled_dot_scores, (query, same_size))
     assert gradcheck(general_scores, (query, key, weight))
-    assert gradcheck(
-        additive_scores, (query, key, query_weight, key_weight, energy)
-    )
+    assert gradcheck(additive_scores, (query, key, query_weight, key_weight, energy))
 
 
 def test_every_score_equals_its_formula_entry_by_entry():
@@ -298,9 +251,7 @@ def test_every_score_equals_its_formula_entry_by_entry():
                 torch.testing.assert_close(scaled[b, i, j], q.dot(k) / 2)
                 torch.testing.assert_close(general[b, i, j], q @ weight @ k)
                 hidden = torch.tanh(query_weight.T @ q + key_weight.T @ k)
-                torch.testing.assert_close(
-                    additive[b, i, j], energy.dot(hidden)
-                )
+                torch.testing.assert_close(additive[b, i, j], energy.dot(hidden))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -318,14 +269,10 @@ def test_scores_and_linear_attention_work_in_every_dtype(device, dtype):
         yield linear_attention(query, key, value)
         yield linear_attention(query, key, value, quadratic=True)
 
-    for result, expected in zip(
-        results(*tensors), results(*exact), strict=True
-    ):
+    for result, expected in zip(results(*tensors), results(*exact), strict=True):
         assert result.dtype == dtype
         tolerance = 4 * TOLERANCE[dtype]
-        torch.testing.assert_close(
-            result.cpu().double(), expected, rtol=tolerance, atol=tolerance
-        )
+        torch.testing.assert_close(result.cpu().double(), expected, rtol=tolerance, atol=tolerance)
 
 
 @settings(max_examples=50, deadline=None)
@@ -344,15 +291,11 @@ def test_linear_attention_is_a_weighted_mean_of_the_values(case):
     weights = positive_features(query) @ positive_features(key).mT
     assert (weights > 0).all()
     weights = weights / weights.sum(dim=-1, keepdim=True)
-    torch.testing.assert_close(
-        linear_attention(query, key, value), weights @ value
-    )
+    torch.testing.assert_close(linear_attention(query, key, value), weights @ value)
 
 
 def test_linear_attention_has_the_right_gradients():
-    tensors = [
-        t.requires_grad_() for t in draw(0, (2, 3, 4), (2, 5, 4), (2, 5, 2))
-    ]
+    tensors = [t.requires_grad_() for t in draw(0, (2, 3, 4), (2, 5, 4), (2, 5, 2))]
     assert torch.autograd.gradcheck(linear_attention, tensors)
 
 
@@ -383,9 +326,7 @@ def test_dropout_drops_weights_and_keeps_their_expectation():
     torch.testing.assert_close(weights[~dropped], kept[~dropped] / 0.75)
     for need_weights in (True, False):
         runs = [
-            attention(
-                query, key, value, dropout=0.25, need_weights=need_weights
-            )[0]
+            attention(query, key, value, dropout=0.25, need_weights=need_weights)[0]
             for _ in range(200)
         ]
         assert (torch.stack(runs).mean(dim=0) - exact).abs().max() < 0.08
@@ -394,43 +335,17 @@ def test_dropout_drops_weights_and_keeps_their_expectation():
 
 def test_the_returned_weights_are_those_that_made_the_output():
     query, key, value = draw(0, (2, 5, 4), (2, 6, 4), (2, 6, 3))
-    output, weights = attention(
-        query, key, value, dropout=0.5, need_weights=True
-    )
+    output, weights = attention(query, key, value, dropout=0.5, need_weights=True)
     torch.testing.assert_close(weights @ value, output)
 
 
 A, B = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4)
 BAD_CALLS = [
     (attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
-    (
-        attention,
-        (A, B, torch.zeros(2, 7, 4)),
-        {},
-        ValueError,
-        "5 keys and 7 values",
-    ),
-    (
-        attention,
-        (A, B, B),
-        {"causal": True},
-        ValueError,
-        "3 queries and 5 keys",
-    ),
-    (
-        attention,
-        (B, A, A),
-        {"causal": True},
-        ValueError,
-        "5 queries and 3 keys",
-    ),
-    (
-        attention,
-        (A, B, torch.zeros(2, 3, 4)),
-        {},
-        ValueError,
-        "5 keys and 3 values",
-    ),
+    (attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7 values"),
+    (attention, (A, B, B), {"causal": True}, ValueError, "3 queries and 5 keys"),
+    (attention, (B, A, A), {"causal": True}, ValueError, "5 queries and 3 keys"),
+    (attention, (A, B, torch.zeros(2, 3, 4)), {}, ValueError, "5 keys and 3 values"),
     (attention, (A, B, B), {"dropout": 1.5}, ValueError, "1.5"),
     (attention, (A, B, B), {"dropout": -0.5}, ValueError, "-0.5"),
     (
@@ -441,39 +356,15 @@ BAD_CALLS = [
         r"\(1, 3, 5\).*\(3, 5\)",
     ),
     (attention, (A, B, B, torch.zeros(3, 5)), {}, TypeError, "float32"),
-    (
-        attention,
-        (A, B, B, torch.ones(5, 3).bool()),
-        {},
-        ValueError,
-        r"\(5, 3\).*\(2, 3, 5\)",
-    ),
-    (
-        attention,
-        (A, B, B, torch.ones(4, 2, 3, 5).bool()),
-        {},
-        ValueError,
-        r"\(4, 2",
-    ),
+    (attention, (A, B, B, torch.ones(5, 3).bool()), {}, ValueError, r"\(5, 3\).*\(2, 3, 5\)"),
+    (attention, (A, B, B, torch.ones(4, 2, 3, 5).bool()), {}, ValueError, r"\(4, 2"),
     (masked_softmax, (A, torch.ones(3, 4)), {}, TypeError, "float32"),
     (masked_softmax, (A, torch.ones(2, 2).bool()), {}, ValueError, r"\(2, 2\)"),
     (dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
     (dot_scores, (torch.zeros(2, 5, 6), A), {}, ValueError, "6 and 4"),
-    (
-        general_scores,
-        (A, B, torch.zeros(4, 3)),
-        {},
-        ValueError,
-        r"\(4, 4\).*\(4, 3\)",
-    ),
+    (general_scores, (A, B, torch.zeros(4, 3)), {}, ValueError, r"\(4, 4\).*\(4, 3\)"),
     (scaled_dot_scores, (A, torch.zeros(2, 5, 6)), {}, ValueError, "4 and 6"),
-    (
-        general_scores,
-        (A, B, torch.zeros(4, 6)),
-        {},
-        ValueError,
-        r"\(4, 4\).*\(4, 6\)",
-    ),
+    (general_scores, (A, B, torch.zeros(4, 6)), {}, ValueError, r"\(4, 4\).*\(4, 6\)"),
     (
         additive_scores,
         (A, B, torch.zeros(4, 7), torch.zeros(4, 8), torch.zeros(7)),
@@ -489,31 +380,15 @@ BAD_CALLS = [
         r"query_weight.*\(4, 7\).*\(5, 7\)",
     ),
     (linear_attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
-    (
-        linear_attention,
-        (A, B, torch.zeros(2, 7, 4)),
-        {},
-        ValueError,
-        "5 keys and 7",
-    ),
-    (
-        padding_mask,
-        (torch.tensor([2, 5]), 4),
-        {},
-        ValueError,
-        "max_length=4.*2 to 5",
-    ),
+    (linear_attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7"),
+    (padding_mask, (torch.tensor([2, 5]), 4), {}, ValueError, "max_length=4.*2 to 5"),
     (padding_mask, (torch.tensor([-1, 3]),), {}, ValueError, "-1 to 3"),
 ]
 
 
 @pytest.mark.usefixtures("no_shape_checks")
-@pytest.mark.parametrize(
-    ("function", "arguments", "options", "error", "says"), BAD_CALLS
-)
-def test_wrong_sizes_raise_an_error_that_names_them(
-    function, arguments, options, error, says
-):
+@pytest.mark.parametrize(("function", "arguments", "options", "error", "says"), BAD_CALLS)
+def test_wrong_sizes_raise_an_error_that_names_them(function, arguments, options, error, says):
     with pytest.raises(error, match=says):
         function(*arguments, **options)
 
@@ -530,9 +405,7 @@ def test_linear_attention_survives_very_negative_features_and_half_precision():
     for quadratic in (False, True):
         output = linear_attention(query - 20, key, value, quadratic=quadratic)
         assert output.isfinite().all()
-        long = [
-            torch.full((1, 512, 64), 5.0, dtype=torch.float16) for _ in range(3)
-        ]
+        long = [torch.full((1, 512, 64), 5.0, dtype=torch.float16) for _ in range(3)]
         output = linear_attention(*long, quadratic=quadratic)
         torch.testing.assert_close(output, long[2], rtol=1e-2, atol=1e-2)
 
@@ -551,17 +424,13 @@ def test_a_mask_over_the_keys_alone_needs_no_further_axes():
     mask = torch.tensor([True, True, False, True, False])
     expected = attention(query, key, value, mask.expand(5, 5))[0]
     for need_weights in (True, False):
-        output, _ = attention(
-            query, key, value, mask, need_weights=need_weights
-        )
+        output, _ = attention(query, key, value, mask, need_weights=need_weights)
         torch.testing.assert_close(output, expected)
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_an_empty_row_makes_no_nan_on_the_way():
-    tensors = [
-        tensor.requires_grad_() for tensor in draw(0, *[(1, 1, 3, 4)] * 3)
-    ]
+    tensors = [tensor.requires_grad_() for tensor in draw(0, *[(1, 1, 3, 4)] * 3)]
     mask = torch.tensor([[1, 1, 1], [0, 0, 0], [1, 0, 0]]).bool()
     with torch.autograd.detect_anomaly(check_nan=True):
         output, _ = attention(*tensors, mask, need_weights=True)
@@ -583,9 +452,7 @@ def test_positive_features_are_elu_plus_one():
 def test_dropping_every_weight_leaves_nothing():
     query, key, value = draw(0, *[(1, 2, 3, 4)] * 3)
     for need_weights in (True, False):
-        output, _ = attention(
-            query, key, value, dropout=1.0, need_weights=need_weights
-        )
+        output, _ = attention(query, key, value, dropout=1.0, need_weights=need_weights)
         assert (output == 0).all()
 
 
@@ -600,9 +467,7 @@ def test_additive_scores_take_any_number_of_axes_in_front():
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
-def test_a_mask_may_have_the_axes_that_only_queries_or_only_keys_have(
-    need_weights,
-):
+def test_a_mask_may_have_the_axes_that_only_queries_or_only_keys_have(need_weights):
     many, single = draw(0, (2, 3, 5, 4), (5, 4))
     mask = torch.ones(2, 3, 5, 5).bool().tril()
     for query, key in ((many, single), (single, many)):
@@ -617,12 +482,8 @@ def test_a_mask_may_have_the_axes_that_only_queries_or_only_keys_have(
 def test_tensors_may_be_named_and_options_have_to_be():
     tensors = draw(0, *[(2, 3, 4)] * 3)
     names = dict(zip(("query", "key", "value"), tensors, strict=True))
-    torch.testing.assert_close(
-        attention(**names, mask=None)[0], attention(*tensors)[0]
-    )
-    torch.testing.assert_close(
-        linear_attention(**names), linear_attention(*tensors)
-    )
+    torch.testing.assert_close(attention(**names, mask=None)[0], attention(*tensors)[0])
+    torch.testing.assert_close(linear_attention(**names), linear_attention(*tensors))
     with pytest.raises(TypeError):
         attention(*tensors, None, True)
     with pytest.raises(TypeError):

@@ -14,9 +14,7 @@ BOTH_NORMS = pytest.mark.parametrize("norm_first", [False, True])
 
 
 def make(kind, norm_first=True, **options):
-    block = kind(
-        d_model=12, num_heads=3, d_ff=20, norm_first=norm_first, **options
-    )
+    block = kind(d_model=12, num_heads=3, d_ff=20, norm_first=norm_first, **options)
     return randomise(block.double())
 
 
@@ -24,10 +22,7 @@ def assert_same_gradients(ours, theirs, our_inputs, their_inputs):
     """Compare the inputs' gradients one by one, the weights' by their length."""
     for x, y in zip(our_inputs, their_inputs, strict=True):
         torch.testing.assert_close(x.grad, y.grad)
-    lengths = [
-        sum((p.grad**2).sum() for p in module.parameters())
-        for module in (ours, theirs)
-    ]
+    lengths = [sum((p.grad**2).sum() for p in module.parameters()) for module in (ours, theirs)]
     torch.testing.assert_close(*lengths)
 
 
@@ -52,17 +47,12 @@ def test_a_decoder_block_equals_pytorchs_own(norm_first):
     ours = make(DecoderBlock, norm_first)
     theirs = to_pytorch(ours)
     ours_in, theirs_in = (
-        [t.requires_grad_() for t in draw(1, (2, 4, 12), (2, 6, 12))]
-        for _ in range(2)
+        [t.requires_grad_() for t in draw(1, (2, 4, 12), (2, 6, 12))] for _ in range(2)
     )
     mask = padding_mask(torch.tensor([6, 2]))
-    output, self_weights, cross_weights = ours(
-        *ours_in, mask, need_weights=True
-    )
+    output, self_weights, cross_weights = ours(*ours_in, mask, need_weights=True)
     expected = theirs(
-        *theirs_in,
-        tgt_mask=~causal_mask(4),
-        memory_key_padding_mask=~mask.squeeze(1),
+        *theirs_in, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask.squeeze(1)
     )
     torch.testing.assert_close(output, expected)
     plain = ours(*ours_in, mask)
@@ -84,9 +74,7 @@ def test_the_feed_forward_network_is_the_papers():
     network = randomise(FeedForward(d_model=4, d_ff=6).double())
     (x,) = draw(0, (2, 3, 4))
     wide = torch.clamp(x @ network.widen.weight.mT + network.widen.bias, min=0)
-    torch.testing.assert_close(
-        network(x), wide @ network.narrow.weight.mT + network.narrow.bias
-    )
+    torch.testing.assert_close(network(x), wide @ network.narrow.weight.mT + network.narrow.bias)
     fresh = FeedForward(d_model=40, d_ff=60)
     for linear in (fresh.widen, fresh.narrow):
         assert (linear.bias == 0).all()
@@ -135,23 +123,17 @@ def test_dropout_acts_on_every_sublayer_and_on_the_wide_layer(kind):
 @BOTH_NORMS
 @settings(max_examples=15, deadline=None)
 @given(seed=seeds, length=st.integers(1, 6))
-def test_permuting_tokens_permutes_what_an_encoder_block_gives(
-    norm_first, seed, length
-):
+def test_permuting_tokens_permutes_what_an_encoder_block_gives(norm_first, seed, length):
     block = make(EncoderBlock, norm_first)
     (x,) = draw(seed, (2, length, 12))
-    order = torch.randperm(
-        length, generator=torch.Generator().manual_seed(seed)
-    )
+    order = torch.randperm(length, generator=torch.Generator().manual_seed(seed))
     torch.testing.assert_close(block(x[:, order])[0], block(x)[0][:, order])
 
 
 @BOTH_NORMS
 @settings(max_examples=15, deadline=None)
 @given(seed=seeds, length=st.integers(1, 6), data=st.data())
-def test_a_future_token_never_changes_an_earlier_output(
-    norm_first, seed, length, data
-):
+def test_a_future_token_never_changes_an_earlier_output(norm_first, seed, length, data):
     block = make(DecoderBlock, norm_first)
     x, memory = draw(seed, (2, length, 12), (2, 3, 12))
     before, _, _ = block(x, memory)
@@ -180,21 +162,15 @@ def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
 @BOTH_NORMS
 @settings(max_examples=15, deadline=None)
 @given(seed=seeds, length=st.integers(1, 6))
-def test_one_token_at_a_time_gives_the_same_as_all_at_once(
-    norm_first, seed, length
-):
+def test_one_token_at_a_time_gives_the_same_as_all_at_once(norm_first, seed, length):
     block = make(DecoderBlock, norm_first)
     x, memory = draw(seed, (2, length, 12), (2, 4, 12))
     mask = padding_mask(torch.tensor([4, 2]))
-    expected, self_weights, cross_weights = block(
-        x, memory, mask, need_weights=True
-    )
+    expected, self_weights, cross_weights = block(x, memory, mask, need_weights=True)
     past = KVCache(2, 3, length, 4, dtype=torch.float64)
     kept = block.cross_attention.keys_and_values(memory)
     for t in range(length):
-        output, own, across = block(
-            x[:, t : t + 1], kept, mask, past=past, need_weights=True
-        )
+        output, own, across = block(x[:, t : t + 1], kept, mask, past=past, need_weights=True)
         torch.testing.assert_close(output, expected[:, t : t + 1])
         torch.testing.assert_close(own, self_weights[:, :, t : t + 1, : t + 1])
         torch.testing.assert_close(across, cross_weights[:, :, t : t + 1])
@@ -241,9 +217,7 @@ def test_blocks_work_in_every_dtype(device, dtype, norm_first):
     output, _, _ = block(x, memory.to(x), mask.to(device))
     assert output.dtype == dtype
     tolerance = 20 * TOLERANCE[dtype]
-    torch.testing.assert_close(
-        output.cpu().double(), exact, rtol=tolerance, atol=tolerance
-    )
+    torch.testing.assert_close(output.cpu().double(), exact, rtol=tolerance, atol=tolerance)
     output.sum().backward()
     assert x.grad.isfinite().all()
     assert all(p.grad.isfinite().all() for p in block.parameters())

@@ -17,12 +17,8 @@ CHAPTERS = course.chapters(ROOT)
 CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
 CLAIMS = claims.ledger(ROOT / "chapters")
 
-every_chapter = pytest.mark.parametrize(
-    "path", CHAPTERS, ids=lambda path: path.stem
-)
-every_notebook = pytest.mark.parametrize(
-    "path", course.notebooks(ROOT), ids=lambda path: path.stem
-)
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+every_notebook = pytest.mark.parametrize("path", course.notebooks(ROOT), ids=lambda path: path.stem)
 
 
 def number(path: Path) -> int:
@@ -48,13 +44,8 @@ def prose(path: Path) -> str:
 
 
 def test_the_contents_list_every_chapter_in_order():
-    files = [
-        CONTENTS["root"],
-        *(entry["file"] for entry in CONTENTS["chapters"]),
-    ]
-    notebooks = [
-        ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()
-    ]
+    files = [CONTENTS["root"], *(entry["file"] for entry in CONTENTS["chapters"])]
+    notebooks = [ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()]
     texts = [ROOT / f"{f}.md" for f in files if (ROOT / f"{f}.md").exists()]
     assert notebooks == [ROOT / "chapters/index.ipynb", *CHAPTERS]
     assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
@@ -72,12 +63,7 @@ def test_the_notebook_is_valid_and_small(path):
 def test_the_title_asks_the_chapters_question(path):
     first = read(path).cells[0]
     assert re.match(rf"# {number(path)} · .+\?\n", first.source)
-    for expected in (
-        "> **Question.**",
-        "**Time:**",
-        "**You need first:**",
-        "**Afterwards",
-    ):
+    for expected in ("> **Question.**", "**Time:**", "**You need first:**", "**Afterwards"):
         assert expected in first.source
 
 
@@ -97,9 +83,7 @@ def test_the_text_is_plain_markdown(path):
     html = re.findall(r"</?([a-z]+)[^>]*>", text)
     assert set(html) <= {"details", "summary"}, html
     assert "![" not in text, "an image that is no output"
-    assert not re.search(r"\\(begin|label|eqref)\b", text), (
-        "not shown alike everywhere"
-    )
+    assert not re.search(r"\\(begin|label|eqref)\b", text), "not shown alike everywhere"
     assert text.count("$$") % 2 == 0
 
 
@@ -115,16 +99,12 @@ def test_equations_are_numbered_in_order_and_references_exist(path):
 @every_notebook
 def test_every_cell_was_run_in_order_without_errors_or_warnings(path):
     code = cells(path, "code")
-    assert [cell.execution_count for cell in code] == list(
-        range(1, len(code) + 1)
-    )
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     for cell in code:
         for output in cell.outputs:
             assert output.output_type != "error"
             assert output.get("name") != "stderr"
-            assert " at 0x" not in json.dumps(output), (
-                "an address differs every time"
-            )
+            assert " at 0x" not in json.dumps(output), "an address differs every time"
     assert "execution" not in json.dumps([cell.metadata for cell in code])
 
 
@@ -134,9 +114,7 @@ def test_every_figure_has_a_text_and_a_caption(path):
     figures = 0
     for cell, following in itertools.pairwise(everything):
         pictures = [
-            output
-            for output in cell.get("outputs", [])
-            if "image/png" in output.get("data", {})
+            output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
         ]
         if pictures:
             figures += 1
@@ -168,9 +146,7 @@ def claim_tags(path: Path) -> dict[str, list]:
 @every_chapter
 def test_every_claim_of_the_chapter_has_a_cell_that_asserts_it(path):
     found = claim_tags(path)
-    home = {
-        id for id, claim in CLAIMS.items() if claim["chapter"] == number(path)
-    }
+    home = {id for id, claim in CLAIMS.items() if claim["chapter"] == number(path)}
     assert home <= set(found) <= set(CLAIMS)
     for id, proofs in found.items():
         for cell in proofs:
@@ -195,12 +171,8 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
     assert {e.stars for e in graded} == {1, 2, 3}
     headings = {}
     for i, cell in enumerate(everything):
-        match = re.match(
-            r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source
-        )
-        if cell.cell_type == "markdown" and cell.source.startswith(
-            "### Exercise"
-        ):
+        match = re.match(r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source)
+        if cell.cell_type == "markdown" and cell.source.startswith("### Exercise"):
             assert match, cell.source[:60]
             headings[match[1]] = i, match[2].count("★"), int(match[3])
     for exercise in graded:
@@ -267,11 +239,5 @@ def test_a_part_of_the_model_is_named_in_its_section_before_it_is_built(path):
 @every_chapter
 def test_the_last_sections_sum_up_and_name_sources(path):
     headings = re.findall(r"^## (.+)$", prose(path), re.M)
-    assert headings[-3:] == [
-        "Exercises",
-        "What we measured",
-        "Where this comes from",
-    ]
-    assert re.search(
-        r"\]\(https://arxiv\.org/abs/", prose(path).split("## ")[-1]
-    )
+    assert headings[-3:] == ["Exercises", "What we measured", "Where this comes from"]
+    assert re.search(r"\]\(https://arxiv\.org/abs/", prose(path).split("## ")[-1])

@@ -22,9 +22,7 @@ largest weight
 def cell(text, id="C05", code="assert error < 1e-5"):
     """A cell that proves a claim and has printed a text."""
     printed = nbformat.v4.new_output("stream", name="stdout", text=text)
-    return nbformat.v4.new_code_cell(
-        code, metadata={"tags": [f"claim-{id}"]}, outputs=[printed]
-    )
+    return nbformat.v4.new_code_cell(code, metadata={"tags": [f"claim-{id}"]}, outputs=[printed])
 
 
 def chapter(*cells):
@@ -45,9 +43,7 @@ def test_every_claim_of_the_ledger_is_on_the_page_below_its_chapter():
     sections = dict(zip(map(int, parts[1::2]), parts[2::2], strict=True))
     for id, claim in LEDGER.items():
         (entry,) = re.findall(
-            rf"^\*\*{id}\. .+(?:\n\n- .+(?:\n- .+)*)",
-            sections[claim["chapter"]],
-            re.M,
+            rf"^\*\*{id}\. .+(?:\n\n- .+(?:\n- .+)*)", sections[claim["chapter"]], re.M
         )
         assert entry.startswith(f"**{id}. {claim['claim']}.**")
         assert entry.count("\n- ") == len(claim["measured"])
@@ -60,9 +56,7 @@ def test_no_number_on_the_page_was_typed():
         for item in claim["measured"]:
             typed = re.sub(r"\{\d+\}", "", item["say"])
             for number in re.findall(r"\d+(?:\.\d+)?", typed):
-                assert re.search(
-                    rf"(?<![\d.]){number}(?![\d.])", item["find"]
-                ), (id, number)
+                assert re.search(rf"(?<![\d.]){number}(?![\d.])", item["find"]), (id, number)
 
 
 def test_a_changed_output_changes_the_page(tmp_path):
@@ -93,9 +87,7 @@ def test_a_number_is_found_by_the_text_around_it(tmp_path):
     ]
 
 
-def test_each_measurement_names_its_own_section_and_the_figure_that_follows(
-    tmp_path,
-):
+def test_each_measurement_names_its_own_section_and_the_figure_that_follows(tmp_path):
     found = chapter(
         "## First things",
         cell("a 1"),
@@ -128,9 +120,7 @@ def test_a_claim_without_a_cell_is_refused_by_name(tmp_path):
         lines(tmp_path, found, {"find": "weight", "say": "…"})
 
 
-def test_a_text_that_no_cell_has_is_refused_with_the_claim_and_the_chapter(
-    tmp_path,
-):
+def test_a_text_that_no_cell_has_is_refused_with_the_claim_and_the_chapter(tmp_path):
     found = chapter("## Measure it", cell(OUTPUT), "## Next")
     with pytest.raises(ValueError, match=r"C05.*03-scaling.*'d = 9 #'"):
         lines(tmp_path, found, {"find": "d = 9 #", "say": "{0}"})

@@ -17,25 +17,14 @@ from shared import as_colab_saves
 
 PROGRAMS = ROOT / ".teach/bin"  # nbgrader has an environment of its own
 if not (PROGRAMS / "nbgrader").exists() and not os.environ.get("CI"):
-    pytest.skip(
-        "needs nbgrader in .teach, see CONTRIBUTING.md",
-        allow_module_level=True,
-    )
+    pytest.skip("needs nbgrader in .teach, see CONTRIBUTING.md", allow_module_level=True)
 
 CHAPTER = "03-scaling"
-EXERCISES = {
-    e.id: e
-    for e in catalogue()
-    if e.id.startswith("3.") and not isinstance(e, Choice)
-}
+EXERCISES = {e.id: e for e in catalogue() if e.id.startswith("3.") and not isinstance(e, Choice)}
 MOST_POINTS = {id: 2.0 * e.stars for id, e in EXERCISES.items()}
 IN_WORDS, IN_WORDS_POINTS = "3.9", 4.0
 MISTAKES = {
-    f"mistakes-{k}": {
-        id: list(e.mistakes)[k]
-        for id, e in EXERCISES.items()
-        if k < len(e.mistakes)
-    }
+    f"mistakes-{k}": {id: list(e.mistakes)[k] for id, e in EXERCISES.items() if k < len(e.mistakes)}
     for k in range(max(len(e.mistakes) for e in EXERCISES.values()))
 }
 READ_GRADES = """
@@ -68,10 +57,7 @@ def run(course, program, *arguments):
         capture_output=True,
         text=True,
         env={k: v for k, v in os.environ.items() if k not in own}
-        | {
-            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "code"),
-        },
+        | {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "code")},
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
@@ -115,9 +101,7 @@ class Class:
             code = answer_cell(source, id).source
             code = code.split("### BEGIN SOLUTION\n")[1]
             self.right[id] = code.split("\n### END SOLUTION")[0]
-        self.seeds = json.loads((course / ".attnbook.json").read_text())[
-            "seeds"
-        ]
+        self.seeds = json.loads((course / ".attnbook.json").read_text())["seeds"]
 
     def blank(self):
         return copy.deepcopy(self.released)
@@ -177,10 +161,7 @@ def graded(course):
                 f"exercises[{id!r}].mistakes[{name!r}]",
             )
             wrong[id] = points(
-                id,
-                EXERCISES[id].mistakes[name],
-                of=MOST_POINTS[id],
-                seeds=pupils.seeds,
+                id, EXERCISES[id].mistakes[name], of=MOST_POINTS[id], seeds=pupils.seeds
             )
             assert wrong[id] <= MOST_POINTS[id] / 2
         pupils.hands_in(student, notebook, wrong)
@@ -205,9 +186,7 @@ def graded(course):
     loud = pupils.perfect()
     shout = 'print("x" * 5_000_000)\nprint("y\\n" * 1_000_000)\n'
     answer(loud, "3.3", shout + pupils.right["3.3"])
-    inside = pupils.right["3.4"].replace(
-        ":\n", ':\n    print("z" * 1_000_000)\n', 1
-    )
+    inside = pupils.right["3.4"].replace(":\n", ':\n    print("z" * 1_000_000)\n', 1)
     answer(loud, "3.4", inside)
     pupils.hands_in("loud", loud)
 
@@ -239,8 +218,7 @@ def graded(course):
     answer(
         edits,
         "3.4",
-        "from attnbook.exercises.engine import Exercise\n"
-        "Exercise.share = lambda *a: 1.0",
+        "from attnbook.exercises.engine import Exercise\nExercise.share = lambda *a: 1.0",
     )
     pupils.hands_in("edits", edits, nothing)
 
@@ -288,9 +266,7 @@ def test_what_students_get_has_no_trace_of_a_solution_or_a_hidden_test(course):
     pupils = Class(course)
     for code in pupils.right.values():
         for line in code.split("\n"):
-            if len(line.strip()) > 12 and not line.startswith(
-                ("def ", "import ")
-            ):
+            if len(line.strip()) > 12 and not line.startswith(("def ", "import ")):
                 assert line.strip() not in released
     assert "points(" not in released and "seeds" not in released
     assert not any(str(seed) in released for seed in pupils.seeds)
@@ -373,9 +349,7 @@ def test_making_the_assignment_again_keeps_the_teachers_edits(course):
     source = course / f"source/{CHAPTER}/{CHAPTER}.ipynb"
     before = source.read_bytes(), (course / "nbgrader_config.py").read_bytes()
     program = ["-m", "attnbook.course", "assignment", str(course)]
-    printed = run(
-        ROOT, "python", *program, str(ROOT / f"chapters/{CHAPTER}.ipynb")
-    )
+    printed = run(ROOT, "python", *program, str(ROOT / f"chapters/{CHAPTER}.ipynb"))
     after = source.read_bytes(), (course / "nbgrader_config.py").read_bytes()
     assert after == before
     assert "kept as you have edited it" in printed

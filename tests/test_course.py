@@ -31,8 +31,7 @@ def book(tmp_path, root, monkeypatch):
     cells = [
         nbformat.v4.new_markdown_cell("# 1 · Where?"),
         nbformat.v4.new_code_cell(
-            course.setup_cell(tmp_path),
-            metadata={"tags": ["setup", "remove-cell"]},
+            course.setup_cell(tmp_path), metadata={"tags": ["setup", "remove-cell"]}
         ),
         nbformat.v4.new_code_cell("import os\nos.listdir()"),
     ]
@@ -42,9 +41,7 @@ def book(tmp_path, root, monkeypatch):
     return tmp_path
 
 
-def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(
-    book,
-):
+def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(book):
     before = (book / "_config.yml").read_text("utf8").split("\n")
     course.main(["home", "https://github.com/someone/a-book.git/"])
     after = (book / "_config.yml").read_text("utf8").split("\n")
@@ -54,20 +51,14 @@ def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(
     assert config["repository"]["url"] == "https://github.com/someone/a-book"
     notebook = nbformat.read(book / "chapters/01-where.ipynb", 4)
     assert notebook.cells[1].source == course.setup_cell(book)
-    assert (
-        "git+https://github.com/someone/a-book@main#"
-        in notebook.cells[1].source
-    )
+    assert "git+https://github.com/someone/a-book@main#" in notebook.cells[1].source
     assert notebook.cells[0].source == "# 1 · Where?"
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["github.com/a/b", "https://gitlab.com/a/b", "https://github.com/a", "x"],
+    "url", ["github.com/a/b", "https://gitlab.com/a/b", "https://github.com/a", "x"]
 )
-def test_an_address_that_colab_cannot_open_is_refused_and_nothing_changes(
-    book, url
-):
+def test_an_address_that_colab_cannot_open_is_refused_and_nothing_changes(book, url):
     before = (book / "_config.yml").read_bytes()
     with pytest.raises(SystemExit, match="OWNER/REPOSITORY"):
         course.main(["home", url])
@@ -105,9 +96,7 @@ def test_moving_says_what_was_written(book, capsys):
     assert "https://github.com/someone/a-book" in capsys.readouterr().out
 
 
-def test_only_the_exercises_that_are_asked_for_are_assigned(
-    root, tmp_path, monkeypatch, capsys
-):
+def test_only_the_exercises_that_are_asked_for_are_assigned(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(root)
     course.main(["assignment", str(tmp_path), "--only", "3.2", "3.9"])
     assert [p.name for p in (tmp_path / "source").iterdir()] == ["03-scaling"]
@@ -117,9 +106,7 @@ def test_only_the_exercises_that_are_asked_for_are_assigned(
     assert "nbgrader generate_assignment 03-scaling" in capsys.readouterr().out
 
 
-def test_all_exercises_are_assigned_if_none_is_named(
-    root, tmp_path, monkeypatch
-):
+def test_all_exercises_are_assigned_if_none_is_named(root, tmp_path, monkeypatch):
     monkeypatch.chdir(root)
     course.main(["assignment", str(tmp_path), SCALING])
     chapter = nbformat.read(root / SCALING, 4)
@@ -131,16 +118,12 @@ def test_an_exercise_that_does_not_exist_is_named_and_nothing_is_written(
     root, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(root)
-    with pytest.raises(
-        SystemExit, match=r"no such exercise with points: 3\.99"
-    ):
+    with pytest.raises(SystemExit, match=r"no such exercise with points: 3\.99"):
         course.main(["assignment", str(tmp_path), "--only", "3.2", "3.99"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_assignment_says_how_to_install_what_it_needs(
-    root, tmp_path, monkeypatch
-):
+def test_an_assignment_says_how_to_install_what_it_needs(root, tmp_path, monkeypatch):
     monkeypatch.chdir(root)
     course.main(["assignment", str(tmp_path), SCALING])
     first, setup, *_ = (cell.source for cell in assigned(tmp_path).cells)
@@ -166,16 +149,10 @@ def test_nobody_is_told_to_compare_with_a_model_answer_that_is_not_there(path):
             "Course 7-Week 2-99/Ada Lovelace_101_assignsubmission_file/03-scaling.ipynb",
             "Ada Lovelace_101",
         ),
-        (
-            "Week/Ada Lovelace_101_assignsubmission_file_03-scaling.ipynb",
-            "Ada Lovelace_101",
-        ),
+        ("Week/Ada Lovelace_101_assignsubmission_file_03-scaling.ipynb", "Ada Lovelace_101"),
         ("submissions/lovelaceada_101_9_03-scaling.ipynb", "lovelaceada_101"),
         ("submissions/lovelaceada_101_9_03-scaling-1.ipynb", "lovelaceada_101"),
-        (
-            "submissions/lovelaceada_LATE_101_9_03-scaling.ipynb",
-            "lovelaceada_LATE_101",
-        ),
+        ("submissions/lovelaceada_LATE_101_9_03-scaling.ipynb", "lovelaceada_LATE_101"),
         (
             "a_1_b/Ada Lovelace_101_assignsubmission_file/Copy of 03-scaling (1).ipynb",
             "Ada Lovelace_101",

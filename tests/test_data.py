@@ -88,9 +88,7 @@ def test_held_out_numbers_are_a_tenth_and_never_among_the_others():
     everywhere = [NUMBERS.is_held_out(n) for n in range(20_000)]
     assert abs(sum(everywhere) / 20_000 - 0.1) < 0.01
     other_seed = NumberWords("en", "fr", seed=1)
-    differ = [
-        other_seed.is_held_out(n) != NUMBERS.is_held_out(n) for n in range(2000)
-    ]
+    differ = [other_seed.is_held_out(n) != NUMBERS.is_held_out(n) for n in range(2000)]
     assert 0.1 < sum(differ) / 2000 < 0.3
     assert max(trained) > 95_000 and min(trained) < 5_000
     assert max(trained) < 100_000
@@ -119,9 +117,7 @@ def test_samples_follow_their_seed():
         (lambda: TOKENS["fr"].spell(10**12), "got 1000000000000"),
         (lambda: NumberWords(below=99), "between 100.*got 99"),
         (
-            lambda: NumberWords(below=1000, longest=50).sample(
-                1, held_out=True
-            ),
+            lambda: NumberWords(below=1000, longest=50).sample(1, held_out=True),
             r"below 1000 only 0 are held out with longest=50",
         ),
         (
@@ -166,9 +162,7 @@ def test_subwords_give_texts_back_in_lower_case(tmp_path):
     long = Subwords.learn(["zebra " * 2000, *SENTENCES], 60)
     assert UNKNOWN not in long.encode("zebra")
     same = Subwords.learn(SENTENCES, 60)
-    assert [same.split(s) for s in SENTENCES] == [
-        subwords.split(s) for s in SENTENCES
-    ]
+    assert [same.split(s) for s in SENTENCES] == [subwords.split(s) for s in SENTENCES]
 
 
 @pytest.fixture
@@ -181,10 +175,7 @@ def small_multi30k(monkeypatch):
         for part in Multi30k.PARTS
         for language in ("en", "de")
     }
-    sums = {
-        name: hashlib.sha256(content).hexdigest()
-        for name, content in files.items()
-    }
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     monkeypatch.setattr(data, "_SHA256", sums)
     monkeypatch.delenv("ATTNBOOK_MULTI30K", raising=False)
     return files
@@ -193,14 +184,10 @@ def small_multi30k(monkeypatch):
 def test_the_true_checksums_are_ten_and_well_formed():
     names = {f"{p}.{x}.gz" for p in Multi30k.PARTS for x in ("en", "de")}
     assert data._SHA256.keys() == names and len(names) == 10
-    assert all(
-        len(bytes.fromhex(found)) == 32 for found in data._SHA256.values()
-    )
+    assert all(len(bytes.fromhex(found)) == 32 for found in data._SHA256.values())
 
 
-def test_multi30k_is_read_from_the_folder_named(
-    small_multi30k, tmp_path, monkeypatch
-):
+def test_multi30k_is_read_from_the_folder_named(small_multi30k, tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path))
     says = r"no .*val\.en\.gz: ATTNBOOK_MULTI30K"
     with pytest.raises(FileNotFoundError, match=says):
@@ -256,9 +243,7 @@ def test_multi30k_is_downloaded_once_checked_and_resumed(
     server = Server(files)
     monkeypatch.setattr(Multi30k, "URL", server.url)
     try:
-        with pytest.raises(
-            ConnectionError, match=r"val\.de\.gz.*404.*ATTNBOOK"
-        ):
+        with pytest.raises(ConnectionError, match=r"val\.de\.gz.*404.*ATTNBOOK"):
             Multi30k().texts("val")
         files["val.de.gz"] = b"cut off"
         with pytest.raises(ConnectionError, match=r"val\.de\.gz.*hash"):
@@ -279,10 +264,7 @@ def test_a_batch_pads_behind_and_marks_both_ends():
     batch = collate([([7, 8], [9]), ([7], [9, 8, 5])])
     assert batch.source.tolist() == [[7, 8, END], [7, END, PAD]]
     assert batch.source_lengths.tolist() == [3, 2]
-    assert batch.target.tolist() == [
-        [START, 9, END, PAD, PAD],
-        [START, 9, 8, 5, END],
-    ]
+    assert batch.target.tolist() == [[START, 9, END, PAD, PAD], [START, 9, 8, 5, END]]
     empty = collate([])
     assert empty.source.shape == (0, 0) and empty.source_lengths.shape == (0,)
     assert batch.to("meta").target.device.type == "meta"
@@ -294,20 +276,13 @@ lengths = st.lists(st.integers(1, 20), max_size=60)
 
 @settings(max_examples=100, deadline=None)
 @given(lengths, st.integers(20, 90), st.integers(0, 5))
-def test_batches_hold_every_example_once_and_not_too_much(
-    lengths, max_tokens, seed
-):
+def test_batches_hold_every_example_once_and_not_too_much(lengths, max_tokens, seed):
     batches = batches_by_length(lengths, max_tokens, seed=seed)
-    assert sorted(i for batch in batches for i in batch) == list(
-        range(len(lengths))
-    )
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) * max(lengths[i] for i in batch) <= max_tokens
     # no batch's lengths lie among another's
-    spans = sorted(
-        (min(lengths[i] for i in b), max(lengths[i] for i in b))
-        for b in batches
-    )
+    spans = sorted((min(lengths[i] for i in b), max(lengths[i] for i in b)) for b in batches)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
 
 

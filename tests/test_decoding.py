@@ -23,9 +23,7 @@ class Chain(nn.Module):
     def __init__(self, seed, sources=3, size=4):
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        self.table = torch.randn(
-            sources, size, size, generator=generator, dtype=torch.float64
-        )
+        self.table = torch.randn(sources, size, size, generator=generator, dtype=torch.float64)
 
     def begin(self, source, source_lengths=None, *, max_length):
         return State(self.table[source[:, 0]])
@@ -62,9 +60,7 @@ def every_target(size, max_length):
 
 @settings(max_examples=25, deadline=None)
 @given(seeds, st.integers(1, 4), st.sampled_from([0.0, 0.6, 1.0, 2.0]))
-def test_a_beam_that_holds_every_target_finds_the_best(
-    seed, max_length, length_penalty
-):
+def test_a_beam_that_holds_every_target_finds_the_best(seed, max_length, length_penalty):
     chain = Chain(seed)
     source = torch.tensor([[0], [1], [2]])
     found = beam_search(
@@ -76,17 +72,13 @@ def test_a_beam_that_holds_every_target_finds_the_best(
         **SYMBOLS,
     )
     for table, tokens in zip(chain.table, found, strict=True):
-        best = max(
-            score(table, t, length_penalty) for t in every_target(4, max_length)
-        )
+        best = max(score(table, t, length_penalty) for t in every_target(4, max_length))
         assert score(table, tokens, length_penalty) == pytest.approx(best)
 
 
 @settings(max_examples=30, deadline=None)
 @given(seeds, st.integers(2, 6), st.integers(1, 12))
-def test_a_wider_beam_on_average_finds_likelier_targets(
-    seed, beam_size, max_length
-):
+def test_a_wider_beam_on_average_finds_likelier_targets(seed, beam_size, max_length):
     source = torch.zeros(1, 1, dtype=torch.int64)
     gains = []
     for i in range(20):
@@ -95,10 +87,7 @@ def test_a_wider_beam_on_average_finds_likelier_targets(
         narrow = beam_search(chain, source, beam_size=1, **options)[0]
         wide = beam_search(chain, source, beam_size=beam_size, **options)[0]
         if len(narrow) < max_length and len(wide) < max_length:
-            gains.append(
-                score(chain.table[0], wide, 0.0)
-                - score(chain.table[0], narrow, 0.0)
-            )
+            gains.append(score(chain.table[0], wide, 0.0) - score(chain.table[0], narrow, 0.0))
     assert not gains or sum(gains) / len(gains) >= -1e-9
 
 
@@ -115,43 +104,30 @@ def test_greedy_can_miss_what_a_beam_of_two_finds():
     source = torch.zeros(1, 1, dtype=torch.int64)
     options = {"max_length": 3, **SYMBOLS}
     assert greedy_search(chain, source, **options) == [[2]]
-    found = beam_search(
-        chain, source, beam_size=2, length_penalty=0.0, **options
-    )
+    found = beam_search(chain, source, beam_size=2, length_penalty=0.0, **options)
     assert found == [[3]]  # 0.45 · 0.9 against 0.55 · 0.4
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
-def test_unlikely_targets_that_end_early_do_not_crowd_out_the_likely_one(
-    beam_size,
-):
+def test_unlikely_targets_that_end_early_do_not_crowd_out_the_likely_one(beam_size):
     chain = Chain(0, sources=1, size=7)
     table = torch.full((7, 7), 0.001)
     for now, following in itertools.pairwise([START, 2, 3, 4, 5, 6, END]):
         table[now, END], table[now, following] = 0.02, 0.975
     chain.table[0] = table.log()
     source = torch.zeros(1, 1, dtype=torch.int64)
-    found = beam_search(
-        chain, source, max_length=9, beam_size=beam_size, **SYMBOLS
-    )
+    found = beam_search(chain, source, max_length=9, beam_size=beam_size, **SYMBOLS)
     assert found == [[2, 3, 4, 5, 6]]
 
 
 def test_a_length_penalty_favours_longer_targets():
     chain = Chain(0, sources=1, size=3)
-    chain.table[0] = torch.tensor(
-        [[0.0, 0.3, 0.7], [1.0, 1.0, 1.0], [0.0, 0.3, 0.7]]
-    ).log()
+    chain.table[0] = torch.tensor([[0.0, 0.3, 0.7], [1.0, 1.0, 1.0], [0.0, 0.3, 0.7]]).log()
     source = torch.zeros(1, 1, dtype=torch.int64)
     lengths = []
     for penalty in (0.0, 1.0, 3.0):
         found = beam_search(
-            chain,
-            source,
-            beam_size=8,
-            max_length=4,
-            length_penalty=penalty,
-            **SYMBOLS,
+            chain, source, beam_size=8, max_length=4, length_penalty=penalty, **SYMBOLS
         )
         lengths.append(len(found[0]))
     assert lengths == [0, 0, 3]
@@ -171,13 +147,7 @@ def test_a_target_that_never_ends_is_cut_off(beam_size):
 def models():
     torch.manual_seed(0)
     transformer = Transformer(
-        source_size=11,
-        target_size=9,
-        d_model=12,
-        num_heads=3,
-        num_layers=2,
-        d_ff=20,
-        dropout=0.5,
+        source_size=11, target_size=9, d_model=12, num_heads=3, num_layers=2, d_ff=20, dropout=0.5
     )
     yield randomise(transformer.double())
     for energy in (None, "additive"):
@@ -185,17 +155,13 @@ def models():
         yield randomise(model.double())
 
 
-MODELS = pytest.mark.parametrize(
-    "model", list(models()), ids=["transformer", "fixed", "attentive"]
-)
+MODELS = pytest.mark.parametrize("model", list(models()), ids=["transformer", "fixed", "attentive"])
 
 
 @MODELS
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds, max_length=st.integers(1, 12))
-def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(
-    model, seed, max_length
-):
+def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(model, seed, max_length):
     source = draw_tokens(seed, (4, 5), 11)
     lengths = torch.tensor([5, 1, 3, 4])
     options = {"max_length": max_length, "start_token": 1, "end_token": 2}
@@ -206,9 +172,7 @@ def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(
     for b in range(4):
         target = [1]
         while len(target) <= max_length:
-            logits, _ = model(
-                source[b : b + 1, : lengths[b]], torch.tensor([target])
-            )
+            logits, _ = model(source[b : b + 1, : lengths[b]], torch.tensor([target]))
             target.append(logits[0, -1].argmax().item())
             if target[-1] == 2:
                 target.pop()
@@ -222,12 +186,7 @@ def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(
 def test_a_beam_does_not_depend_on_batch_mates(model, seed):
     source = draw_tokens(seed, (4, 5), 11)
     lengths = torch.tensor([5, 1, 3, 4])
-    options = {
-        "max_length": 8,
-        "start_token": 1,
-        "end_token": 2,
-        "beam_size": 3,
-    }
+    options = {"max_length": 8, "start_token": 1, "end_token": 2, "beam_size": 3}
     together = beam_search(model, source, lengths, **options)
     for b in range(4):
         alone = beam_search(model, source[b : b + 1, : lengths[b]], **options)
@@ -236,9 +195,7 @@ def test_a_beam_does_not_depend_on_batch_mates(model, seed):
 
 @MODELS
 @pytest.mark.parametrize("training", [False, True])
-def test_searching_switches_dropout_off_and_leaves_the_model_as_it_was(
-    model, training
-):
+def test_searching_switches_dropout_off_and_leaves_the_model_as_it_was(model, training):
     source = draw_tokens(0, (2, 5), 11)
     options = {"max_length": 9, "start_token": 1, "end_token": 2}
     for search in (greedy_search, beam_search):
@@ -266,9 +223,7 @@ def test_no_sources_give_no_targets():
 @pytest.mark.parametrize("search", [greedy_search, beam_search])
 def test_impossible_sizes_raise_an_error_that_names_them(search):
     source = torch.zeros(1, 1, dtype=torch.int64)
-    with pytest.raises(
-        ValueError, match="max_length must be at least 1: got 0"
-    ):
+    with pytest.raises(ValueError, match="max_length must be at least 1: got 0"):
         search(Chain(0), source, max_length=0, **SYMBOLS)
     with pytest.raises(ValueError, match="beam_size must be at least 1: got 0"):
         beam_search(Chain(0), source, max_length=3, beam_size=0, **SYMBOLS)
@@ -290,6 +245,4 @@ def test_what_the_model_rules_out_is_never_written(beam_size):
     source = torch.zeros(1, 1, dtype=torch.int64)
     options = {"max_length": 5, **SYMBOLS}
     model = OnlyTwoSentences()
-    assert beam_search(model, source, beam_size=beam_size, **options) == [
-        [3, 4]
-    ]
+    assert beam_search(model, source, beam_size=beam_size, **options) == [[3, 4]]

@@ -15,14 +15,7 @@ from answers import RIGHT, WRONG
 from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
-from attnbook.exercises import (
-    Choice,
-    Prediction,
-    catalogue,
-    check,
-    hint,
-    sandbox,
-)
+from attnbook.exercises import Choice, Prediction, catalogue, check, hint, sandbox
 from attnbook.exercises.report import describe
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
@@ -48,9 +41,7 @@ def test_the_reference_passes(exercise, seed):
 
 @pytest.mark.parametrize(("exercise", "name"), MISTAKES)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_every_catalogued_mistake_is_diagnosed_under_its_own_name(
-    exercise, name, seed
-):
+def test_every_catalogued_mistake_is_diagnosed_under_its_own_name(exercise, name, seed):
     report = exercise.grade(exercise.mistakes[name], seed)
     assert report.attempted and not report.passed
     assert report.diagnosis == name
@@ -74,9 +65,7 @@ def test_ids_are_unique_and_in_order():
 
 
 @pytest.mark.parametrize(("id", "answer", "sentence"), WRONG)
-def test_a_wrong_answer_that_is_not_listed_is_rejected_with_a_true_sentence(
-    id, answer, sentence
-):
+def test_a_wrong_answer_that_is_not_listed_is_rejected_with_a_true_sentence(id, answer, sentence):
     report = grade(id, answer)
     assert report.attempted and not report.passed
     assert report.diagnosis is None
@@ -126,9 +115,7 @@ def stub_that_raises(query, key):
     raise NotImplementedError
 
 
-@pytest.mark.parametrize(
-    "answer", [None, ..., stub, stub_that_passes, stub_that_raises]
-)
+@pytest.mark.parametrize("answer", [None, ..., stub, stub_that_passes, stub_that_raises])
 def test_an_untouched_stub_is_not_attempted(answer, capsys):
     report = check("3.2", answer)
     assert not report.attempted and not report.passed and report.failures == []
@@ -206,10 +193,7 @@ SURVIVED = [
     (object_without_repr, "must return a torch tensor; it returns a Hostile"),
     (edits_both, "changes its input `query` and `key` in place"),
     (lambda q, k: sys.exit("bye"), "SystemExit"),
-    (
-        lambda q, k: (_ for _ in ()).throw(KeyboardInterrupt),
-        "KeyboardInterrupt",
-    ),
+    (lambda q, k: (_ for _ in ()).throw(KeyboardInterrupt), "KeyboardInterrupt"),
     (lambda q, k: input("?"), "It raises"),
     (lambda q, k: right_scores(q, k).to_sparse(), "can't be examined"),
     (lambda q, k: right_scores(q, k).to("meta"), "can't be examined"),
@@ -237,9 +221,7 @@ SURVIVED = [
 
 
 @pytest.mark.parametrize(("answer", "sentence"), SURVIVED)
-def test_whatever_is_handed_in_gets_a_sentence(
-    answer, sentence, monkeypatch, capsys
-):
+def test_whatever_is_handed_in_gets_a_sentence(answer, sentence, monkeypatch, capsys):
     monkeypatch.setattr(sandbox, "SECONDS_PER_CALL", 0.3)
     report = check("3.2", answer)
     assert report.attempted and not report.passed and report.diagnosis is None
@@ -281,10 +263,7 @@ def test_what_is_printed_is_shown_with_the_counterexample_and_cut():
 
     report = grade("3.2", chatty)
     assert report.diagnosis == "no scaling at all"
-    assert (
-        report.printed.startswith("shapes (1, 1, 1, 3)")
-        and len(report.printed) <= 1000
-    )
+    assert report.printed.startswith("shapes (1, 1, 1, 3)") and len(report.printed) <= 1000
     assert "There your function printed: shapes (1, 1, 1, 3)" in str(report)
 
 
@@ -334,9 +313,7 @@ def test_an_answer_that_draws_from_the_global_generator_is_found_out():
         keys = (-torch.xlogy(weights, weights).sum(dim=-1)).exp()
         return keys + 0.1 * torch.rand(())
 
-    assert "Called twice with the same input" in " ".join(
-        grade("3.3", noisy).failures
-    )
+    assert "Called twice with the same input" in " ".join(grade("3.3", noisy).failures)
 
 
 def test_html_escapes_what_the_learner_wrote():
@@ -360,9 +337,7 @@ def test_hints_unfold_one_at_a_time(capsys):
     for given in (1, 2, 3, 3):
         hint("3.3")
         shown = capsys.readouterr().out
-        assert [text in shown for text in hints] == [
-            i < given for i in range(len(hints))
-        ]
+        assert [text in shown for text in hints] == [i < given for i in range(len(hints))]
         assert ("last hint" in shown) == (given == len(hints))
 
 
@@ -371,9 +346,7 @@ def test_a_prediction_is_never_answered_for_the_learner():
         if isinstance(exercise, Prediction):
             for wrong in (*exercise.mistakes.values(), 7.0, 1e6):
                 numbers = str(exercise.grade(wrong)).replace(",", " ").split()
-                assert f"{exercise.reference:g}" not in [
-                    n.rstrip(".") for n in numbers
-                ]
+                assert f"{exercise.reference:g}" not in [n.rstrip(".") for n in numbers]
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda e: e.id)
@@ -391,9 +364,7 @@ def test_a_letter_counts_however_it_is_written(written):
     assert report.passed and report.holds == [EXERCISES["3.0"].because]
 
 
-@pytest.mark.parametrize(
-    "answer", [3, "Z", "", ["A"], "A and B", "AB", b"A", torch.ones(3)]
-)
+@pytest.mark.parametrize("answer", [3, "Z", "", ["A"], "A and B", "AB", b"A", torch.ones(3)])
 def test_what_is_none_of_the_letters_gets_a_sentence_that_lists_them(answer):
     report = check("3.0", answer)
     assert report.attempted and not report.passed and report.diagnosis is None
@@ -408,9 +379,7 @@ def test_a_notebook_shows_each_report_once_and_again_when_asked():
         'check("3.1", 400)',
         "report",
     ]
-    notebook = nbformat.v4.new_notebook(
-        cells=list(map(nbformat.v4.new_code_cell, cells))
-    )
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     NotebookClient(notebook, kernel_name="python3").execute()
     outputs = [cell.outputs for cell in notebook.cells]
     assert [len(shown) for shown in outputs] == [0, 1, 1, 1]

@@ -26,15 +26,11 @@ torch.manual_seed(0)
 WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
 ROWS = ["she", "reads", "a", "book", "<b>"]
 COLUMNS = ["sie", "liest", "ein", "Buch", "</script>", "."]
-LIKELIEST = [
-    [(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))
-]
+LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
 FIGURES = {
-    "query": lambda: explore.query(
-        KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
-    ),
+    "query": lambda: explore.query(KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."),
     "scale": lambda: explore.scale(QUERY, KEY, alt="Eight weights."),
     "map": lambda: explore.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
@@ -61,9 +57,7 @@ def show(chromium):
 
     def open_page(body, *, width=800, scheme="light", motion="no-preference"):
         context = chromium.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            reduced_motion=motion,
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion=motion
         )
         contexts.append(context)
         page = context.new_page()
@@ -71,9 +65,7 @@ def show(chromium):
         page.on("console", lambda m: page.trouble.append(m.text))
         page.on("pageerror", lambda error: page.trouble.append(str(error)))
         page.on("request", lambda request: page.asked.append(request.url))
-        page.set_content(
-            f"<!doctype html><html lang=en><title>x</title><main>{body}</main>"
-        )
+        page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
         return page
 
     yield open_page
@@ -88,19 +80,13 @@ def numbers(place):
         details.locator("summary").click()
     rows = details.locator("tr")
     rows.first.wait_for()  # the table is made once it is opened
-    table = [
-        rows.nth(i).locator("th, td").all_inner_texts()
-        for i in range(rows.count())
-    ]
+    table = [rows.nth(i).locator("th, td").all_inner_texts() for i in range(rows.count())]
     return table[0][1:], {row[0]: row[1:] for row in table[1:]}
 
 
 def values(place):
     return torch.tensor(
-        [
-            [float(text.replace("−", "-")) for text in row]
-            for row in numbers(place)[1].values()
-        ],
+        [[float(text.replace("−", "-")) for text in row] for row in numbers(place)[1].values()],
         dtype=torch.float64,
     )
 
@@ -119,9 +105,7 @@ def test_a_figure_asks_nobody_and_logs_nothing(show, kind):
 @every_figure
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 800])
-def test_a_figure_is_accessible_and_never_scrolls_the_page(
-    show, kind, scheme, width
-):
+def test_a_figure_is_accessible_and_never_scrolls_the_page(show, kind, scheme, width):
     page = show(FIGURES[kind]().to_html(), width=width, scheme=scheme)
     page.locator("summary").click()
     found = Axe().run(page).response["violations"]
@@ -144,9 +128,7 @@ def test_a_figure_works_in_a_sandboxed_frame(show, kind):
 @every_figure
 def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
     figure = FIGURES[kind]()
-    page = show(
-        re.sub(r"<script.*?</script>", "", figure.to_html(), flags=re.S)
-    )
+    page = show(re.sub(r"<script.*?</script>", "", figure.to_html(), flags=re.S))
     picture = page.locator("img")
     assert picture.get_attribute("alt") == figure.alt
     assert picture.evaluate("e => e.naturalWidth") > 200
@@ -199,9 +181,7 @@ def column(place, name):
     """The numbers of one column of the table; cells without any are left out."""
     heading, rows = numbers(place)
     texts = [row[heading.index(name)] for row in rows.values()]
-    return torch.tensor(
-        [float(text.replace("−", "-")) for text in texts if text]
-    ).double()
+    return torch.tensor([float(text.replace("−", "-")) for text in texts if text]).double()
 
 
 def check_query(page, query, temperature=1.0):
@@ -271,17 +251,12 @@ def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
         """From a point of the plane to another, in ten steps."""
         for step in range(12):
             share = min(step, 10) / 10
-            x, y = (
-                a + share * (b - a) for a, b in zip(start, end, strict=True)
-            )
+            x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
             across = plane["x"] + plane["width"] / 2 + unit * x
             down = plane["y"] + plane["height"] / 2 - unit * y
             kind = {0: "touchStart", 11: "touchEnd"}.get(step, "touchMove")
             points = [] if step == 11 else [{"x": across, "y": down}]
-            touch.send(
-                "Input.dispatchTouchEvent",
-                {"type": kind, "touchPoints": points},
-            )
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     swipe((0.8, 0.4), (-0.5, 1.0))
     assert page.evaluate("scrollY") == 0
@@ -328,9 +303,7 @@ def test_the_query_is_moved_by_keyboard_alone(show):
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 6.0, 1e4])
 def test_the_plane_reaches_a_quarter_beyond_the_numbers(size):
-    data = explore.query(
-        size * torch.eye(2), torch.ones(2), query=[0, 0], labels="ab", alt=""
-    ).data
+    data = explore.query(size * torch.eye(2), torch.ones(2), query=[0, 0], labels="ab", alt="").data
     assert 1.25 * size <= data["reach"] <= 1.35 * size
     assert 25 <= data["reach"] / data["step"] <= 101
 
@@ -350,9 +323,7 @@ def test_the_plane_reaches_a_quarter_beyond_the_numbers(size):
     ],
 )
 @pytest.mark.usefixtures("no_shape_checks")
-def test_keys_that_cannot_be_asked_are_refused(
-    keys, values, query, labels, message
-):
+def test_keys_that_cannot_be_asked_are_refused(keys, values, query, labels, message):
     with pytest.raises(ValueError, match=message):
         explore.query(keys, values, query=query, labels=labels, alt="")
 
@@ -363,9 +334,7 @@ def check_scale(page, d, *, divided=False, draw=0):
     scores = (scores / (d**0.5 if divided else 1)).double()
     weights = scores.softmax(dim=-1)
     entropy = torch.special.entr(weights).sum()
-    jacobian = torch.autograd.functional.jacobian(
-        lambda s: s.softmax(dim=-1), scores
-    ).norm()
+    jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), scores).norm()
     measures = torch.stack([weights.max(), entropy, jacobian])
     assert close(column(page, "score"), scores)
     assert close(column(page, "weight"), torch.cat([weights, measures]))
@@ -477,9 +446,7 @@ def test_the_map_opens_where_it_is_told_to(show):
 @pytest.mark.parametrize("start", [(2, 0), (0, 4), (-1, 0)])
 def test_a_start_that_is_not_there_is_refused(start):
     with pytest.raises(ValueError, match=re.escape(f"no start {start}")):
-        explore.attention_map(
-            WEIGHTS, rows=ROWS, columns=COLUMNS, alt="", start=start
-        )
+        explore.attention_map(WEIGHTS, rows=ROWS, columns=COLUMNS, alt="", start=start)
 
 
 @pytest.mark.parametrize("kind", FIGURES)
@@ -535,9 +502,7 @@ def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
 def test_the_map_takes_one_to_fifty_tokens(show, size):
     weights = torch.full((size, size), 1 / size)
     tokens = [f"token {i}" for i in range(size)]
-    figure = explore.attention_map(
-        weights, rows=tokens, columns=tokens, alt="Even weights."
-    )
+    figure = explore.attention_map(weights, rows=tokens, columns=tokens, alt="Even weights.")
     page = show(figure.to_html(), width=390)
     assert page.locator(".weight").count() == size * size
     assert close(values(page), weights)
@@ -550,15 +515,10 @@ def test_the_map_takes_one_to_fifty_tokens(show, size):
     [((2, 3), 3, 3), ((1, 1, 1, 2, 2), 2, 2), ((51, 1), 51, 1), ((0, 2), 0, 2)],
 )
 @pytest.mark.usefixtures("no_shape_checks")
-def test_a_map_that_does_not_fit_is_refused_with_its_sizes(
-    shape, rows, columns
-):
+def test_a_map_that_does_not_fit_is_refused_with_its_sizes(shape, rows, columns):
     with pytest.raises(ValueError, match=f"{rows} rows and {columns} columns"):
         explore.attention_map(
-            torch.zeros(shape),
-            rows=["x"] * rows,
-            columns=["y"] * columns,
-            alt="",
+            torch.zeros(shape), rows=["x"] * rows, columns=["y"] * columns, alt=""
         )
 
 
@@ -571,16 +531,12 @@ def test_a_translation_is_followed_token_by_token(show):
         assert page.locator("mark").inner_text() == ROWS[t]
         assert page.locator(".written").inner_text().split() == ROWS[: t + 1]
         chips = page.locator(".token small").all_inner_texts()
-        assert close(
-            torch.tensor([*map(float, chips)]), weights.round(decimals=2)
-        )
+        assert close(torch.tensor([*map(float, chips)]), weights.round(decimals=2))
         bars = page.locator(".candidates span").all_inner_texts()
         assert bars == [f"first {t}", f"{0.5 + 0.1 * t:.2f}", "second", "0.25"]
         most = COLUMNS[weights.argmax()]
         said = page.locator(".said").inner_text()
-        assert said == (
-            f"Writing {ROWS[t]}, it looks most at {most} ({weights.max():.2f})."
-        )
+        assert said == (f"Writing {ROWS[t]}, it looks most at {most} ({weights.max():.2f}).")
 
     shows(0)
     page.get_by_role("button", name="next").click()
@@ -600,21 +556,11 @@ def test_a_translation_is_followed_token_by_token(show):
 
 @pytest.mark.usefixtures("no_shape_checks")
 def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
-    with pytest.raises(
-        ValueError, match=r"2 written tokens .* \(5, 6\) and 1 l"
-    ):
-        explore.decoding(
-            WEIGHTS[0, 0],
-            source=COLUMNS,
-            written=["a", "b"],
-            likeliest=[[]],
-            alt="",
-        )
+    with pytest.raises(ValueError, match=r"2 written tokens .* \(5, 6\) and 1 l"):
+        explore.decoding(WEIGHTS[0, 0], source=COLUMNS, written=["a", "b"], likeliest=[[]], alt="")
 
 
-@pytest.mark.parametrize(
-    "kind", ["map", "decoding", "permutation", "query", "scale"]
-)
+@pytest.mark.parametrize("kind", ["map", "decoding", "permutation", "query", "scale"])
 def test_numbers_in_a_figure_are_short(kind):
     data = json.dumps(FIGURES[kind]().data)
     assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4
@@ -664,9 +610,7 @@ def drag(page, start, end, *, drop=True):
     """Take the token at one place to another, by the mouse."""
     for place, act in ((start, page.mouse.down), (end, page.mouse.up)):
         box = page.locator(".places button").nth(place).bounding_box()
-        page.mouse.move(
-            box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4
-        )
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
         if drop or place == start:
             act()
 
@@ -690,10 +634,7 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
 
 
 def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
-    page = show(
-        FIGURES["permutation"]().to_html() + "<p style='height: 2000px'>",
-        width=390,
-    )
+    page = show(FIGURES["permutation"]().to_html() + "<p style='height: 2000px'>", width=390)
     touch = page.context.new_cdp_session(page)
     box = page.locator(".places button").nth(0).bounding_box()
     start = box["x"] + 9, box["y"] + 9
@@ -706,10 +647,7 @@ def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
         ):
             at = {"x": start[0] + dx * part, "y": start[1] + dy * part}
             points = [] if type == "touchEnd" else [at]
-            touch.send(
-                "Input.dispatchTouchEvent",
-                {"type": type, "touchPoints": points},
-            )
+            touch.send("Input.dispatchTouchEvent", {"type": type, "touchPoints": points})
 
     swipe(2 * box["width"] + 20, 5)
     assert shows(page, [1, 2, 0, 3, 4])
@@ -797,9 +735,7 @@ def test_a_moved_token_glides_unless_one_asked_for_no_motion(show, motion):
 @pytest.mark.parametrize(("tokens", "d"), [(3, 2), (8, 8)])
 def test_three_to_eight_tokens_fit_a_telephone(show, tokens, d):
     x = torch.eye(8)[:tokens, :d]
-    figure = explore.permutation(
-        x, tokens=["understanding"] * tokens, positions=x, alt="Outputs."
-    )
+    figure = explore.permutation(x, tokens=["understanding"] * tokens, positions=x, alt="Outputs.")
     page = show(figure.to_html(), width=390)
     assert page.locator(".output").count() == tokens * d
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -822,15 +758,11 @@ def test_tokens_that_cannot_be_put_in_order_are_refused_with_their_sizes(
     tokens, embeddings, positions
 ):
     says = (
-        f"got {tokens} tokens, embeddings of shape {embeddings} and "
-        f"positions of shape {positions}"
+        f"got {tokens} tokens, embeddings of shape {embeddings} and positions of shape {positions}"
     )
     with pytest.raises(ValueError, match=re.escape(says)):
         explore.permutation(
-            torch.zeros(embeddings),
-            tokens=["x"] * tokens,
-            positions=torch.zeros(positions),
-            alt="",
+            torch.zeros(embeddings), tokens=["x"] * tokens, positions=torch.zeros(positions), alt=""
         )
 
 
@@ -900,18 +832,14 @@ def test_clocks_and_products_are_those_of_the_positions(show):
     ):
         slide(page, label, value)
         assert waves_are(page, *now)
-        assert page.locator("label output").all_inner_texts() == [
-            *map(str, now)
-        ]
+        assert page.locator("label output").all_inner_texts() == [*map(str, now)]
 
 
 def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
     page = show(FIGURES["waves"]().to_html())
 
     def attributes(selector):
-        return page.eval_on_selector_all(
-            selector, "all => all.map(e => e.getAttribute('d'))"
-        )
+        return page.eval_on_selector_all(selector, "all => all.map(e => e.getAttribute('d'))")
 
     def curve():
         numbers = re.findall(r"[\d.]+", attributes(".curve")[0])
@@ -938,13 +866,9 @@ def test_hands_point_to_sine_and_cosine(show):
     )
     ends = torch.tensor([[*map(float, end.split(","))] for end in ends]) / 40
     marks = sinusoidal_positions(15, 20).view(15, 10, 2)
-    right = marks[[9, 14]][:, PAIRS] * torch.tensor(
-        [1, -1]
-    )  # y grows downwards
+    right = marks[[9, 14]][:, PAIRS] * torch.tensor([1, -1])  # y grows downwards
     assert close(ends.view(8, 2, 2), right.transpose(0, 1))
-    arcs = page.eval_on_selector_all(
-        ".turn", "all => all.map(e => e.getAttribute('d'))"
-    )
+    arcs = page.eval_on_selector_all(".turn", "all => all.map(e => e.getAttribute('d'))")
     large = [re.search(r"A30,30 0 (\d) 1 ", arc)[1] for arc in arcs]
     assert large == [*"10000000"]  # five steps of pair 0 are beyond half a turn
 
@@ -953,9 +877,7 @@ def test_the_curve_is_the_product_against_the_offset(show):
     page = show(FIGURES["waves"]().to_html())
     slide(page, "Offset k", 7)
     path = page.locator(".curve").get_attribute("d")
-    points = torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).view(
-        -1, 2
-    )
+    points = torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).view(-1, 2)
     marks = sinusoidal_positions(60, 20)
     right = marks @ marks[0]
     height = (points[0, 1] - points[:, 1]) / (points[0, 1] - points[7, 1])

@@ -27,9 +27,7 @@ def sections(name):
     """What stands below each heading of a chapter, code included."""
     cells = nbformat.read(ROOT / "chapters" / name, as_version=4).cells
     text = "\n\n".join(
-        cell.source
-        if cell.cell_type == "markdown"
-        else re.sub("^#", " #", cell.source, flags=re.M)
+        cell.source if cell.cell_type == "markdown" else re.sub("^#", " #", cell.source, flags=re.M)
         for cell in cells
     )
     _, *found = claims.HEADING.split(text)
@@ -39,9 +37,7 @@ def sections(name):
 SECTIONS = {path.name: sections(path.name) for path in course.chapters(ROOT)}
 
 
-@pytest.mark.parametrize(
-    "entry", [e for _, e in entries()], ids=lambda entry: entry[0][:20]
-)
+@pytest.mark.parametrize("entry", [e for _, e in entries()], ids=lambda entry: entry[0][:20])
 def test_a_term_is_used_where_the_glossary_says_it_is_explained(entry):
     assert isinstance(entry, re.Match), "not of the form of an entry"
     heading, file = entry["heading"], entry["file"]

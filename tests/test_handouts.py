@@ -15,9 +15,7 @@ from attnbook.exercises import Choice, Prediction, catalogue
 from shared import as_colab_saves
 
 CHAPTERS = course.chapters(ROOT)
-every_chapter = pytest.mark.parametrize(
-    "path", CHAPTERS, ids=lambda path: path.stem
-)
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 
 
 def read(path):
@@ -66,9 +64,7 @@ def test_a_students_chapter_runs_untouched_also_after_colab_saved_it():
     notebook = as_colab_saves(handouts.student(chapter))
     nbformat.validate(notebook)
     NotebookClient(notebook, timeout=300).execute()
-    reports = re.findall(
-        r"○ Exercise 4\.\d", json.dumps(notebook.cells, ensure_ascii=False)
-    )
+    reports = re.findall(r"○ Exercise 4\.\d", json.dumps(notebook.cells, ensure_ascii=False))
     assert len(set(reports)) >= 8
 
 
@@ -77,9 +73,7 @@ def test_every_exercise_of_the_catalogue_is_a_task_with_its_points(path):
     todo = {task.id: task for task in handouts.tasks(read(path))}
     number = int(path.stem[:2])
     graded = [e for e in catalogue() if e.id.startswith(f"{number}.")]
-    assert {e.id for e in graded} == {
-        id for id, task in todo.items() if task.solution
-    }
+    assert {e.id for e in graded} == {id for id, task in todo.items() if task.solution}
     for exercise in graded:
         counts = not isinstance(exercise, Choice)
         assert todo[exercise.id].points == 2 * exercise.stars * counts
@@ -101,27 +95,17 @@ def test_an_assignment_holds_what_its_solutions_need(path):
             used, defined = handouts.names(cell.source)
             assert used - defined <= known, cell.source
             known |= defined
-    ids = [
-        c.metadata["nbgrader"]["grade_id"]
-        for c in notebook.cells
-        if "nbgrader" in c.metadata
-    ]
+    ids = [c.metadata["nbgrader"]["grade_id"] for c in notebook.cells if "nbgrader" in c.metadata]
     assert len(ids) == len(set(ids))
 
 
 def test_an_assignment_brings_along_what_the_chapter_built_and_its_task_names():
     source = (
-        handouts.assignment(
-            read(ROOT / "chapters/02-queries-keys-values.ipynb"), [1], "x"
-        )
+        handouts.assignment(read(ROOT / "chapters/02-queries-keys-values.ipynb"), [1], "x")
         .cells[2]
         .source
     )
-    names = [
-        node.name
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef)
-    ]
+    names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     assert names == ["attention"]
 
 
@@ -179,18 +163,12 @@ def test_the_command_writes_once_and_again_and_says_what_it_kept(
 ):
     monkeypatch.chdir(ROOT)
     course.main([command, str(tmp_path)])
-    files = {
-        path: path.read_bytes()
-        for path in tmp_path.rglob("*")
-        if path.is_file()
-    }
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     notebooks = [path for path in files if path.suffix == ".ipynb"]
     assert len(notebooks) == (11 if command == "answers" else 10)
     notebooks[0].write_text("edited")
     course.main([command, str(tmp_path)])
-    assert (
-        f"kept as you have edited it: {notebooks[0]}" in capsys.readouterr().out
-    )
+    assert f"kept as you have edited it: {notebooks[0]}" in capsys.readouterr().out
     assert notebooks[0].read_text() == "edited"
     for path in files.keys() - {notebooks[0]}:
         assert path.read_bytes() == files[path], path

@@ -16,11 +16,7 @@ CHAPTERS = {
     int(path.stem.split("-")[0]): nbformat.read(path, as_version=4)
     for path in course.chapters(ROOT)
 }
-TASKS = {
-    task.id: task
-    for chapter in CHAPTERS.values()
-    for task in handouts.tasks(chapter)
-}
+TASKS = {task.id: task for chapter in CHAPTERS.values() for task in handouts.tasks(chapter)}
 PAGE = (ROOT / "chapters/teaching.md").read_text("utf8")
 README = (ROOT / "README.md").read_text("utf8")
 ROUNDING = 5  # minutes; a chapter's own are given to the next five
@@ -28,9 +24,7 @@ ROUNDING = 5  # minutes; a chapter's own are given to the next five
 
 def rows_below(heading):
     """The rows of the first table below a heading, as lists of cells."""
-    table = re.search(
-        rf"^## {heading}\n.*?\n\|---.*?\n((?:\|[^\n]*\n)+)", PAGE, re.M | re.S
-    )[1]
+    table = re.search(rf"^## {heading}\n.*?\n\|---.*?\n((?:\|[^\n]*\n)+)", PAGE, re.M | re.S)[1]
     return [row[1:-1].split("|") for row in table.splitlines()]
 
 
@@ -72,9 +66,7 @@ def told(number, which):
 
 def parts(text):
     """(chapter, titles, stated minutes) of each part of a text: ``2 (55), 3 to "…" (18)``."""
-    found = re.findall(
-        r"(?:^|, )(\d+)((?: (?:to|from|without|only) .+?)?) \((\d+)\)", text
-    )
+    found = re.findall(r"(?:^|, )(\d+)((?: (?:to|from|without|only) .+?)?) \((\d+)\)", text)
     return [
         (int(number), told(int(number), which.strip()), int(stated))
         for number, which, stated in found
@@ -128,9 +120,7 @@ def test_stored_figures_have_the_present_script(copy):
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
     text = copy / "teaching.md"
     for name in labels.TABLES:
-        text.write_text(
-            f"Before.\n\n<!-- computed: {name} -->\nstale\n<!-- end -->\n\nAfter.\n"
-        )
+        text.write_text(f"Before.\n\n<!-- computed: {name} -->\nstale\n<!-- end -->\n\nAfter.\n")
         labels.relabel(course.chapters(copy.parent), [text])
         written = text.read_text("utf8")
         assert written.startswith("Before.\n") and written.endswith("After.\n")
@@ -149,9 +139,7 @@ def test_a_figure_that_was_stored_with_an_old_script_gets_the_present_one(copy):
         if "<attnbook-map" in output.get("data", {}).get("text/html", "")
     )
     whole = figure["text/html"]
-    figure["text/html"] = (
-        whole[: whole.rindex("<script>")] + "<script>old</script>"
-    )
+    figure["text/html"] = whole[: whole.rindex("<script>")] + "<script>old</script>"
     nbformat.write(chapter, path)
     assert labels.renew_figures([path]) == [path]
     assert path.read_bytes() == before
@@ -168,9 +156,7 @@ def test_every_table_stands_on_one_page():
     found = [
         name
         for path in (ROOT / "chapters").glob("*.md")
-        for name in re.findall(
-            r"^<!-- computed: (\w+) -->$", path.read_text("utf8"), re.M
-        )
+        for name in re.findall(r"^<!-- computed: (\w+) -->$", path.read_text("utf8"), re.M)
     ]
     assert sorted(found) == sorted(labels.TABLES)
 
@@ -192,9 +178,7 @@ def test_each_session_of_the_six_weeks_adds_up_to_90_minutes():
 
 def test_votes_take_two_minutes_for_each_prediction():
     rows = [(row[1], row[2]) for row in map(cells, rows_below("Six weeks"))]
-    rows += [
-        (row[1], f"votes {row[2]}") for row in map(cells, rows_below("One day"))
-    ]
+    rows += [(row[1], f"votes {row[2]}") for row in map(cells, rows_below("One day"))]
     told_rows = [(parts(story), votes) for story, votes in rows]
     told_rows = [(found, votes) for found, votes in told_rows if found]
     assert len(told_rows) > 15
@@ -252,32 +236,20 @@ def test_homework_is_at_most_two_hours_a_week_and_nothing_twice():
 
 def test_every_answer_in_words_that_is_in_no_session_is_assigned():
     in_words = {task.id for task in TASKS.values() if task.model_answer}
-    homework = {
-        id
-        for row in rows_below("What to assign")
-        for id in exercises_in(row[1])
-    }
+    homework = {id for row in rows_below("What to assign") for id in exercises_in(row[1])}
     assert in_words <= homework
 
 
 def test_one_command_assigns_the_homework():
     (line,) = re.findall(
-        r"^python -m attnbook\.course assignment \S+ --only (.+)$",
-        in_one_line(PAGE),
-        re.M,
+        r"^python -m attnbook\.course assignment \S+ --only (.+)$", in_one_line(PAGE), re.M
     )
-    homework = [
-        id
-        for row in rows_below("What to assign")
-        for id in exercises_in(row[1])
-    ]
+    homework = [id for row in rows_below("What to assign") for id in exercises_in(row[1])]
     assert line.split() == homework
 
 
 def test_all_chapters_of_a_list_are_needed():
-    first = new_markdown_cell(
-        "**You need first:** chapters 2, 3 and 4, matrices, and chapter 7"
-    )
+    first = new_markdown_cell("**You need first:** chapters 2, 3 and 4, matrices, and chapter 7")
     assert labels.needs(new_notebook(cells=[first])) == [2, 3, 4, 7]
 
 
@@ -296,10 +268,7 @@ def test_every_section_named_in_italics_against_a_misconception_exists():
     chapter = None
     for row in map(cells, rows_below("What learners get wrong")):
         chapter = int(row[0]) if row[0] else chapter
-        titles = [
-            title.rstrip("?.")
-            for title, _ in labels.sections(CHAPTERS[chapter])
-        ]
+        titles = [title.rstrip("?.") for title, _ in labels.sections(CHAPTERS[chapter])]
         named = re.findall(r"\*([A-Z][^*]+)\*", row[-1])
         assert named
         for name in named:
@@ -313,9 +282,7 @@ def test_every_link_to_a_page_of_the_book_leads_there():
 
 @pytest.mark.parametrize("text", [PAGE, README], ids=["teaching.md", "README"])
 def test_every_command_of_the_course_exists(text):
-    lines = re.findall(
-        r"python -m attnbook\.course ([^\n`&]+)", in_one_line(text)
-    )
+    lines = re.findall(r"python -m attnbook\.course ([^\n`&]+)", in_one_line(text))
     assert lines
     for line in lines:
         options = course.parser().parse_args(line.split())

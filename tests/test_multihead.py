@@ -13,9 +13,7 @@ from shared import DEVICES, DTYPES, TOLERANCE, draw, randomise, seeds
 
 
 def make(d_model=12, num_heads=3, **options):
-    layer = MultiHeadAttention(
-        d_model=d_model, num_heads=num_heads, **options
-    ).double()
+    layer = MultiHeadAttention(d_model=d_model, num_heads=num_heads, **options).double()
     return randomise(layer)
 
 
@@ -29,9 +27,7 @@ def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
     padding = padding_mask(torch.tensor([5, 3]))
     causal = masked in ("causal", "both")
     mask = padding if masked in ("padding", "both") else None
-    output, weights = ours(
-        x, mask=mask, causal=causal, need_weights=need_weights
-    )
+    output, weights = ours(x, mask=mask, causal=causal, need_weights=need_weights)
     expected, their_weights = theirs(
         y,
         y,
@@ -49,14 +45,10 @@ def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
     (expected**2).sum().backward()
     torch.testing.assert_close(x.grad, y.grad)
     gradients = [
-        torch.cat(
-            [getattr(ours, n).weight.grad for n in ["query", "key", "value"]]
-        ),
+        torch.cat([getattr(ours, n).weight.grad for n in ["query", "key", "value"]]),
         ours.output.weight.grad,
     ]
-    torch.testing.assert_close(
-        gradients, [theirs.in_proj_weight.grad, theirs.out_proj.weight.grad]
-    )
+    torch.testing.assert_close(gradients, [theirs.in_proj_weight.grad, theirs.out_proj.weight.grad])
 
 
 def test_cross_attention_equals_pytorchs_own():
@@ -65,11 +57,7 @@ def test_cross_attention_equals_pytorchs_own():
     mask = padding_mask(torch.tensor([7, 2]))
     output, weights = ours(x, memory, mask, need_weights=True)
     expected, their_weights = to_pytorch(ours)(
-        x,
-        memory,
-        memory,
-        key_padding_mask=~mask.squeeze(1),
-        average_attn_weights=False,
+        x, memory, memory, key_padding_mask=~mask.squeeze(1), average_attn_weights=False
     )
     torch.testing.assert_close(output, expected)
     torch.testing.assert_close(weights, their_weights)
@@ -85,16 +73,10 @@ def test_every_head_is_an_attention_of_its_own():
         rows = slice(2 * h, 2 * h + 2)
         query, key, value = (
             source @ linear.weight[rows].mT + linear.bias[rows]
-            for source, linear in (
-                (x, layer.query),
-                (memory, layer.key),
-                (memory, layer.value),
-            )
+            for source, linear in ((x, layer.query), (memory, layer.key), (memory, layer.value))
         )
         heads.append(attention(query, key, value)[0])
-    torch.testing.assert_close(
-        layer(x, memory)[0], layer.output(torch.cat(heads, dim=-1))
-    )
+    torch.testing.assert_close(layer(x, memory)[0], layer.output(torch.cat(heads, dim=-1)))
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -116,9 +98,7 @@ def test_has_the_papers_parameters(bias):
 def test_permuting_the_tokens_permutes_the_outputs(seed, length):
     layer = make()
     (x,) = draw(seed, (2, length, 12))
-    order = torch.randperm(
-        length, generator=torch.Generator().manual_seed(seed)
-    )
+    order = torch.randperm(length, generator=torch.Generator().manual_seed(seed))
     torch.testing.assert_close(layer(x[:, order])[0], layer(x)[0][:, order])
 
 
@@ -138,25 +118,19 @@ def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("need_weights", [False, True])
-def test_works_in_every_dtype_and_for_queries_without_keys(
-    device, dtype, need_weights
-):
+def test_works_in_every_dtype_and_for_queries_without_keys(device, dtype, need_weights):
     layer = make()
     (x,) = draw(0, (2, 5, 12))
     mask = torch.ones(1, 5, 5, dtype=torch.bool)
     mask[0, 1] = False
     exact, _ = layer(x, mask=mask, need_weights=need_weights)
-    torch.testing.assert_close(
-        exact[:, 1], layer.output.bias.expand(2, 12)
-    )  # W_O of zeros
+    torch.testing.assert_close(exact[:, 1], layer.output.bias.expand(2, 12))  # W_O of zeros
     layer = layer.to(device, dtype)
     x = x.to(device, dtype).requires_grad_()
     output, _ = layer(x, mask=mask.to(device), need_weights=need_weights)
     assert output.dtype == dtype and output.device.type == device
     tolerance = 10 * TOLERANCE[dtype]
-    torch.testing.assert_close(
-        output.cpu().double(), exact, rtol=tolerance, atol=tolerance
-    )
+    torch.testing.assert_close(output.cpu().double(), exact, rtol=tolerance, atol=tolerance)
     output.sum().backward()
     assert x.grad.isfinite().all()
     assert all(p.grad.isfinite().all() for p in layer.parameters())
@@ -220,17 +194,12 @@ def test_a_cache_refuses_what_does_not_fit_and_keeps_what_it_has():
     cache = KVCache(2, 2, 4, 3)
     good = torch.ones(2, 2, 3, 3)
     cache.append(good, good)
-    with pytest.raises(
-        ValueError, match=r"max_length=4 tokens: got 3 more.*the 3"
-    ):
+    with pytest.raises(ValueError, match=r"max_length=4 tokens: got 3 more.*the 3"):
         cache.append(good, good)
     token = good[:, :, :1]
     for batch in (1, 3):
         wrong = torch.ones(batch, 2, 1, 3)
-        for name, pair in {
-            "key": (wrong, token),
-            "value": (token, wrong),
-        }.items():
+        for name, pair in {"key": (wrong, token), "value": (token, wrong)}.items():
             says = rf"{name} of the shape \(2, 2, 1, 3\): got \({batch}, 2"
             with pytest.raises(ValueError, match=says):
                 cache.append(*pair)
@@ -294,9 +263,7 @@ def test_weights_come_on_request_only_and_one_feature_is_enough():
 def test_inputs_may_be_named_and_sizes_have_to_be():
     layer = make()
     x, memory = draw(0, (2, 4, 12), (2, 7, 12))
-    torch.testing.assert_close(
-        layer(x=x, memory=memory, mask=None)[0], layer(x, memory)[0]
-    )
+    torch.testing.assert_close(layer(x=x, memory=memory, mask=None)[0], layer(x, memory)[0])
     with pytest.raises(TypeError):
         MultiHeadAttention(4, 2)
     with pytest.raises(TypeError):
@@ -308,12 +275,8 @@ def test_inputs_may_be_named_and_sizes_have_to_be():
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
-def test_a_mask_without_a_batch_axis_is_for_all_heads_and_examples(
-    need_weights,
-):
-    layer = (
-        make()
-    )  # as many heads as tokens: no axis may be mistaken for another
+def test_a_mask_without_a_batch_axis_is_for_all_heads_and_examples(need_weights):
+    layer = make()  # as many heads as tokens: no axis may be mistaken for another
     (x,) = draw(0, (2, 3, 12))
     output, _ = layer(x, mask=causal_mask(3), need_weights=need_weights)
     torch.testing.assert_close(output, layer(x, causal=True)[0])

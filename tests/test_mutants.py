@@ -12,9 +12,7 @@ from attnbook.exercises import catalogue, sandbox
 from attnbook.exercises.engine import Exercise
 
 EXERCISES = {e.id: e for e in catalogue() if type(e) is Exercise}
-LISTED = tomllib.loads(
-    (Path(__file__).parent / "survivors.toml").read_text("utf-8")
-)
+LISTED = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -46,9 +44,7 @@ def survivors(exercise, seed=0):
 
 
 def listed(kind, id):
-    return [
-        line for lines in LISTED[kind].get(id, {}).values() for line in lines
-    ]
+    return [line for lines in LISTED[kind].get(id, {}).values() for line in lines]
 
 
 @pytest.mark.usefixtures("as_in_a_notebook")
@@ -72,10 +68,7 @@ def test_a_mutant_that_is_the_same_passes_with_other_inputs_too(id):
 
 
 def test_of_the_mutants_that_differ_97_in_100_are_rejected():
-    same, open_ = (
-        sum(len(listed(kind, id)) for id in EXERCISES)
-        for kind in ("same", "open")
-    )
+    same, open_ = (sum(len(listed(kind, id)) for id in EXERCISES) for kind in ("same", "open"))
     differ = sum(len(mutants_of(id)) for id in EXERCISES) - same
     assert differ > 5000 and open_ < 0.03 * differ
 

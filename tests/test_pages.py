@@ -60,9 +60,7 @@ def address(html):
         def do_GET(self):
             path = Path(self.translate_path(self.path))
             kind = self.guess_type(path)
-            if not path.is_file() or not re.search(
-                "text|javascript|json|svg", kind
-            ):
+            if not path.is_file() or not re.search("text|javascript|json|svg", kind):
                 super().do_GET()
                 return
             text = gzip.compress(path.read_bytes())
@@ -93,12 +91,7 @@ def opener(chromium, address):
         )
         page = context.new_page()
         page.trouble, page.strangers, page.weights = [], [], {}
-        page.on(
-            "console",
-            lambda m: (
-                m.type in ("error", "warning") and page.trouble.append(m.text)
-            ),
-        )
+        page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
         page.on("pageerror", lambda error: page.trouble.append(str(error)))
 
         def pass_only_local(route):
@@ -170,9 +163,7 @@ def test_a_page_asks_nobody_else_and_logs_no_error(wide):
     assert page.title()
 
 
-def test_all_maths_is_rendered_also_from_the_file_system(
-    wide, open_page, html, name
-):
+def test_all_maths_is_rendered_also_from_the_file_system(wide, open_page, html, name):
     for page in (wide, open_page((html / name).as_uri())):
         for formula in page.query_selector_all("div.math, span.math"):
             assert formula.query_selector("mjx-container"), formula.inner_text()
@@ -188,10 +179,7 @@ def test_axe_finds_nothing_serious(request, name, opened):
     if opened.endswith("dark"):
         options["runOnly"] = ["color-contrast"]
     found = [
-        (
-            violation["id"],
-            [node["html"][:200] for node in violation["nodes"][:3]],
-        )
+        (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
         for violation in Axe().run(page, options=options).response["violations"]
         if violation["impact"] in ("serious", "critical")
     ]
@@ -237,9 +225,7 @@ def test_reports_of_exercises_have_the_pages_colours(open_page, scheme):
     report = page.query_selector(".attnbook-report")
     own = report.evaluate("e => getComputedStyle(e).color")
     assert own == page.evaluate("getComputedStyle(document.body).color")
-    box = report.evaluate(
-        "e => getComputedStyle(e.parentElement).backgroundColor"
-    )
+    box = report.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
     assert box == "rgba(0, 0, 0, 0)"
 
 
@@ -252,14 +238,10 @@ def test_the_figures_of_a_page_share_one_script(open_page, html):
 
 
 @every_scheme
-def test_figures_to_touch_stand_on_the_pages_ground_and_follow_its_theme(
-    open_page, scheme
-):
+def test_figures_to_touch_stand_on_the_pages_ground_and_follow_its_theme(open_page, scheme):
     page = open_page("chapters/01-looking-back.html", scheme=scheme)
     figure = page.query_selector("attnbook-map")
-    ground = figure.evaluate(
-        "e => getComputedStyle(e.parentElement).backgroundColor"
-    )
+    ground = figure.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
     assert ground == "rgba(0, 0, 0, 0)"
     assert figure.evaluate("e => e.hasAttribute('dark')") == (scheme == "dark")
 
@@ -277,9 +259,7 @@ def test_a_long_cell_shows_its_beginning_until_one_asks(open_page):
     page = open_page("chapters/03-scaling.html")
     cell = page.locator(".cell_input:has(> .fold)").first
     switch, code = cell.get_by_role("checkbox"), cell.locator("pre")
-    assert re.fullmatch(
-        r"Show all \d+ lines", cell.locator("label").inner_text()
-    )
+    assert re.fullmatch(r"Show all \d+ lines", cell.locator("label").inner_text())
 
     def height():
         return code.evaluate("e => e.clientHeight")
@@ -304,13 +284,9 @@ def test_the_setup_cell_is_not_on_the_page(open_page):
 
 
 def test_search_finds_a_word(open_page):
-    page = open_page(
-        "search.html?" + urllib.parse.urlencode({"q": "temperature"})
-    )
+    page = open_page("search.html?" + urllib.parse.urlencode({"q": "temperature"}))
     page.wait_for_selector("ul.search li a")
-    links = [
-        a.get_attribute("href") for a in page.query_selector_all("ul.search a")
-    ]
+    links = [a.get_attribute("href") for a in page.query_selector_all("ul.search a")]
     assert any("03-scaling.html" in link for link in links)
     assert page.trouble == []
 
@@ -318,9 +294,7 @@ def test_search_finds_a_word(open_page):
 def test_the_rocket_opens_the_chapter_on_colab(open_page):
     page = open_page("chapters/03-scaling.html")
     link = page.query_selector("a[href*='colab.research.google.com']")
-    assert link.get_attribute("href").endswith(
-        "/blob/main/chapters/03-scaling.ipynb"
-    )
+    assert link.get_attribute("href").endswith("/blob/main/chapters/03-scaling.ipynb")
 
 
 def test_until_the_book_has_a_home_no_button_leads_there(tmp_path):
@@ -403,9 +377,7 @@ def test_a_dark_page_is_printed_as_a_light_one(open_page):
     assert page.evaluate(theme) == "dark"
 
 
-def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(
-    open_page,
-):
+def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(open_page):
     page = open_page("chapters/03-scaling.html")
     page.emulate_media(media="print")
     assert not page.locator("details.hide").first.is_visible()

@@ -18,10 +18,7 @@ COLORS = (*ROLES, "NEUTRAL", "OTHER", "BLACK", "RED")
 
 def luminance(color):
     """Relative luminance as WCAG 2 defines it."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-        for c in color
-    ]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
     return float(np.dot((0.2126, 0.7152, 0.0722), linear))
 
 
@@ -58,13 +55,9 @@ def test_no_two_roles_share_a_colour_or_a_marker():
 
 def test_a_curve_is_the_mean_with_the_range_as_its_band():
     _, axes = plotting.subplots()
-    plotting.curve(
-        axes, [1, 2], [[0.0, 4.0], [2.0, 8.0]], label="runs", color="k"
-    )
+    plotting.curve(axes, [1, 2], [[0.0, 4.0], [2.0, 8.0]], label="runs", color="k")
     assert axes.lines[0].get_ydata().tolist() == [1.0, 6.0]
-    corners = {
-        tuple(point) for point in axes.collections[0].get_paths()[0].vertices
-    }
+    corners = {tuple(point) for point in axes.collections[0].get_paths()[0].vertices}
     assert {(1.0, 0.0), (1.0, 2.0), (2.0, 4.0), (2.0, 8.0)} <= corners
     plt.close("all")
 
@@ -72,10 +65,7 @@ def test_a_curve_is_the_mean_with_the_range_as_its_band():
 def test_a_heat_map_has_a_token_on_each_line_and_a_number_in_each_cell():
     _, axes = plotting.subplots()
     plotting.heat_map(axes, [[0.25, 0.75]], rows=["it"], columns=["the", "cat"])
-    assert [text.get_text() for text in axes.get_xticklabels()] == [
-        "the",
-        "cat",
-    ]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["the", "cat"]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["it"]
     assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
     plt.close("all")

@@ -25,18 +25,14 @@ positions = st.integers(0, 10_000)
 @settings(max_examples=50, deadline=None)
 @given(positions, st.integers(0, 4), dimensions)
 def test_every_feature_equals_the_papers_formula(start, length, d_model):
-    table = sinusoidal_positions(
-        length, d_model, start=start, dtype=torch.float64
-    )
+    table = sinusoidal_positions(length, d_model, start=start, dtype=torch.float64)
     assert table.shape == (length, d_model)
     for row in range(length):
         for feature in range(d_model):
             i, is_cosine = divmod(feature, 2)
             angle = (start + row) / 10000 ** (2 * i / d_model)
             expected = math.cos(angle) if is_cosine else math.sin(angle)
-            assert table[row, feature].item() == pytest.approx(
-                expected, abs=1e-11
-            )
+            assert table[row, feature].item() == pytest.approx(expected, abs=1e-11)
 
 
 def test_wavelengths_run_from_once_round_to_nearly_ten_thousand_times_as_long():
@@ -44,12 +40,8 @@ def test_wavelengths_run_from_once_round_to_nearly_ten_thousand_times_as_long():
     assert len(wavelengths) == 256 and len(frequencies(5)) == 3
     assert wavelengths[0].item() == pytest.approx(2 * math.pi)
     ratios = wavelengths[1:] / wavelengths[:-1]
-    torch.testing.assert_close(
-        ratios, torch.full_like(ratios, 10000 ** (2 / 512))
-    )
-    assert wavelengths[-1].item() == pytest.approx(
-        2 * math.pi * 10000 ** (510 / 512)
-    )
+    torch.testing.assert_close(ratios, torch.full_like(ratios, 10000 ** (2 / 512)))
+    assert wavelengths[-1].item() == pytest.approx(2 * math.pi * 10000 ** (510 / 512))
 
 
 def test_positions_are_rounded_only_at_the_end():
@@ -64,29 +56,21 @@ def test_positions_are_rounded_only_at_the_end():
 def test_one_matrix_shifts_every_position(offset, start, d_model):
     start += 2000  # positions before the first would be negative
     here = sinusoidal_positions(3, d_model, start=start, dtype=torch.float64)
-    there = sinusoidal_positions(
-        3, d_model, start=start + offset, dtype=torch.float64
-    )
+    there = sinusoidal_positions(3, d_model, start=start + offset, dtype=torch.float64)
     matrix = shift_matrix(offset, d_model)
     torch.testing.assert_close(here @ matrix.mT, there, rtol=0, atol=5e-11)
-    torch.testing.assert_close(
-        matrix @ matrix.mT, torch.eye(d_model, dtype=torch.float64)
-    )
+    torch.testing.assert_close(matrix @ matrix.mT, torch.eye(d_model, dtype=torch.float64))
 
 
 @settings(max_examples=50, deadline=None)
 @given(seeds, positions, positions, st.integers(0, 50), even_dimensions)
-def test_rotated_dot_products_depend_on_the_distance_alone(
-    seed, m, n, shift, d_k
-):
+def test_rotated_dot_products_depend_on_the_distance_alone(seed, m, n, shift, d_k):
     query, key = draw(seed, (1, d_k), (1, d_k))
 
     def score(i, j):
         return (rotary(query, start=i) * rotary(key, start=j)).sum()
 
-    torch.testing.assert_close(
-        score(m, n), score(m + shift, n + shift), rtol=1e-9, atol=1e-9
-    )
+    torch.testing.assert_close(score(m, n), score(m + shift, n + shift), rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(rotary(query, start=m).norm(), query.norm())
     torch.testing.assert_close(rotary(query), query)  # position 0: no turn
 
@@ -96,9 +80,7 @@ def test_rotation_turns_a_vector_by_the_angle_of_its_position():
     rotated = rotary(x, start=2)
     for row in range(5):
         turn = shift_matrix(2 + row, 6).mT  # the other way round
-        torch.testing.assert_close(
-            rotated[..., row, :], x[..., row, :] @ turn.mT
-        )
+        torch.testing.assert_close(rotated[..., row, :], x[..., row, :] @ turn.mT)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -108,19 +90,14 @@ def test_rotation_keeps_dtype_and_device(device, dtype):
     rotated = rotary(exact.to(device, dtype))
     assert rotated.dtype == dtype and rotated.device.type == device
     torch.testing.assert_close(
-        rotated.cpu().double(),
-        rotary(exact),
-        rtol=TOLERANCE[dtype],
-        atol=TOLERANCE[dtype],
+        rotated.cpu().double(), rotary(exact), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
     )
 
 
 def test_the_module_gives_any_length_from_any_start():
     module = SinusoidalPositions(6)
     for length, start in ((3, 0), (2, 254), (256, 0), (1, 256), (700, 300)):
-        expected = sinusoidal_positions(
-            length, 6, start=start, dtype=torch.float64
-        )
+        expected = sinusoidal_positions(length, 6, start=start, dtype=torch.float64)
         assert torch.equal(module(length, start), expected)
     assert torch.equal(module(3), module(3, 0))
     assert not list(module.parameters()) and not module.state_dict()
@@ -145,9 +122,7 @@ def test_learned_positions_are_rows_of_a_table_that_ends():
     assert torch.equal(module(10), module.table)
     large = LearnedPositions(100, 40).table
     assert large.std().item() == pytest.approx(0.5**0.5, rel=0.1)
-    with pytest.raises(
-        ValueError, match="max_length=10: got 3 positions from 8"
-    ):
+    with pytest.raises(ValueError, match="max_length=10: got 3 positions from 8"):
         module(3, 8)
     for start in (-5, -1):
         says = rf"from 0 to.*: got 2 positions from {start}"
@@ -157,18 +132,14 @@ def test_learned_positions_are_rows_of_a_table_that_ends():
 
 def test_an_embedding_is_word_plus_position():
     torch.manual_seed(0)
-    embedding = TokenEmbedding(
-        9, 6, positions=SinusoidalPositions(6), dropout=0.5
-    )
+    embedding = TokenEmbedding(9, 6, positions=SinusoidalPositions(6), dropout=0.5)
     embedding.eval()
     tokens = torch.tensor([[3, 4], [8, 3]])
     words = embedding.word.weight[tokens] * math.sqrt(6)
     torch.testing.assert_close(
         embedding(tokens, start=5), words + sinusoidal_positions(2, 6, start=5)
     )
-    torch.testing.assert_close(
-        embedding(tokens), words + sinusoidal_positions(2, 6)
-    )
+    torch.testing.assert_close(embedding(tokens), words + sinusoidal_positions(2, 6))
 
 
 def test_an_embedding_without_positions_is_the_word_alone():
@@ -176,9 +147,7 @@ def test_an_embedding_without_positions_is_the_word_alone():
     tokens = torch.tensor([[3, 4, 3]])
     same = embedding(tokens, start=7)
     assert torch.equal(same[0, 0], same[0, 2])
-    torch.testing.assert_close(
-        same, embedding.word.weight[tokens] * math.sqrt(6)
-    )
+    torch.testing.assert_close(same, embedding.word.weight[tokens] * math.sqrt(6))
 
 
 def test_word_vectors_are_as_large_as_positions():

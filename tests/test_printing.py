@@ -28,9 +28,7 @@ def book(tmp_path_factory):
     pages = [folder / name for name in names]
     # in a thread of its own: one that has the tests' browser can't start another
     with ThreadPoolExecutor() as pool:
-        count = pool.submit(
-            printing.write_pdf, pages, target, title="All of it"
-        ).result()
+        count = pool.submit(printing.write_pdf, pages, target, title="All of it").result()
     reader = PdfReader(target)
     assert len(reader.pages) == count == 3
     return reader
@@ -58,9 +56,7 @@ def test_headings_are_the_outline(book):
     front, (below,), second = book.outline
     titles = [part["/Title"] for part in (front, below, second)]
     assert titles == ["Front", "Below", "Second"]
-    numbers = [
-        book.get_destination_page_number(p) for p in (front, below, second)
-    ]
+    numbers = [book.get_destination_page_number(p) for p in (front, below, second)]
     assert numbers == [0, 1, 2]
 
 

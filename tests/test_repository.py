@@ -36,9 +36,7 @@ def test_every_requirement_is_pinned_and_the_package_comes_last(root):
 
 
 def test_the_package_never_makes_pip_replace_colabs_torch(root):
-    project = tomllib.loads((root / "code/pyproject.toml").read_text("utf8"))[
-        "project"
-    ]
+    project = tomllib.loads((root / "code/pyproject.toml").read_text("utf8"))["project"]
     names = {re.match(r"[\w-]+", item)[0] for item in project["dependencies"]}
     assert names <= {
         "torch",
@@ -50,9 +48,7 @@ def test_the_package_never_makes_pip_replace_colabs_torch(root):
         "sentencepiece",
         "tqdm",
     }
-    assert all(
-        "<" not in item and "==" not in item for item in project["dependencies"]
-    )
+    assert all("<" not in item and "==" not in item for item in project["dependencies"])
 
 
 def test_shapes_are_checked_in_every_module_that_annotates_them(root):

@@ -29,10 +29,7 @@ def test_bleu_is_clipped_precisions_times_a_penalty_for_brevity():
 
 
 def test_the_two_figures_cut_words_differently():
-    translation, reference = (
-        "3,5 km bergauf gehen sie",
-        "3,5km bergauf gehen sie",
-    )
+    translation, reference = ("3,5 km bergauf gehen sie", "3,5km bergauf gehen sie")
     scores = bleu([translation], [reference], "de")
     assert scores["tokenised"] != scores["sacrebleu"]
 
@@ -43,17 +40,14 @@ def test_every_translation_needs_one_reference(texts):
         bleu(*texts, "de")
 
 
-def test_the_command_scores_a_folder_and_keeps_the_result(
-    tmp_path, monkeypatch, capsys
-):
+def test_the_command_scores_a_folder_and_keeps_the_result(tmp_path, monkeypatch, capsys):
     sentences = [("A man rides.", "ein mann fährt mit dem rad.")] * 3
     monkeypatch.setattr(scoring.Multi30k, "texts", lambda *_: sentences)
     monkeypatch.setattr(
         Translator,
         "translate",
         lambda self, texts, beam_size, length_penalty: (
-            ["ein mann fährt mit dem rad." if beam_size > 1 else "ein mann"]
-            * len(texts)
+            ["ein mann fährt mit dem rad." if beam_size > 1 else "ein mann"] * len(texts)
         ),
     )
     Translator.load(SENTENCES).save(tmp_path)

@@ -28,9 +28,7 @@ def test_alignments_are_weights_over_the_source(energy):
     assert alignments.shape == (3, 4, 6)
     sums = alignments.sum(dim=-1)
     torch.testing.assert_close(sums, torch.ones_like(sums))
-    assert (alignments[1, :, 1:] == 0).all() and (
-        alignments[2, :, 4:] == 0
-    ).all()
+    assert (alignments[1, :, 1:] == 0).all() and (alignments[2, :, 4:] == 0).all()
 
 
 @pytest.mark.parametrize("energy", ENERGIES)
@@ -85,16 +83,13 @@ def test_the_energies_equal_their_formulas(kind):
     for b in range(2):
         for i in range(3):
             for j in range(5):
-                expected = energy_of(
-                    kind, energy.weights, query[b, i], key[b, j]
-                )
+                expected = energy_of(kind, energy.weights, query[b, i], key[b, j])
                 torch.testing.assert_close(scores[b, i, j], expected)
 
 
 def test_the_dot_products_add_no_parameters():
     counts = {
-        energy: sum(p.numel() for p in make(energy).parameters())
-        for energy in (None, *ENERGIES)
+        energy: sum(p.numel() for p in make(energy).parameters()) for energy in (None, *ENERGIES)
     }
     assert counts[None] == counts["dot"] == counts["scaled_dot"]
     assert counts["general"] == counts[None] + 8 * 8
@@ -104,9 +99,7 @@ def test_the_dot_products_add_no_parameters():
 @ALL
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds, length=st.integers(1, 6), extra=st.integers(1, 4))
-def test_neither_padding_nor_batch_mates_change_an_example(
-    energy, seed, length, extra
-):
+def test_neither_padding_nor_batch_mates_change_an_example(energy, seed, length, extra):
     model = make(energy)
     source = draw_tokens(seed, (2, length + extra), 11)
     target = draw_tokens(seed, (2, 4), 9)
@@ -121,14 +114,9 @@ def test_neither_padding_nor_batch_mates_change_an_example(
 @ALL
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds, length=st.integers(1, 6), data=st.data())
-def test_a_future_token_never_changes_an_earlier_score(
-    energy, seed, length, data
-):
+def test_a_future_token_never_changes_an_earlier_score(energy, seed, length, data):
     model = make(energy)
-    source, target = (
-        draw_tokens(seed, (2, 3), 11),
-        draw_tokens(seed, (2, length), 9),
-    )
+    source, target = (draw_tokens(seed, (2, 3), 11), draw_tokens(seed, (2, length), 9))
     before, _ = model(source, target)
     now = data.draw(st.integers(0, length - 1))
     target[:, now + 1 :] = draw_tokens(seed + 1, (2, length - now - 1), 9)
@@ -160,9 +148,7 @@ def test_works_in_every_dtype_with_finite_gradients(device, dtype, energy):
     logits, _ = model(*(t.to(device) for t in (source, target, lengths)))
     assert logits.dtype == dtype
     tolerance = 10 * TOLERANCE[dtype]
-    torch.testing.assert_close(
-        logits.cpu().double(), exact, rtol=tolerance, atol=tolerance
-    )
+    torch.testing.assert_close(logits.cpu().double(), exact, rtol=tolerance, atol=tolerance)
     logits.sum().backward()
     parameters = dict(model.named_parameters())
     assert all(p.grad.isfinite().all() for p in parameters.values())
@@ -177,9 +163,7 @@ def test_works_in_every_dtype_with_finite_gradients(device, dtype, energy):
         (lambda: make("cosine"), "'additive'.*got 'cosine'"),
         (
             lambda: make("dot")(
-                draw_tokens(0, (2, 3), 9),
-                draw_tokens(0, (2, 3), 9),
-                torch.tensor([3, 0]),
+                draw_tokens(0, (2, 3), 9), draw_tokens(0, (2, 3), 9), torch.tensor([3, 0])
             ),
             r"at least one token each: got lengths \[3, 0\]",
         ),

@@ -78,9 +78,7 @@ def test_the_rate_rises_in_a_line_and_falls_with_the_root():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize(("words", "count"), [(11, 8), (2**16, 70)])
-def test_the_loss_is_cross_entropy_over_all_but_padding(
-    device, smoothing, words, count
-):
+def test_the_loss_is_cross_entropy_over_all_but_padding(device, smoothing, words, count):
     hidden, weight = draw(0, (2, count // 2, 4), (words, 4), device=device)
     inputs = [hidden.requires_grad_(), weight.requires_grad_()]
     target = draw_tokens(0, (2, count // 2), words, first=0).to(device)
@@ -95,8 +93,7 @@ def test_the_loss_is_cross_entropy_over_all_but_padding(
     )
     torch.testing.assert_close(loss, expected)
     torch.testing.assert_close(
-        torch.autograd.grad(3 * loss, inputs),
-        torch.autograd.grad(3 * expected, inputs),
+        torch.autograd.grad(3 * loss, inputs), torch.autograd.grad(3 * expected, inputs)
     )
     with torch.inference_mode():
         torch.testing.assert_close(
@@ -123,9 +120,7 @@ def test_the_loss_is_summed_in_float32_and_knows_no_autocast(dtype):
 @pytest.mark.usefixtures("no_shape_checks")
 def test_the_loss_needs_a_target_for_each_vector():
     with pytest.raises(ValueError, match=r"\(2, 3\) and targets \(3, 2\)"):
-        smoothed_loss(
-            torch.ones(2, 3, 8), torch.ones(30, 8), torch.ones(3, 2).long()
-        )
+        smoothed_loss(torch.ones(2, 3, 8), torch.ones(30, 8), torch.ones(3, 2).long())
 
 
 def test_a_step_is_adams_with_the_papers_constants():
@@ -136,9 +131,7 @@ def test_a_step_is_adams_with_the_papers_constants():
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, peak=0.01, warmup=5)
         batch = training.collate(pairs(step))
-        logits, _ = twin(
-            batch.source, batch.target[:, :-1], batch.source_lengths
-        )
+        logits, _ = twin(batch.source, batch.target[:, :-1], batch.source_lengths)
         loss = F.cross_entropy(
             logits.flatten(0, 1),
             batch.target[:, 1:].flatten(),
@@ -150,9 +143,7 @@ def test_a_step_is_adams_with_the_papers_constants():
         loss.backward()
         assert nn.utils.clip_grad_norm_(twin.parameters(), 0.5) > 0.5
         optimizer.step()
-    torch.testing.assert_close(
-        parameters(model), parameters(twin), rtol=0, atol=1e-9
-    )
+    torch.testing.assert_close(parameters(model), parameters(twin), rtol=0, atol=1e-9)
     assert not model.training
 
 
@@ -182,9 +173,7 @@ def test_it_evaluates_in_time_and_goes_on_training():
 
 @pytest.mark.parametrize("stop", [1, 7, 12])
 @pytest.mark.parametrize("tied", [False, True])
-def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
-    tmp_path, stop, tied
-):
+def test_an_interrupted_training_goes_on_as_if_it_had_not_been(tmp_path, stop, tied):
     sizes = {"source_size": 60, "target_size": 60} if tied else {}
     straight, model = (make(tied=tied, **sizes) for _ in range(2))
     expected = run(straight)
@@ -205,11 +194,7 @@ def test_a_checkpoint_is_two_files_without_pickles(tmp_path):
     assert len(state["losses"]) == 12
     content = (tmp_path / names[1]).read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    assert {name.split(".")[0] for name in header} <= {
-        "model",
-        "adam",
-        "__metadata__",
-    }
+    assert {name.split(".")[0] for name in header} <= {"model", "adam", "__metadata__"}
 
 
 def test_the_mean_of_the_last_checkpoints_is_taken(tmp_path):
@@ -266,9 +251,7 @@ def test_other_settings_or_another_model_are_refused(tmp_path):
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ValueError, match=r"clip=1\.0 there, 2\.0 now"):
         run(make(), folder=tmp_path, clip=2.0)
-    with pytest.raises(
-        ValueError, match=r"another model.*\(48, 16\).*\(32, 16\)"
-    ):
+    with pytest.raises(ValueError, match=r"another model.*\(48, 16\).*\(32, 16\)"):
         run(make(d_ff=48), folder=tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -283,17 +266,13 @@ def test_weights_come_back_and_those_of_another_model_are_refused(tmp_path):
     assert torch.equal(parameters(other), parameters(model))
     wider = make(d_ff=48, source_size=60, target_size=60, tied=True)
     before = parameters(wider)
-    with pytest.raises(
-        ValueError, match=r"widen\.weight is \(48, 16\) here and \(32"
-    ):
+    with pytest.raises(ValueError, match=r"widen\.weight is \(48, 16\) here and \(32"):
         load_weights(wider, path)
     deeper = make(num_layers=2, source_size=60, target_size=60, tied=True)
     with pytest.raises(ValueError, match=r"encoder\.1.* and missing there"):
         load_weights(deeper, path)
     assert torch.equal(parameters(wider), before)
-    post_norm = make(
-        source_size=60, target_size=60, tied=True, norm_first=False
-    )
+    post_norm = make(source_size=60, target_size=60, tied=True, norm_first=False)
     with pytest.raises(ValueError, match=r"coder_norm.* is missing here"):
         load_weights(post_norm, path)
     path.write_bytes(path.read_bytes()[:-9])
@@ -367,10 +346,7 @@ def test_a_loss_that_is_not_finite_stops_the_training_before_harm(tmp_path):
     with torch.no_grad():
         model.output.weight[5] = math.nan
     before = parameters(model.encoder)
-    with pytest.raises(
-        ValueError,
-        match=r"loss of step 0 is nan: try.*than 0\.01.*than 5 steps",
-    ):
+    with pytest.raises(ValueError, match=r"loss of step 0 is nan: try.*than 0\.01.*than 5 steps"):
         run(model, folder=tmp_path)
     assert torch.equal(parameters(model.encoder), before)
     assert not list(tmp_path.iterdir())
@@ -380,11 +356,7 @@ def test_a_loss_that_is_not_finite_stops_the_training_before_harm(tmp_path):
 def test_number_words_are_learned(device):
     model = make(d_model=32, num_heads=4, d_ff=64, dropout=0.0)
     history = run(
-        model,
-        steps=400,
-        pairs_of_step=lambda step: pairs(step, 64),
-        warmup=100,
-        device=device,
+        model, steps=400, pairs_of_step=lambda step: pairs(step, 64), warmup=100, device=device
     )
     assert history["losses"][0] > 3 and sum(history["losses"][-20:]) / 20 < 0.1
 
@@ -498,13 +470,11 @@ def test_a_killed_command_started_again_gives_the_same_curve(tmp_path):
     for folder in (killed, straight):
         call([*arguments, folder])
     curve, expected = (
-        json.loads((folder / "state.json").read_text())
-        for folder in (killed, straight)
+        json.loads((folder / "state.json").read_text()) for folder in (killed, straight)
     )
     assert curve == expected and len(expected["losses"]) == 400
     weights, expected = (
-        (folder / "model.safetensors").read_bytes()
-        for folder in (killed, straight)
+        (folder / "model.safetensors").read_bytes() for folder in (killed, straight)
     )
     assert weights == expected
     files = [path.name for path in killed.glob("step-*")]
@@ -577,9 +547,7 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys, arguments, says):
     command.main(small_command(tmp_path))  # the folder is as good as new
 
 
-def test_the_command_learns_99_of_100_numbers_it_has_never_seen(
-    tmp_path, capsys
-):
+def test_the_command_learns_99_of_100_numbers_it_has_never_seen(tmp_path, capsys):
     folder = str(tmp_path / "run")
     command.main(["--task", "numbers", "--steps", "500", "--folder", folder])
     printed = capsys.readouterr().out
@@ -612,15 +580,10 @@ def test_the_commands_help_names_every_setting(capsys):
     printed = capsys.readouterr().out
     for name in command.SETTINGS:
         assert f"--{name.replace('_', '-')} " in printed
-    assert (
-        "numbers: 0.003, multi30k: 0.0035" in " ".join(printed.split())
-        and "torchrun" in printed
-    )
+    assert "numbers: 0.003, multi30k: 0.0035" in " ".join(printed.split()) and "torchrun" in printed
 
 
-def test_the_command_trains_on_sentences_with_one_vocabulary(
-    tmp_path, capsys, monkeypatch
-):
+def test_the_command_trains_on_sentences_with_one_vocabulary(tmp_path, capsys, monkeypatch):
     sentences = [
         (f"A {a} sees {n} {b}s.", f"Ein {a} sieht {n} {b}s.")
         for a in ("dog", "cat", "man")
@@ -651,9 +614,7 @@ def test_the_command_trains_on_sentences_with_one_vocabulary(
     assert model.output.weight.shape == (60, 16)
 
 
-def test_the_command_says_how_to_get_the_sentences(
-    tmp_path, capsys, monkeypatch
-):
+def test_the_command_says_how_to_get_the_sentences(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path / "nowhere"))
     with pytest.raises(SystemExit):
         command.main(["--task", "multi30k", "--folder", str(tmp_path / "run")])

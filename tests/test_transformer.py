@@ -8,14 +8,7 @@ from attnbook.attention import causal_mask
 from attnbook.bridge import to_pytorch
 from attnbook.positions import LearnedPositions, SinusoidalPositions
 from attnbook.transformer import Transformer
-from shared import (
-    DEVICES,
-    DTYPES,
-    TOLERANCE,
-    draw_tokens,
-    randomise,
-    seeds,
-)
+from shared import DEVICES, DTYPES, TOLERANCE, draw_tokens, randomise, seeds
 
 
 def make(**options):
@@ -55,19 +48,13 @@ def test_equals_pytorchs_own_forward_and_backward(norm_first):
         ours.output.weight,
     ]
     within = [
-        [
-            p
-            for name, p in model.named_parameters()
-            if name.startswith(("encoder", "decoder"))
-        ]
+        [p for name, p in model.named_parameters() if name.startswith(("encoder", "decoder"))]
         for model in (ours, theirs)
     ]
     gradients = torch.autograd.grad((logits**2).sum(), around + within[0])
     wanted = torch.autograd.grad((expected**2).sum(), around + within[1])
     torch.testing.assert_close(gradients[:3], wanted[:3])
-    lengths = [
-        sum((g**2).sum() for g in some[3:]) for some in (gradients, wanted)
-    ]
+    lengths = [sum((g**2).sum() for g in some[3:]) for some in (gradients, wanted)]
     torch.testing.assert_close(*lengths)
 
 
@@ -95,10 +82,7 @@ def test_maps_are_given_for_every_layer_and_head_on_request():
 @given(seeds, st.integers(1, 6), st.data())
 def test_a_future_token_never_changes_an_earlier_score(seed, length, data):
     model = make()
-    source, target = (
-        draw_tokens(seed, (2, 3), 11),
-        draw_tokens(seed, (2, length), 9),
-    )
+    source, target = (draw_tokens(seed, (2, 3), 11), draw_tokens(seed, (2, length), 9))
     before, _ = model(source, target)
     now = data.draw(st.integers(0, length - 1))
     target[:, now + 1 :] = draw_tokens(seed + 1, (2, length - now - 1), 9)
@@ -108,9 +92,7 @@ def test_a_future_token_never_changes_an_earlier_score(seed, length, data):
 
 @settings(max_examples=15, deadline=None)
 @given(seeds, st.integers(1, 6), st.integers(1, 4), st.integers(1, 4))
-def test_neither_padding_nor_batch_mates_change_an_example(
-    seed, length, extra, more
-):
+def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra, more):
     model = make()
     source = draw_tokens(seed, (2, length + extra), 11)
     target = draw_tokens(seed, (2, 3 + more), 9)
@@ -125,9 +107,7 @@ def test_neither_padding_nor_batch_mates_change_an_example(
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("norm_first", [False, True])
-def test_works_in_every_dtype_and_for_an_empty_source(
-    device, dtype, norm_first
-):
+def test_works_in_every_dtype_and_for_an_empty_source(device, dtype, norm_first):
     torch.manual_seed(0)
     model = Transformer(
         source_size=11,
@@ -146,9 +126,7 @@ def test_works_in_every_dtype_and_for_an_empty_source(
     logits, _ = model(*(t.to(device) for t in (source, target, lengths)))
     assert logits.dtype == dtype and logits.isfinite().all()
     tolerance = 10 * TOLERANCE[dtype]
-    torch.testing.assert_close(
-        logits.cpu().double(), exact, rtol=tolerance, atol=tolerance
-    )
+    torch.testing.assert_close(logits.cpu().double(), exact, rtol=tolerance, atol=tolerance)
     logits.sum().backward()
     assert all(p.grad.isfinite().all() for p in model.parameters())
 
@@ -158,15 +136,11 @@ def test_tied_embeddings_are_one_matrix():
     assert model.output.weight is model.target_embedding.word.weight
     assert model.output.weight is model.source_embedding.word.weight
     untied = make(source_size=9)
-    count, more = (
-        sum(p.numel() for p in m.parameters()) for m in (model, untied)
-    )
+    count, more = (sum(p.numel() for p in m.parameters()) for m in (model, untied))
     assert more - count == 2 * 9 * 12
     untied.load_state_dict(model.state_dict())
     source, target = draw_tokens(0, (2, 6), 9), draw_tokens(1, (2, 4), 9)
-    torch.testing.assert_close(
-        model(source, target)[0], untied(source, target)[0]
-    )
+    torch.testing.assert_close(model(source, target)[0], untied(source, target)[0])
     with pytest.raises(ValueError, match="source_size=11 and target_size=9"):
         make(tied=True)
 
@@ -184,17 +158,9 @@ def test_positions_are_learned_when_a_length_is_given():
 def test_a_fresh_model_knows_nothing_but_is_not_far_off():
     torch.manual_seed(0)
     model = Transformer(
-        source_size=300,
-        target_size=200,
-        d_model=64,
-        num_heads=4,
-        num_layers=2,
-        d_ff=128,
+        source_size=300, target_size=200, d_model=64, num_heads=4, num_layers=2, d_ff=128
     )
-    assert (
-        model.output.bias is None
-        and model.encoder[0].attention_residual.norm_first
-    )
+    assert model.output.bias is None and model.encoder[0].attention_residual.norm_first
     source, target = draw_tokens(0, (8, 9), 300), draw_tokens(1, (8, 9), 200)
     logits, _ = model(source, target)
     assert 0.7 < logits.std() < 1.3
@@ -208,10 +174,7 @@ def test_a_fresh_model_knows_nothing_but_is_not_far_off():
 @given(seeds, st.integers(1, 7))
 def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(seed, length):
     model = make()
-    source, target = (
-        draw_tokens(seed, (3, 5), 11),
-        draw_tokens(seed, (3, length), 9),
-    )
+    source, target = (draw_tokens(seed, (3, 5), 11), draw_tokens(seed, (3, length), 9))
     lengths = torch.tensor([5, 1, 3])
     expected, _ = model(source, target, lengths)
     with torch.no_grad():
@@ -236,9 +199,7 @@ def test_keys_and_values_of_the_source_are_computed_once():
 
 
 def test_a_model_without_layers_is_refused():
-    with pytest.raises(
-        ValueError, match="num_layers must be at least 1: got 0"
-    ):
+    with pytest.raises(ValueError, match="num_layers must be at least 1: got 0"):
         make(num_layers=0)
 
 

@@ -14,13 +14,7 @@ NUMBERS = NumberWords("en", "fr", below=20_000)
 def translator():
     torch.manual_seed(0)
     translator = Translator(
-        NUMBERS.source,
-        NUMBERS.target,
-        d_model=48,
-        num_heads=4,
-        num_layers=2,
-        d_ff=96,
-        dropout=0.0,
+        NUMBERS.source, NUMBERS.target, d_model=48, num_heads=4, num_layers=2, d_ff=96, dropout=0.0
     )
     train(
         translator.model,
@@ -35,15 +29,11 @@ def translator():
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_unseen_numbers_are_translated(translator, beam_size):
-    texts = [
-        NUMBERS.texts(n) for n in NUMBERS.sample(200, held_out=True, seed=1)
-    ]
+    texts = [NUMBERS.texts(n) for n in NUMBERS.sample(200, held_out=True, seed=1)]
     written = translator.translate([s for s, _ in texts], beam_size=beam_size)
     right = sum(w == t for w, (_, t) in zip(written, texts, strict=True))
     assert right >= 190
-    few = translator.translate(
-        [s for s, _ in texts], beam_size=beam_size, batch_size=7
-    )
+    few = translator.translate([s for s, _ in texts], beam_size=beam_size, batch_size=7)
     assert few == written
 
 
@@ -57,9 +47,7 @@ def test_translations_come_in_the_order_of_their_sources(translator):
 
 def test_attention_is_shown_for_the_tokens_read(translator):
     translator.model.train()
-    source, target, maps = translator.attention(
-        "ninety-seven", "quatre-vingt-dix-sept"
-    )
+    source, target, maps = translator.attention("ninety-seven", "quatre-vingt-dix-sept")
     assert translator.model.training
     translator.model.eval()
     assert source == ["ninety", "-seven", "<end>"]
@@ -82,9 +70,7 @@ def test_a_translator_is_saved_and_loaded(translator, tmp_path):
 def test_subwords_are_saved_beside_the_weights(tmp_path):
     texts = [f"word{i} and word{i + 1}" for i in range(30)]
     sides = Subwords.learn(texts, 40), Subwords.learn(texts, 30)
-    translator = Translator(
-        *sides, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=False
-    )
+    translator = Translator(*sides, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=False)
     translator.save(tmp_path)
     loaded = Translator.load(tmp_path)
     assert (len(loaded.source_tokens), len(loaded.target_tokens)) == (40, 30)
@@ -93,9 +79,7 @@ def test_subwords_are_saved_beside_the_weights(tmp_path):
 
 def test_shared_subwords_stay_shared(tmp_path):
     words = Subwords.learn([f"word{i} and word{i + 1}" for i in range(30)], 40)
-    Translator(
-        words, words, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=True
-    ).save(tmp_path)
+    Translator(words, words, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=True).save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"config.json", "model.safetensors", "source.model"}
     model = Translator.load(tmp_path).model
@@ -118,9 +102,7 @@ def test_a_translation_ends_where_learned_positions_end():
         translator.model.decoder_norm.bias.fill_(1.0)
     written = translator.translate(["one thousand two"])
     assert len(NUMBERS.target.split(written[0])) == 6
-    with pytest.raises(
-        ValueError, match="max_length must be at least 1: got 0"
-    ):
+    with pytest.raises(ValueError, match="max_length must be at least 1: got 0"):
         translator.translate(["one"], max_length=0)
 
 

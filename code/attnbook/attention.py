@@ -74,18 +74,12 @@ def additive_scores(
     Source: Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, section A.1.2.
     """
     _require_shape("energy_weight", energy_weight, query_weight.shape[-1:])
-    _require_shape(
-        "query_weight", query_weight, (query.shape[-1], energy_weight.shape[0])
-    )
-    _require_shape(
-        "key_weight", key_weight, (key.shape[-1], energy_weight.shape[0])
-    )
+    _require_shape("query_weight", query_weight, (query.shape[-1], energy_weight.shape[0]))
+    _require_shape("key_weight", key_weight, (key.shape[-1], energy_weight.shape[0]))
     # (..., query, 1, d_hidden) and (..., 1, key, d_hidden)
     from_query = (query @ query_weight).unsqueeze(-2)
     from_key = (key @ key_weight).unsqueeze(-3)
-    return (
-        torch.tanh(from_query + from_key) @ energy_weight
-    )  # (..., query, key)
+    return torch.tanh(from_query + from_key) @ energy_weight  # (..., query, key)
 
 
 def causal_mask(
@@ -190,9 +184,7 @@ def attention(
     _require_equal_features("query", query, "key", key)
     _require_a_value_per_key(key, value)
     if not 0.0 <= dropout <= 1.0:
-        raise ValueError(
-            f"dropout is a probability between 0 and 1: got {dropout}"
-        )
+        raise ValueError(f"dropout is a probability between 0 and 1: got {dropout}")
     length_query, length_key = query.shape[-2], key.shape[-2]
     if causal and length_query != length_key:
         raise ValueError(
@@ -255,9 +247,7 @@ def linear_attention(
     return query @ memory / normaliser
 
 
-def _require_equal_features(
-    name_a: str, a: Tensor, name_b: str, b: Tensor
-) -> None:
+def _require_equal_features(name_a: str, a: Tensor, name_b: str, b: Tensor) -> None:
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"{name_a} and {name_b} need the same number of features: "
@@ -274,16 +264,12 @@ def _require_a_value_per_key(key: Tensor, value: Tensor) -> None:
 
 def _require_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
     if tuple(tensor.shape) != shape:
-        raise ValueError(
-            f"{name} must have the shape {shape}: got {tuple(tensor.shape)}"
-        )
+        raise ValueError(f"{name} must have the shape {shape}: got {tuple(tensor.shape)}")
 
 
 def _require_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     if mask.dtype != torch.bool:
-        raise TypeError(
-            f"a mask is boolean, True where attending is allowed: got {mask.dtype}"
-        )
+        raise TypeError(f"a mask is boolean, True where attending is allowed: got {mask.dtype}")
     try:
         fits = torch.broadcast_shapes(mask.shape, shape) == tuple(shape)
     except RuntimeError:

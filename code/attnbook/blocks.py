@@ -13,9 +13,7 @@ class FeedForward(nn.Module):
     after the ReLU is not in the paper, but in its authors' code and in PyTorch's.
     """
 
-    def __init__(
-        self, *, d_model: int, d_ff: int, dropout: float = 0.0
-    ) -> None:
+    def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
         if d_ff < 1:
             raise ValueError(f"d_ff must be at least 1: got {d_ff}")
@@ -26,9 +24,7 @@ class FeedForward(nn.Module):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
-    def forward(
-        self, x: Float[Tensor, "*batch d_model"]
-    ) -> Float[Tensor, "*batch d_model"]:
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         wide = self.widen(x).relu_()  # in place: nothing needs what was below 0
         return self.narrow(self.dropout(wide))
 
@@ -43,17 +39,13 @@ class Residual(nn.Module):
     Two methods, one before and one after the sub-layer, because attention also returns weights.
     """
 
-    def __init__(
-        self, d_model: int, *, dropout: float, norm_first: bool
-    ) -> None:
+    def __init__(self, d_model: int, *, dropout: float, norm_first: bool) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def enter(
-        self, x: Float[Tensor, "*batch d_model"]
-    ) -> Float[Tensor, "*batch d_model"]:
+    def enter(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         """What the sub-layer gets to see of the stream x."""
         return self.norm(x) if self.norm_first else x
 
@@ -84,13 +76,9 @@ class EncoderBlock(nn.Module):
     ) -> None:
         super().__init__()
         residual = {"dropout": dropout, "norm_first": norm_first}
-        self.self_attention = MultiHeadAttention(
-            d_model=d_model, num_heads=num_heads
-        )
+        self.self_attention = MultiHeadAttention(d_model=d_model, num_heads=num_heads)
         self.attention_residual = Residual(d_model, **residual)
-        self.feed_forward = FeedForward(
-            d_model=d_model, d_ff=d_ff, dropout=dropout
-        )
+        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
         self.feed_forward_residual = Residual(d_model, **residual)
 
     def forward(
@@ -136,9 +124,7 @@ class DecoderBlock(nn.Module):
         self.self_attention_residual = Residual(d_model, **residual)
         self.cross_attention = MultiHeadAttention(**sizes)
         self.cross_attention_residual = Residual(d_model, **residual)
-        self.feed_forward = FeedForward(
-            d_model=d_model, d_ff=d_ff, dropout=dropout
-        )
+        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
         self.feed_forward_residual = Residual(d_model, **residual)
 
     def forward(

@@ -33,9 +33,7 @@ def to_pytorch(module: nn.Module) -> nn.Module:
 
     Raises ``TypeError`` for any other module.
     """
-    raise TypeError(
-        f"PyTorch has no counterpart of {type(module).__name__} that we know of"
-    )
+    raise TypeError(f"PyTorch has no counterpart of {type(module).__name__} that we know of")
 
 
 @to_pytorch.register

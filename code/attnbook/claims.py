@@ -72,18 +72,14 @@ def _evidence(cell: NotebookNode) -> str:
     return "".join(printed) + "\n" + cell.source
 
 
-def measured(
-    id: str, claim: dict, path: Path, chapter: NotebookNode
-) -> Iterator[str]:
+def measured(id: str, claim: dict, path: Path, chapter: NotebookNode) -> Iterator[str]:
     """Yield what was measured of a claim, each with its place, taken from the chapter's cells.
 
     Raises ``ValueError`` if the claim says nothing, has no cell, or if a text that it looks for
     is in none of its cells.
     """
     proofs = [
-        (i, _evidence(cell))
-        for i, cell in enumerate(chapter.cells)
-        if f"claim-{id}" in tags(cell)
+        (i, _evidence(cell)) for i, cell in enumerate(chapter.cells) if f"claim-{id}" in tags(cell)
     ]
     if not proofs:
         raise ValueError(f"{id}: no cell of {path.name} has the tag claim-{id}")
@@ -102,8 +98,7 @@ def measured(
             said = item["say"].format(*map(readable, found.groups()))
         except IndexError:
             raise ValueError(
-                f"{id}: {item['say']!r} has more places than {item['find']!r} "
-                "has numbers"
+                f"{id}: {item['say']!r} has more places than {item['find']!r} has numbers"
             ) from None
         heading, figure = section(chapter, i)
         place = f"[{heading}]({path.name}#{anchor(heading)})"

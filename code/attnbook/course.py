@@ -33,12 +33,8 @@ else:
 
 def setup_cell(root: Path) -> str:
     """The source of the setup cell that every chapter must have, for the address in _config.yml."""
-    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
-        "repository"
-    ]
-    return SETUP.format(
-        url=repository["url"], branch=repository["branch"]
-    ).rstrip()
+    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]
+    return SETUP.format(url=repository["url"], branch=repository["branch"]).rstrip()
 
 
 def chapters(root: Path) -> list[Path]:
@@ -65,25 +61,15 @@ def move_home(root: Path, url: str) -> None:
     Colab opens.
     """
     url = url.removesuffix("/").removesuffix(".git")
-    if not re.fullmatch(
-        r"https://github\.com/[A-Za-z0-9][\w.-]*/[\w.-]*\w[\w.-]*", url, re.A
-    ):
-        raise ValueError(
-            f"not of the form https://github.com/OWNER/REPOSITORY: {url}"
-        )
+    if not re.fullmatch(r"https://github\.com/[A-Za-z0-9][\w.-]*/[\w.-]*\w[\w.-]*", url, re.A):
+        raise ValueError(f"not of the form https://github.com/OWNER/REPOSITORY: {url}")
     config = root / "_config.yml"
     text, count = re.subn(
-        r"(?m)^(repository:\n  url: ).*$",
-        rf"\g<1>{url}",
-        config.read_text("utf8"),
+        r"(?m)^(repository:\n  url: ).*$", rf"\g<1>{url}", config.read_text("utf8")
     )
     if count != 1:
-        raise ValueError(
-            f"{config} must have one `repository:` with `url:` as its first entry"
-        )
-    books = {
-        path: nbformat.read(path, as_version=4) for path in notebooks(root)
-    }
+        raise ValueError(f"{config} must have one `repository:` with `url:` as its first entry")
+    books = {path: nbformat.read(path, as_version=4) for path in notebooks(root)}
     config.write_text(text, "utf8")
     for path, notebook in books.items():
         for cell in notebook.cells:
@@ -170,10 +156,7 @@ def write_students(root: Path, folder: handouts.Folder, paths: list) -> None:
 
 
 def write_assignments(
-    root: Path,
-    folder: handouts.Folder,
-    paths: list,
-    only: list[str] | None = None,
+    root: Path, folder: handouts.Folder, paths: list, only: list[str] | None = None
 ) -> None:
     """Write an nbgrader course with one assignment a chapter.
 
@@ -187,17 +170,9 @@ def write_assignments(
         }
         unknown = sorted({*only}.difference(*there.values()))
         if unknown:
-            raise ValueError(
-                f"no such exercise with points: {', '.join(unknown)}"
-            )
-        notebooks = {
-            path: chapter
-            for path, chapter in notebooks.items()
-            if there[path] & {*only}
-        }
-    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
-        "repository"
-    ]
+            raise ValueError(f"no such exercise with points: {', '.join(unknown)}")
+        notebooks = {path: chapter for path, chapter in notebooks.items() if there[path] & {*only}}
+    repository = yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]
     folder.write("nbgrader_config.py", NBGRADER_CONFIG)
     for path, chapter in tqdm(notebooks.items(), unit="chapter"):
         home = published_at(repository["url"])
@@ -219,11 +194,7 @@ def write_answers(root: Path, folder: handouts.Folder, paths: list) -> None:
         folder.write(f"chapters/{path.name}", handouts.answers(chapter))
 
 
-WRITERS = {
-    "student": write_students,
-    "assignment": write_assignments,
-    "answers": write_answers,
-}
+WRITERS = {"student": write_students, "assignment": write_assignments, "answers": write_answers}
 
 
 def _first_line(function: Callable) -> str:
@@ -232,40 +203,24 @@ def _first_line(function: Callable) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m attnbook.course", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m attnbook.course", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    runner = commands.add_parser(
-        "run", help="execute chapters and store their outputs"
-    )
-    runner.add_argument(
-        "chapter",
-        nargs="*",
-        type=Path,
-        help="notebooks; by default all of them",
-    )
-    home = commands.add_parser(
-        "home", help="set the address of the book's repository"
-    )
+    runner = commands.add_parser("run", help="execute chapters and store their outputs")
+    runner.add_argument("chapter", nargs="*", type=Path, help="notebooks; by default all of them")
+    home = commands.add_parser("home", help="set the address of the book's repository")
     home.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     commands.add_parser(
         "labels",
         help="bring up to date what chapters state of their length, their "
         "figures' script and the index of experiments",
     )
-    commands.add_parser(
-        "pdf", help="print the built book, without folded parts, into one file"
-    )
+    commands.add_parser("pdf", help="print the built book, without folded parts, into one file")
     for name, writer in WRITERS.items():
         command = commands.add_parser(name, help=_first_line(writer))
         command.add_argument("folder", type=Path, help="where to write")
         if name != "answers":
             command.add_argument(
-                "chapter",
-                nargs="*",
-                type=Path,
-                help="notebooks; by default all of them",
+                "chapter", nargs="*", type=Path, help="notebooks; by default all of them"
             )
         if name == "assignment":
             command.add_argument(
@@ -281,9 +236,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     root = Path.cwd()
     if not (root / "_config.yml").exists():
-        sys.exit(
-            f"no _config.yml in {root}: run this in the root of the book's repository"
-        )
+        sys.exit(f"no _config.yml in {root}: run this in the root of the book's repository")
     asked = getattr(options, "chapter", [])
     missing = [str(path) for path in asked if not path.exists()]
     if missing:
@@ -298,12 +251,8 @@ def main(arguments: list[str] | None = None) -> None:
 
         missing = [str(path) for path in pages(root) if not path.exists()]
         if missing:
-            sys.exit(
-                f"not built yet: {', '.join(missing)}; first: jupyter-book build ."
-            )
-        title = yaml.safe_load((root / "_config.yml").read_text("utf8"))[
-            "title"
-        ]
+            sys.exit(f"not built yet: {', '.join(missing)}; first: jupyter-book build .")
+        title = yaml.safe_load((root / "_config.yml").read_text("utf8"))["title"]
         target = root / "_build/book.pdf"
         count = printing.write_pdf(pages(root), target, title=title)
         print(f"{count} pages are in {target}")
@@ -321,15 +270,10 @@ def main(arguments: list[str] | None = None) -> None:
             folder = handouts.Folder(options.folder)
             chosen = {"only": options.only} if "only" in options else {}
             WRITERS[options.command](root, folder, paths, **chosen)
-            print(
-                f"{len(folder.written)} files are up to date in {folder.path}"
-            )
+            print(f"{len(folder.written)} files are up to date in {folder.path}")
             for name in folder.written:
                 if name.startswith("source/"):
-                    print(
-                        "next, in that folder: nbgrader generate_assignment "
-                        f"{Path(name).stem}"
-                    )
+                    print(f"next, in that folder: nbgrader generate_assignment {Path(name).stem}")
                     break
             for name in folder.kept:
                 print(f"kept as you have edited it: {folder.path / name}")

@@ -69,9 +69,7 @@ class NumberTokens:
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
-            raise ValueError(
-                f"language must be one of {LANGUAGES}: got {language!r}"
-            )
+            raise ValueError(f"language must be one of {LANGUAGES}: got {language!r}")
         self.language = language
         self._pieces = None
         if language == "de":  # writes a number as one word
@@ -82,9 +80,7 @@ class NumberTokens:
             self._pieces = re.compile("|".join([*longest_first, r"\w+"]))
         # what a number is put together from: up to 999, then thousands, millions, …
         groups = [n * 1000**power for power in range(4) for n in range(1000)]
-        self.vocabulary = Vocabulary(
-            token for n in groups for token in self.split(self.spell(n))
-        )
+        self.vocabulary = Vocabulary(token for n in groups for token in self.split(self.spell(n)))
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -92,9 +88,7 @@ class NumberTokens:
     def spell(self, number: int) -> str:
         """Write a number in words. Raises ``ValueError`` below 0 and from 10¹² on."""
         if not 0 <= number < 10**12:
-            raise ValueError(
-                f"numbers from 0 to 10**12 - 1 can be spelt: got {number}"
-            )
+            raise ValueError(f"numbers from 0 to 10**12 - 1 can be spelt: got {number}")
         words = num2words(number, lang=self.language)
         if self.language == "en":
             words = words.replace(",", "").replace(" and ", " ")
@@ -149,9 +143,7 @@ class NumberWords:
         seed: int = 0,
     ) -> None:
         if not 100 <= below <= 10**12:
-            raise ValueError(
-                f"below must lie between 100 and 10**12: got {below}"
-            )
+            raise ValueError(f"below must lie between 100 and 10**12: got {below}")
         self.source, self.target = NumberTokens(source), NumberTokens(target)
         self.below, self.longest, self.seed = below, longest, seed
         self.pair = lru_cache(200_000)(self.pair)  # spelling takes time
@@ -172,9 +164,7 @@ class NumberWords:
         digest = hashlib.sha256(f"{self.seed} {number}".encode()).digest()
         return digest[0] < 26  # of 256 values: a tenth
 
-    def sample(
-        self, count: int, *, held_out: bool = False, seed: int | str = 0
-    ) -> list[int]:
+    def sample(self, count: int, *, held_out: bool = False, seed: int | str = 0) -> list[int]:
         """Draw ``count`` numbers at random, the same for the same ``seed``, from one of the parts.
 
         Raises ``ValueError`` if hardly any number belongs to that part.
@@ -205,9 +195,7 @@ class Subwords:
 
     def __init__(self, model: bytes) -> None:
         self._model = model
-        self._processor = sentencepiece.SentencePieceProcessor(
-            model_proto=model
-        )
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int) -> "Subwords":
@@ -287,19 +275,11 @@ class Multi30k:
     """
 
     URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
-    PARTS = (
-        "train",
-        "val",
-        "test_2016_flickr",
-        "test_2017_flickr",
-        "test_2017_mscoco",
-    )
+    PARTS = ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
 
     def __init__(self, source: str = "en", target: str = "de") -> None:
         if {source, target} != {"en", "de"}:
-            raise ValueError(
-                f"Multi30k pairs 'en' with 'de' here: got {source!r} and {target!r}"
-            )
+            raise ValueError(f"Multi30k pairs 'en' with 'de' here: got {source!r} and {target!r}")
         self.source, self.target = source, target
 
     def texts(self, part: str) -> list[tuple[str, str]]:
@@ -344,9 +324,7 @@ class Multi30k:
     def _download(self, name: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            torch.hub.download_url_to_file(
-                self.URL + name, str(path), hash_prefix=_SHA256[name]
-            )
+            torch.hub.download_url_to_file(self.URL + name, str(path), hash_prefix=_SHA256[name])
         except (OSError, RuntimeError) as error:
             raise ConnectionError(
                 f"{self.URL + name} could not be downloaded ({error}). Files that are complete "
@@ -369,11 +347,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        return Batch(
-            self.source.to(device),
-            self.source_lengths.to(device),
-            self.target.to(device),
-        )
+        return Batch(self.source.to(device), self.source_lengths.to(device), self.target.to(device))
 
 
 def collate(pairs: Sequence[Pair]) -> Batch:
@@ -414,8 +388,7 @@ def batches_by_length(
     order.sort(key=lambda i: lengths[i])  # stable: ties stay shuffled
     if order and lengths[order[-1]] > max_tokens:
         raise ValueError(
-            f"an example of {lengths[order[-1]]} tokens does not fit into "
-            f"max_tokens={max_tokens}"
+            f"an example of {lengths[order[-1]]} tokens does not fit into max_tokens={max_tokens}"
         )
     batches = [[]]
     for i in order:
@@ -433,9 +406,7 @@ class Epochs:
     that an interrupted training can go on exactly where it stopped.
     """
 
-    def __init__(
-        self, pairs: Sequence[Pair], max_tokens: int, *, seed: int = 0
-    ) -> None:
+    def __init__(self, pairs: Sequence[Pair], max_tokens: int, *, seed: int = 0) -> None:
         if not pairs:
             raise ValueError("there are no pairs to make batches of")
         self.pairs, self.max_tokens, self.seed = pairs, max_tokens, seed
@@ -445,9 +416,7 @@ class Epochs:
         self._epoch = lru_cache(maxsize=2)(self._epoch)
 
     def _epoch(self, epoch: int) -> list[list[int]]:
-        return batches_by_length(
-            self._lengths, self.max_tokens, seed=f"{self.seed} {epoch}"
-        )
+        return batches_by_length(self._lengths, self.max_tokens, seed=f"{self.seed} {epoch}")
 
     def __call__(self, step: int) -> list[Pair]:
         """The pairs of one step, counted from 0."""

@@ -45,8 +45,7 @@ def greedy_search(
             ended |= token == end_token
     targets = torch.stack(written, dim=1).tolist()
     return [
-        target[: target.index(end_token)] if end_token in target else target
-        for target in targets
+        target[: target.index(end_token)] if end_token in target else target for target in targets
     ]
 
 

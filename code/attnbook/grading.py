@@ -26,31 +26,18 @@ class Restore(NbGraderPreprocessor):
     the cell that they stood behind.
     """
 
-    def preprocess(
-        self, nb: NotebookNode, resources: dict
-    ) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         where = CourseDirectory(parent=self)
         about = resources["nbgrader"]
-        released = where.format_path(
-            where.release_directory, ".", about["assignment"]
-        )
-        fresh = nbformat.read(
-            Path(released, about["notebook"] + ".ipynb"), as_version=4
-        )
+        released = where.format_path(where.release_directory, ".", about["assignment"])
+        fresh = nbformat.read(Path(released, about["notebook"] + ".ipynb"), as_version=4)
         return restored(nb, fresh), resources
 
 
 def restored(submitted: NotebookNode, fresh: NotebookNode) -> NotebookNode:
     """The released notebook ``fresh`` with the answers and the added cells of ``submitted``."""
-    by_key = {
-        key: i for i, cell in enumerate(fresh.cells) for key in _keys(cell)
-    }
-    own_places = {
-        by_key[key]
-        for cell in submitted.cells
-        for key in _keys(cell)
-        if key in by_key
-    }
+    by_key = {key: i for i, cell in enumerate(fresh.cells) for key in _keys(cell)}
+    own_places = {by_key[key] for cell in submitted.cells for key in _keys(cell) if key in by_key}
     answers: dict[int, str] = {}
     added: dict[int, list[NotebookNode]] = {}
     last = 0
@@ -91,9 +78,7 @@ def _keys(cell: NotebookNode) -> list[tuple]:
     return [key for key in keys if key[1]]
 
 
-def _answer_in_words(
-    fresh: NotebookNode, last: int, taken: set[int]
-) -> int | None:
+def _answer_in_words(fresh: NotebookNode, last: int, taken: set[int]) -> int | None:
     """The place of an answer in words, if the text before it is its exercise's."""
     place = last + 1
     if place >= len(fresh.cells) or place in taken:
@@ -111,9 +96,7 @@ class Run(Execute):
     all points to a cell that shows nothing.
     """
 
-    def preprocess(
-        self, nb: NotebookNode, resources: dict, km=None
-    ) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict, km=None) -> tuple[NotebookNode, dict]:
         try:
             nb, resources = super().preprocess(nb, resources, km)
         except DeadKernelError:
@@ -123,13 +106,9 @@ class Run(Execute):
                 continue
             for output in cell.outputs:
                 if len(output.get("text", "")) > SHOWN_CHARACTERS:
-                    output.text = (
-                        output.text[:SHOWN_CHARACTERS]
-                        + "\n... Output truncated ...\n"
-                    )
+                    output.text = output.text[:SHOWN_CHARACTERS] + "\n... Output truncated ...\n"
             if utils.is_grade(cell) and not any(
-                output.output_type in ("execute_result", "error")
-                for output in cell.outputs
+                output.output_type in ("execute_result", "error") for output in cell.outputs
             ):
                 cell.outputs.append(
                     new_output(

@@ -23,21 +23,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from .exercises import catalogue
 
 HEADING = re.compile(
-    r"^### Exercise (?P<id>[\d.]+) (?P<stars>[★☆]{3}) · (?P<minutes>\d+) min$",
-    re.M,
+    r"^### Exercise (?P<id>[\d.]+) (?P<stars>[★☆]{3}) · (?P<minutes>\d+) min$", re.M
 )
-MODEL_ANSWER = re.compile(
-    r"\n*<details>\s*<summary>A model answer</summary>(.*?)</details>", re.S
-)
+MODEL_ANSWER = re.compile(r"\n*<details>\s*<summary>A model answer</summary>(.*?)</details>", re.S)
 POINTS_A_STAR = 2
 OF_EXERCISES = {"setup", "exercise", "solution"}
-DEFINITIONS = (
-    ast.Import,
-    ast.ImportFrom,
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.Assign,
-)
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "
     r"but a model answer\."
@@ -58,9 +49,7 @@ def tags(cell: NotebookNode) -> list[str]:
 
 def linked_title(path: Path, chapter: NotebookNode) -> str:
     """A chapter's number and its question, which links to it from another page."""
-    number, question = re.match(
-        r"# (\d+) · (.+)", chapter.cells[0].source
-    ).groups()
+    number, question = re.match(r"# (\d+) · (.+)", chapter.cells[0].source).groups()
     return f"{number} · [{question}]({path.name})"
 
 
@@ -120,9 +109,7 @@ def tasks(chapter: NotebookNode) -> Iterator[Task]:
 
 def _without_comparison(text: str) -> str:
     """Where there is no model answer, nobody is told to compare with it."""
-    return THEN_COMPARE.sub(
-        lambda found: "." if found[1].startswith(",") else "", text
-    )
+    return THEN_COMPARE.sub(lambda found: "." if found[1].startswith(",") else "", text)
 
 
 def student(chapter: NotebookNode) -> NotebookNode:
@@ -137,14 +124,10 @@ def student(chapter: NotebookNode) -> NotebookNode:
             cell.outputs, cell.execution_count = [], None
             continue
         cell.source, in_words = MODEL_ANSWER.subn("", cell.source)
-        cell.source = ABOUT_SOLUTIONS.sub(
-            " The last one is answered in words.", cell.source
-        )
+        cell.source = ABOUT_SOLUTIONS.sub(" The last one is answered in words.", cell.source)
         if in_words:
             cell.source = _without_comparison(cell.source)
-            cells.append(
-                new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer")
-            )
+            cells.append(new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer"))
     copied.cells = cells
     return copied
 
@@ -161,21 +144,14 @@ def answers(chapter: NotebookNode) -> NotebookNode:
         if "solution" in tags(cell):
             cell.metadata = {"tags": ["solution"]}
             id = re.match(r"# @title Solution ([\d.]+)", cell.source)[1]
-            cells.append(
-                new_markdown_cell(
-                    _for_the_teacher(known[id]), id=f"{cell.id}-teacher"
-                )
-            )
+            cells.append(new_markdown_cell(_for_the_teacher(known[id]), id=f"{cell.id}-teacher"))
     copied.cells = cells
     return copied
 
 
 def _for_the_teacher(exercise) -> str:
     hints = [f"{i}. {text}" for i, text in enumerate(exercise.hints, start=1)]
-    mistakes = [
-        f"- **{name}.** {exercise.explanations[name]}"
-        for name in exercise.mistakes
-    ]
+    mistakes = [f"- **{name}.** {exercise.explanations[name]}" for name in exercise.mistakes]
     properties = [f"- {item.sentence}" for item in exercise.properties]
     return "\n\n".join(
         f"*{title}*\n\n" + "\n".join(lines)
@@ -189,10 +165,7 @@ def _for_the_teacher(exercise) -> str:
 
 
 def assignment(
-    chapter: NotebookNode,
-    seeds: Iterable[int],
-    address: str,
-    only: Container[str] | None = None,
+    chapter: NotebookNode, seeds: Iterable[int], address: str, only: Container[str] | None = None
 ) -> NotebookNode:
     """A chapter's exercises as the source of an nbgrader assignment.
 
@@ -211,11 +184,7 @@ def assignment(
     a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions stand
     between the marks that ``nbgrader generate_assignment`` cuts at.
     """
-    todo = [
-        task
-        for task in tasks(chapter)
-        if task.points and (only is None or task.id in only)
-    ]
+    todo = [task for task in tasks(chapter) if task.points and (only is None or task.id in only)]
     title = re.match(r"# (.+)", chapter.cells[0].source)[1]
     setup = next(c for c in chapter.cells if "setup" in tags(c))
     package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
@@ -237,18 +206,12 @@ def assignment(
             "Hand in this file under the name that it has."
         ),
         new_code_cell(setup.source, metadata=_graded("setup", locked=True)),
-        new_code_cell(
-            needed(chapter, todo), metadata=_graded("given", locked=True)
-        ),
+        new_code_cell(needed(chapter, todo), metadata=_graded("given", locked=True)),
     ]
     for task in todo:
         name = "exercise-" + task.id.replace(".", "-")
         points = "1 point" if task.points == 1 else f"{task.points} points"
-        cells.append(
-            new_markdown_cell(
-                HEADING.sub(rf"\g<0> · {points}", task.text, count=1)
-            )
-        )
+        cells.append(new_markdown_cell(HEADING.sub(rf"\g<0> · {points}", task.text, count=1)))
         if task.model_answer:
             cells.append(
                 new_markdown_cell(
@@ -285,11 +248,7 @@ def _solution(task: Task) -> str:
 
 
 def _graded(
-    name: str,
-    *,
-    locked: bool = False,
-    answer: bool = False,
-    points: int | None = None,
+    name: str, *, locked: bool = False, answer: bool = False, points: int | None = None
 ) -> dict:
     """The metadata that make a cell one of nbgrader's."""
     about = {
@@ -383,9 +342,7 @@ class Folder:
     def seeds(self, count: int = 3) -> list[int]:
         """Random seeds, drawn once for this folder."""
         if "seeds" not in self._known:
-            self._known["seeds"] = [
-                secrets.randbelow(10**9) for _ in range(count)
-            ]
+            self._known["seeds"] = [secrets.randbelow(10**9) for _ in range(count)]
         return self._known["seeds"]
 
     def write(self, name: str, content: str | bytes | NotebookNode) -> None:

@@ -93,8 +93,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
         before = first.source
         if not TIME.search(before) or not NEEDS.search(before):
             raise ValueError(
-                f"{path}: the first cell needs a line **Time:** and a line "
-                "**You need first:**"
+                f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
             )
         first.source = TIME.sub(label(chapter), before, count=1)
         if first.source != before:
@@ -108,10 +107,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 f"{path}: no such table: {', '.join(sorted(unknown))}; there are "
                 f"{', '.join(TABLES)}"
             )
-        after = BLOCK.sub(
-            lambda found: found[1] + TABLES[found[2]](chapters) + found[3],
-            before,
-        )
+        after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](chapters) + found[3], before)
         if after != before:
             path.write_text(after, "utf8")
             changed.append(path)
@@ -163,8 +159,7 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
     sums = [sum(column) for column in list(zip(*rows, strict=True))[2:]]
     rows.append(("**All**", "", *(f"**{total}**" for total in sums)))
     return _table(
-        "Chapter | Refers to | Read and run, min | Predictions | Exercises | "
-        "Their min | Points",
+        "Chapter | Refers to | Read and run, min | Predictions | Exercises | Their min | Points",
         rows,
     )
 
@@ -172,10 +167,7 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
 def _sections(chapters: dict[Path, NotebookNode]) -> str:
     rows = []
     for path, chapter in chapters.items():
-        parts = [
-            f"{title} **{max(1, round(minutes))}**"
-            for title, minutes in sections(chapter)
-        ]
+        parts = [f"{title} **{max(1, round(minutes))}**" for title, minutes in sections(chapter)]
         rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
     return _table("Chapter | Sections and their minutes", rows)
 

@@ -7,9 +7,7 @@ from torch import Tensor, nn
 from attnbook.attention import attention
 
 # of all heads: (batch, heads, length, d_k) each
-KeysAndValues = tuple[
-    Float[Tensor, "batch heads key d_k"], Float[Tensor, "batch heads key d_k"]
-]
+KeysAndValues = tuple[Float[Tensor, "batch heads key d_k"], Float[Tensor, "batch heads key d_k"]]
 
 
 class KVCache:
@@ -106,13 +104,10 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         if num_heads < 1 or d_model < 1:
             raise ValueError(
-                "d_model and num_heads must be at least 1: "
-                f"got {d_model} and {num_heads}"
+                f"d_model and num_heads must be at least 1: got {d_model} and {num_heads}"
             )
         if d_model % num_heads:
-            raise ValueError(
-                f"d_model={d_model} is not divisible by num_heads={num_heads}"
-            )
+            raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
         self.num_heads = num_heads
         self.dropout = dropout
         self.query = nn.Linear(d_model, d_model, bias=bias)
@@ -127,9 +122,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch query d_model"],
-        memory: Float[Tensor, "batch key d_model"]
-        | KeysAndValues
-        | None = None,
+        memory: Float[Tensor, "batch key d_model"] | KeysAndValues | None = None,
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
         *,
         causal: bool = False,
@@ -154,9 +147,7 @@ class MultiHeadAttention(nn.Module):
             memory = self.keys_and_values(x if memory is None else memory)
         key, value = memory
         if len(key) != len(x):
-            raise ValueError(
-                f"x and memory need the same batch: got {len(x)} and {len(key)}"
-            )
+            raise ValueError(f"x and memory need the same batch: got {len(x)} and {len(key)}")
         if mask is not None and mask.ndim > 2:
             mask = mask.unsqueeze(1)  # the same for every head
         heads, weights = attention(
@@ -170,9 +161,7 @@ class MultiHeadAttention(nn.Module):
         )
         return self.output(self._merge(heads)), weights
 
-    def keys_and_values(
-        self, memory: Float[Tensor, "batch key d_model"]
-    ) -> KeysAndValues:
+    def keys_and_values(self, memory: Float[Tensor, "batch key d_model"]) -> KeysAndValues:
         """The keys and values of all heads: what is worth keeping while the queries change."""
         return self._split(self.key(memory)), self._split(self.value(memory))
 

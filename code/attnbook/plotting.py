@@ -31,9 +31,7 @@ _MARKERS = {
     BLACK: "*",
     RED: "v",
 }
-_WEIGHT_MAP = LinearSegmentedColormap.from_list(
-    "weights", ["#ffffff", WEIGHTS, "#3d0f30"]
-)
+_WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", WEIGHTS, "#3d0f30"])
 _STYLE = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
@@ -54,9 +52,7 @@ _STYLE = {
 }
 
 
-def subplots(
-    columns: int = 1, *, height: float = 3.2, **options: object
-) -> tuple[Figure, object]:
+def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tuple[Figure, object]:
     """A figure in the book's style: 4.8 inches wide, or 6.4 with several panels side by side.
 
     ``height`` is in inches; other options go to ``plt.subplots``. Returns the figure and its
@@ -65,19 +61,11 @@ def subplots(
     """
     plt.rcParams.update(_STYLE)
     width = 4.8 if columns == 1 else 6.4
-    return plt.subplots(
-        ncols=columns, figsize=(width, height), layout="constrained", **options
-    )
+    return plt.subplots(ncols=columns, figsize=(width, height), layout="constrained", **options)
 
 
 def curve(
-    axes: Axes,
-    x: ArrayLike,
-    runs: ArrayLike,
-    *,
-    label: str,
-    color: str,
-    markevery: int = 1,
+    axes: Axes, x: ArrayLike, runs: ArrayLike, *, label: str, color: str, markevery: int = 1
 ) -> None:
     """Draw the mean over runs as a line and their range, smallest to largest, as a band.
 
@@ -86,9 +74,7 @@ def curve(
     """
     x, runs = np.asarray(x), np.asarray(runs)
     if runs.ndim != 2 or runs.shape[1] != len(x):
-        raise ValueError(
-            f"runs must have the shape (runs, {len(x)}): got {runs.shape}"
-        )
+        raise ValueError(f"runs must have the shape (runs, {len(x)}): got {runs.shape}")
     axes.plot(
         x,
         runs.mean(axis=0),
@@ -97,14 +83,7 @@ def curve(
         markevery=markevery,
         label=label,
     )
-    axes.fill_between(
-        x,
-        runs.min(axis=0),
-        runs.max(axis=0),
-        color=color,
-        alpha=0.2,
-        linewidth=0,
-    )
+    axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=0.2, linewidth=0)
 
 
 def heat_map(
@@ -131,16 +110,12 @@ def heat_map(
     axes.set_yticks(range(len(rows)), rows)
     axes.grid(False)
     axes.spines[:].set_visible(False)
-    axes.tick_params(
-        length=0, top=True, bottom=False, labeltop=True, labelbottom=False
-    )
+    axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
     if max(matrix.shape) <= 12:
         for (i, j), weight in np.ndenumerate(matrix):
             light = weight > 0.45 * largest
             # with an edge it can be read on cells of middling colour, turned over as well
-            edge = withStroke(
-                linewidth=1.5, foreground="black" if light else "white"
-            )
+            edge = withStroke(linewidth=1.5, foreground="black" if light else "white")
             axes.text(
                 j,
                 i,

@@ -107,13 +107,9 @@ class SinusoidalPositions(nn.Module):
         _require_positive("d_model", d_model)
         self.d_model = d_model
 
-    def forward(
-        self, length: int, start: int = 0
-    ) -> Float[Tensor, "length d_model"]:
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
         """Positions ``start`` to ``start + length - 1``, in float64 on the CPU."""
-        return sinusoidal_positions(
-            length, self.d_model, start=start, dtype=torch.float64
-        )
+        return sinusoidal_positions(length, self.d_model, start=start, dtype=torch.float64)
 
 
 class LearnedPositions(nn.Module):
@@ -131,9 +127,7 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.table, std=math.sqrt(0.5))
 
-    def forward(
-        self, length: int, start: int = 0
-    ) -> Float[Tensor, "length d_model"]:
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
         """Positions ``start`` to ``start + length - 1``.
 
         Raises ``ValueError`` beyond ``max_length``: no vector was learned for what lies there.
@@ -189,6 +183,4 @@ def _require_positive(name: str, number: int) -> None:
 
 def _require_even(name: str, number: int) -> None:
     if number < 1 or number % 2:
-        raise ValueError(
-            f"{name} must be even, since features turn in pairs: got {number}"
-        )
+        raise ValueError(f"{name} must be even, since features turn in pairs: got {number}")

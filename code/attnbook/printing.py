@@ -14,11 +14,7 @@ from tqdm import tqdm
 
 # Playwright starts a browser of its own, if it has one, where there is none of these.
 CHROMIUM = next(
-    filter(
-        None,
-        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
-    ),
-    None,
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 FOOTER = """
 <div style="width: 100%; font: 7pt sans-serif; text-align: center; color: #55606e">
@@ -68,9 +64,7 @@ def _printed(browser: Browser, path: Path) -> bytes:
     return pdf
 
 
-def _lead_inside(
-    link: dict, book: PdfWriter, start: int, part: PdfReader, parts: dict
-) -> None:
+def _lead_inside(link: dict, book: PdfWriter, start: int, part: PdfReader, parts: dict) -> None:
     """Have a link to another page of the book, or within this one, lead to the sheet."""
     address = str(link.get("/A", {}).get("/URI", "")).split("#")[0]
     name = link.get("/Dest")

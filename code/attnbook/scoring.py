@@ -52,8 +52,7 @@ def bleu(
     own = BLEU(lowercase=True)
     result = {
         "tokenised": as_moses.corpus_score(
-            [words(text) for text in translations],
-            [[words(text) for text in references]],
+            [words(text) for text in translations], [[words(text) for text in references]]
         ).score,
         "sacrebleu": own.corpus_score(translations, [references]).score,
     }
@@ -69,16 +68,10 @@ def scores(translator: Translator, *, beam_size: int = 5) -> dict[str, dict]:
     """
     result = {}
     for part in tqdm(TESTS, unit="test set", disable=None):
-        sources, references = zip(
-            *Multi30k("en", "de").texts(part), strict=True
-        )
+        sources, references = zip(*Multi30k("en", "de").texts(part), strict=True)
         result[part] = {
             name: bleu(
-                translator.translate(
-                    sources, beam_size=size, length_penalty=1.0
-                ),
-                references,
-                "de",
+                translator.translate(sources, beam_size=size, length_penalty=1.0), references, "de"
             )
             for name, size in (("greedy", 1), (f"beam {beam_size}", beam_size))
         }
@@ -92,9 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument(
-        "--folder", type=Path, default=SENTENCES, help="of the translator"
-    )
+    command.add_argument("--folder", type=Path, default=SENTENCES, help="of the translator")
     options = command.parse_args(arguments)
     try:
         result = scores(Translator.load(options.folder))

@@ -116,13 +116,9 @@ class Seq2Seq(nn.Module):
     ) -> None:
         super().__init__()
         if d_model < 2 or d_model % 2:
-            raise ValueError(
-                f"d_model must be even, half for each direction: got {d_model}"
-            )
+            raise ValueError(f"d_model must be even, half for each direction: got {d_model}")
         self.source_embedding = nn.Embedding(source_size, d_model)
-        self.encoder = nn.GRU(
-            d_model, d_model // 2, bidirectional=True, batch_first=True
-        )
+        self.encoder = nn.GRU(d_model, d_model // 2, bidirectional=True, batch_first=True)
         self.initial_state = nn.Linear(d_model, d_model)
         self.energy = None if energy is None else Energy(energy, d_model)
         self.target_embedding = nn.Embedding(target_size, d_model)
@@ -196,13 +192,9 @@ class Seq2Seq(nn.Module):
             enforce_sorted=False,
         )
         packed, last = self.encoder(packed)
-        memory, _ = pad_packed_sequence(
-            packed, batch_first=True, total_length=length
-        )
+        memory, _ = pad_packed_sequence(packed, batch_first=True, total_length=length)
         context = last.transpose(0, 1).flatten(start_dim=1)  # both directions
-        return RecurrentState(
-            self.initial_state(context).tanh(), memory, mask, context
-        )
+        return RecurrentState(self.initial_state(context).tanh(), memory, mask, context)
 
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
@@ -213,9 +205,7 @@ class Seq2Seq(nn.Module):
 
     def _advance(
         self, embedded: Float[Tensor, "batch d_model"], state: RecurrentState
-    ) -> tuple[
-        Float[Tensor, "batch readout"], Float[Tensor, "batch source"] | None
-    ]:
+    ) -> tuple[Float[Tensor, "batch readout"], Float[Tensor, "batch source"] | None]:
         context, weights = state.fixed_context, None
         if self.energy is not None:
             query = state.hidden.unsqueeze(1)
@@ -223,7 +213,5 @@ class Seq2Seq(nn.Module):
             weights = masked_softmax(scores, state.memory_mask)
             context = (weights @ state.memory).squeeze(1)
             weights = weights.squeeze(1)
-        state.hidden = self.decoder(
-            torch.cat([embedded, context], dim=-1), state.hidden
-        )
+        state.hidden = self.decoder(torch.cat([embedded, context], dim=-1), state.hidden)
         return torch.cat([state.hidden, context], dim=-1), weights

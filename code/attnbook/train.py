@@ -25,16 +25,7 @@ from statistics import fmean
 
 import torch
 
-from attnbook.data import (
-    PAD,
-    Epochs,
-    Multi30k,
-    NumberWords,
-    Pair,
-    PairsOfStep,
-    Subwords,
-    collate,
-)
+from attnbook.data import PAD, Epochs, Multi30k, NumberWords, Pair, PairsOfStep, Subwords, collate
 from attnbook.decoding import inference
 from attnbook.training import (
     average_checkpoints,
@@ -125,9 +116,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("--task", required=True, choices=DEFAULTS)
-    command.add_argument(
-        "--folder", required=True, type=Path, help="where the training is kept"
-    )
+    command.add_argument("--folder", required=True, type=Path, help="where the training is kept")
     group = command.add_argument_group("settings, with defaults for each task")
     for name, (meaning, kind) in SETTINGS.items():
         defaults = [
@@ -142,23 +131,15 @@ def parser() -> argparse.ArgumentParser:
             metavar="X",
             help=f"{meaning} ({', '.join(defaults)})",
         )
-    group = command.add_argument_group(
-        "options that do not change the result, but for rounding"
-    )
-    group.add_argument(
-        "--device", help="cpu or cuda (default: cuda where there is one)"
-    )
+    group = command.add_argument_group("options that do not change the result, but for rounding")
+    group.add_argument("--device", help="cpu or cuda (default: cuda where there is one)")
     group.add_argument(
         "--threads",
         type=int,
         help="of the CPU (default: one for each core; 1 is best while other programs run)",
     )
     group.add_argument(
-        "--evaluate-every",
-        type=int,
-        default=250,
-        metavar="STEPS",
-        help="(default: 250)",
+        "--evaluate-every", type=int, default=250, metavar="STEPS", help="(default: 250)"
     )
     return command
 
@@ -170,15 +151,11 @@ def settings_of(options: argparse.Namespace) -> dict:
     """
     defaults = DEFAULTS[options.task]
     given = {
-        name: getattr(options, name)
-        for name in SETTINGS
-        if getattr(options, name) is not None
+        name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None
     }
     foreign = given.keys() - defaults.keys()
     if foreign:
-        raise ValueError(
-            f"{options.task} has no setting {', '.join(sorted(foreign))}"
-        )
+        raise ValueError(f"{options.task} has no setting {', '.join(sorted(foreign))}")
     return {"task": options.task, **defaults, **given}
 
 
@@ -189,13 +166,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         settings = settings_of(options)
         if options.threads is not None and options.threads < 1:
-            raise ValueError(
-                f"threads must be at least 1: got {options.threads}"
-            )
+            raise ValueError(f"threads must be at least 1: got {options.threads}")
         if settings["average"] < 1:
-            raise ValueError(
-                f"average must be at least 1: got {settings['average']}"
-            )
+            raise ValueError(f"average must be at least 1: got {settings['average']}")
         if options.threads:
             torch.set_num_threads(options.threads)
         with processes(options.device) as device:
@@ -203,22 +176,13 @@ def main(arguments: list[str] | None = None) -> None:
     except (ValueError, OSError) as error:
         command.error(str(error))
     except KeyboardInterrupt:
-        command.exit(
-            130,
-            "\ninterrupted: the same command continues from the last save\n",
-        )
+        command.exit(130, "\ninterrupted: the same command continues from the last save\n")
 
 
-def run(
-    settings: dict, options: argparse.Namespace, device: torch.device
-) -> None:
+def run(settings: dict, options: argparse.Namespace, device: torch.device) -> None:
     """Prepare the data and the model, train, and show what was learned."""
     is_main = rank_and_world()[0] == 0
-    task = (
-        _numbers(settings)
-        if settings["task"] == "numbers"
-        else _multi30k(settings)
-    )
+    task = _numbers(settings) if settings["task"] == "numbers" else _multi30k(settings)
     torch.manual_seed(settings["seed"])
     sizes = ("d_model", "num_heads", "num_layers", "d_ff", "dropout")
     translator = Translator(
@@ -247,18 +211,14 @@ def run(
     if not is_main:
         return
     if settings["average"] > 1:
-        average_checkpoints(
-            translator.model, options.folder, settings["average"]
-        )
+        average_checkpoints(translator.model, options.folder, settings["average"])
         with inference(translator.model):
             for name, result in task.evaluate(translator).items():
                 print(f"the mean of the last checkpoints: {name} {result:g}")
     translator.save(options.folder, dtype=torch.float16)
     _keep_curve(options.folder, history)
     sources = [source for source, _ in task.examples]
-    for (source, target), written in zip(
-        task.examples, translator.translate(sources), strict=True
-    ):
+    for (source, target), written in zip(task.examples, translator.translate(sources), strict=True):
         print(f"\n{source}\n→ {written}")
         print("  as expected" if written == target else f"  expected: {target}")
 
@@ -294,9 +254,7 @@ def _numbers(settings: dict) -> Task:
         right = [w == t for w, (_, t) in zip(written, texts, strict=True)]
         return {"exact": sum(right) / len(right)}
 
-    return Task(
-        numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5]
-    )
+    return Task(numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5])
 
 
 def _multi30k(settings: dict) -> Task:
@@ -307,16 +265,12 @@ def _multi30k(settings: dict) -> Task:
         for part in ("train", "val")
     }
     subwords = Subwords.learn(
-        (text for pair in texts["train"] for text in pair),
-        settings["vocabulary"],
+        (text for pair in texts["train"] for text in pair), settings["vocabulary"]
     )
     pairs = {
-        part: [(subwords.encode(s), subwords.encode(t)) for s, t in texts[part]]
-        for part in texts
+        part: [(subwords.encode(s), subwords.encode(t)) for s, t in texts[part]] for part in texts
     }
-    pairs_of_step = Epochs(
-        pairs["train"], settings["batch"], seed=settings["seed"]
-    )
+    pairs_of_step = Epochs(pairs["train"], settings["batch"], seed=settings["seed"])
     unseen = pairs["val"]
 
     def evaluate(translator: Translator) -> dict[str, float]:
@@ -326,9 +280,7 @@ def _multi30k(settings: dict) -> Task:
         for i in range(0, len(unseen), 128):
             batch = collate(unseen[i : i + 128]).to(device)
             target = batch.target[:, 1:]
-            hidden, _ = model.hidden(
-                batch.source, batch.target[:, :-1], batch.source_lengths
-            )
+            hidden, _ = model.hidden(batch.source, batch.target[:, :-1], batch.source_lengths)
             total += smoothed_loss(hidden, model.output.weight, target).item()
             tokens += (target != PAD).sum().item()
         return {"perplexity": math.exp(total / tokens)}

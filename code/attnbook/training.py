@@ -67,9 +67,7 @@ def smoothed_loss(
             f"and targets {tuple(target.shape)}"
         )
     if not 0.0 <= label_smoothing <= 1.0:
-        raise ValueError(
-            f"label_smoothing must lie between 0 and 1: got {label_smoothing}"
-        )
+        raise ValueError(f"label_smoothing must lie between 0 and 1: got {label_smoothing}")
     is_token = target != PAD
     return _LossInPieces.apply(
         hidden[is_token].to(weight.dtype),
@@ -97,9 +95,7 @@ class _LossInPieces(torch.autograd.Function):
         loss = torch.zeros((), dtype=dtype, device=weight.device)
         hidden_grad = torch.zeros_like(hidden)
         weight_grad = torch.zeros_like(weight)
-        size = max(
-            1, 2**21 // words
-        )  # 8 MB of scores: small enough for a cache
+        size = max(1, 2**21 // words)  # 8 MB of scores: small enough for a cache
         for first in range(0, len(hidden), size):
             piece = slice(first, first + size)
             right = target[piece, None]
@@ -112,9 +108,7 @@ class _LossInPieces(torch.autograd.Function):
                 if need_gradients:
                     # by the scores: their softmax minus the smoothed target
                     grad = log_probs.exp_().sub_(smoothing / words)
-                    grad.scatter_add_(
-                        1, right, torch.full_like(of_target, smoothing - 1)
-                    )
+                    grad.scatter_add_(1, right, torch.full_like(of_target, smoothing - 1))
                     torch.mm(grad, weight, out=hidden_grad[piece])
                     weight_grad.addmm_(grad.mT, hidden[piece])
         ctx.save_for_backward(hidden_grad, weight_grad)
@@ -136,14 +130,9 @@ class _Objective(nn.Module):
         self.model, self.label_smoothing = model, label_smoothing
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        hidden, _ = self.model.hidden(
-            batch.source, batch.target[:, :-1], batch.source_lengths
-        )
+        hidden, _ = self.model.hidden(batch.source, batch.target[:, :-1], batch.source_lengths)
         return smoothed_loss(
-            hidden,
-            self.model.output.weight,
-            batch.target[:, 1:],
-            self.label_smoothing,
+            hidden, self.model.output.weight, batch.target[:, 1:], self.label_smoothing
         )
 
 
@@ -220,15 +209,12 @@ def train(
     first = len(history["losses"])
     _require_equal_everywhere(first, folder)
     if first > steps:
-        raise ValueError(
-            f"{folder} holds a training of {first} steps: got steps={steps}"
-        )
+        raise ValueError(f"{folder} holds a training of {first} steps: got steps={steps}")
 
     objective = _Objective(model, label_smoothing)
     if world > 1:
         objective = DistributedDataParallel(
-            objective,
-            device_ids=[device] if device.type == "cuda" else None,
+            objective, device_ids=[device] if device.type == "cuda" else None
         )
     model.train()
     bar = trange(
@@ -276,9 +262,7 @@ def train(
     return history
 
 
-def _gradients(
-    objective: nn.Module, pairs: Sequence[Pair], device: torch.device
-) -> float:
+def _gradients(objective: nn.Module, pairs: Sequence[Pair], device: torch.device) -> float:
     """Backpropagate the loss of this process's share of the pairs; return the loss of all."""
     if not pairs:
         raise ValueError("a step needs at least one pair: got none")
@@ -286,9 +270,7 @@ def _gradients(
     share = pairs[rank::world]
     batch = collate(share or pairs[:1]).to(device)
     tokens = sum(len(target) + 1 for _, target in pairs)  # each with its END
-    with torch.autocast(
-        device.type, torch.bfloat16, enabled=device.type == "cuda"
-    ):
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         loss = objective(batch) * bool(share) / tokens
     # DistributedDataParallel takes the mean over the processes; the sum is wanted
     (loss * world).backward()
@@ -313,11 +295,7 @@ class Checkpoint:
         self.keep = keep
 
     def save(
-        self,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        settings: dict,
-        history: dict,
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict, history: dict
     ) -> None:
         """Write the state after the last step of ``history``."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -334,10 +312,7 @@ class Checkpoint:
             old.unlink()
 
     def load(
-        self,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        settings: dict,
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict
     ) -> dict | None:
         """Bring model and optimizer to the saved state; return its history, None if there is none.
 
@@ -357,10 +332,7 @@ class Checkpoint:
         _copy_into(model, _weights(tensors), self.folder)
         adam = optimizer.state_dict()
         adam["state"] = {
-            i: {
-                key: tensors[f"adam.{key}.{name}"]
-                for key in ("step", "exp_avg", "exp_avg_sq")
-            }
+            i: {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
             for i, (name, _) in enumerate(model.named_parameters())
             if f"adam.step.{name}" in tensors  # else it was never trained
         }
@@ -374,9 +346,7 @@ def saved_tensors(folder: str | Path) -> list[Path]:
     return sorted(files, key=lambda file: int(file.stem.split("-")[1]))
 
 
-def average_checkpoints(
-    model: nn.Module, folder: str | Path, last: int
-) -> None:
+def average_checkpoints(model: nn.Module, folder: str | Path, last: int) -> None:
     """Give a model the mean of the weights in the ``last`` checkpoints of its training.
 
     With a rate that never reaches 0, the weights of each step wander around a better place: their
@@ -420,17 +390,12 @@ def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
         )
 
 
-def save_weights(
-    model: nn.Module, path: str | Path, *, dtype: torch.dtype | None = None
-) -> None:
+def save_weights(model: nn.Module, path: str | Path, *, dtype: torch.dtype | None = None) -> None:
     """Write a model's parameters, not its buffers, as safetensors; shared ones are written once.
 
     With a ``dtype`` they are rounded to it: ``torch.float16`` halves the file.
     """
-    tensors = {
-        name: p.detach().to(dtype or p.dtype)
-        for name, p in model.named_parameters()
-    }
+    tensors = {name: p.detach().to(dtype or p.dtype) for name, p in model.named_parameters()}
     replace_file(Path(path), save(tensors))
 
 
@@ -462,9 +427,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 @contextmanager
-def processes(
-    device: torch.device | str | None = None,
-) -> Iterator[torch.device]:
+def processes(device: torch.device | str | None = None) -> Iterator[torch.device]:
     """Join the other processes of ``torchrun``, if there are any; yields the device to use.
 
     Without ``device``, CUDA where there is one. Several processes talk through NCCL on CUDA and
@@ -521,14 +484,11 @@ def replace_file(path: Path, content: bytes) -> None:
     temporary.replace(path)
 
 
-def _copy_into(
-    model: nn.Module, tensors: dict[str, Tensor], where: Path
-) -> None:
+def _copy_into(model: nn.Module, tensors: dict[str, Tensor], where: Path) -> None:
     parameters = dict(model.named_parameters())
     for name in parameters | tensors:
         here, there = (
-            tuple(side[name].shape) if name in side else "missing"
-            for side in (parameters, tensors)
+            tuple(side[name].shape) if name in side else "missing" for side in (parameters, tensors)
         )
         if here != there:
             raise ValueError(

@@ -39,14 +39,10 @@ class DecodingState:
         def copies(x: Tensor) -> Tensor:
             return x.repeat_interleave(times, dim=0)
 
-        self.memory = [
-            (copies(key), copies(value)) for key, value in self.memory
-        ]
+        self.memory = [(copies(key), copies(value)) for key, value in self.memory]
         if self.memory_mask is not None:
             self.memory_mask = copies(self.memory_mask)
-        rows = torch.arange(
-            len(self.memory[0][0]), device=self.memory[0][0].device
-        )
+        rows = torch.arange(len(self.memory[0][0]), device=self.memory[0][0].device)
         self.reorder(rows // times)
 
     def reorder(self, rows: Int[Tensor, " batch"]) -> None:
@@ -103,9 +99,7 @@ class Transformer(nn.Module):
                 positions = SinusoidalPositions(d_model)
             else:
                 positions = LearnedPositions(num_positions, d_model)
-            return TokenEmbedding(
-                size, d_model, positions=positions, dropout=dropout
-            )
+            return TokenEmbedding(size, d_model, positions=positions, dropout=dropout)
 
         def stack(block: type[nn.Module]) -> nn.ModuleList:
             return nn.ModuleList(
@@ -148,9 +142,7 @@ class Transformer(nn.Module):
         t + 1. ``source_lengths`` tells tokens from padding in the source; None means no padding.
         Returns the scores before softmax and, on request, all attention weights.
         """
-        hidden, maps = self.hidden(
-            source, target, source_lengths, need_weights=need_weights
-        )
+        hidden, maps = self.hidden(source, target, source_lengths, need_weights=need_weights)
         return self.output(hidden), maps
 
     def hidden(
@@ -162,15 +154,11 @@ class Transformer(nn.Module):
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch target d_model"], AttentionMaps | None]:
         """What the decoder gives after its last norm, from which ``output`` makes the scores."""
-        memory, mask, source_maps = self.encode(
-            source, source_lengths, need_weights=need_weights
-        )
+        memory, mask, source_maps = self.encode(source, source_lengths, need_weights=need_weights)
         y = self.target_embedding(target)
         target_maps, cross_maps = [], []
         for block in self.decoder:
-            y, target_map, cross_map = block(
-                y, memory, mask, need_weights=need_weights
-            )
+            y, target_map, cross_map = block(y, memory, mask, need_weights=need_weights)
             target_maps.append(target_map)
             cross_maps.append(cross_map)
         maps = None
@@ -220,10 +208,7 @@ class Transformer(nn.Module):
         For inference: no gradient passes through the caches.
         """
         memory, mask, _ = self.encode(source, source_lengths)
-        keys_and_values = [
-            block.cross_attention.keys_and_values(memory)
-            for block in self.decoder
-        ]
+        keys_and_values = [block.cross_attention.keys_and_values(memory) for block in self.decoder]
         batch, heads, _, d_k = keys_and_values[0][0].shape
         past = [
             KVCache(
@@ -242,12 +227,8 @@ class Transformer(nn.Module):
         self, tokens: Int[Tensor, " batch"], state: DecodingState
     ) -> Float[Tensor, "batch target_size"]:
         """Take one more token of each target and score the next; ``state`` goes on by one."""
-        y = self.target_embedding(
-            tokens.unsqueeze(1), start=state.past[0].length
-        )
-        for block, memory, past in zip(
-            self.decoder, state.memory, state.past, strict=True
-        ):
+        y = self.target_embedding(tokens.unsqueeze(1), start=state.past[0].length)
+        for block, memory, past in zip(self.decoder, state.memory, state.past, strict=True):
             y, _, _ = block(y, memory, state.memory_mask, past=past)
         return self.output(self.decoder_norm(y)).squeeze(1)
 

@@ -24,15 +24,11 @@ class Translator:
     from the tokens.
     """
 
-    def __init__(
-        self, source_tokens: Tokens, target_tokens: Tokens, **options: object
-    ) -> None:
+    def __init__(self, source_tokens: Tokens, target_tokens: Tokens, **options: object) -> None:
         self.source_tokens, self.target_tokens = source_tokens, target_tokens
         self.options = options
         self.model = Transformer(
-            source_size=len(source_tokens),
-            target_size=len(target_tokens),
-            **options,
+            source_size=len(source_tokens), target_size=len(target_tokens), **options
         )
 
     def translate(
@@ -64,28 +60,19 @@ class Translator:
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             batch = collate([(sources[i], []) for i in rows]).to(device)
-            options = {
-                "start_token": START,
-                "end_token": END,
-                "max_length": max_length,
-            }
+            options = {"start_token": START, "end_token": END, "max_length": max_length}
             inputs = self.model, batch.source, batch.source_lengths
             if beam_size == 1:
                 found = greedy_search(*inputs, **options)
             else:
                 found = beam_search(
-                    *inputs,
-                    beam_size=beam_size,
-                    length_penalty=length_penalty,
-                    **options,
+                    *inputs, beam_size=beam_size, length_penalty=length_penalty, **options
                 )
             for i, tokens in zip(rows, found, strict=True):
                 translations[i] = self.target_tokens.decode(tokens)
         return translations
 
-    def attention(
-        self, source: str, target: str
-    ) -> tuple[list[str], list[str], AttentionMaps]:
+    def attention(self, source: str, target: str) -> tuple[list[str], list[str], AttentionMaps]:
         """How the model attends when it reads a source and writes this target.
 
         Returns the tokens of the source, those of the target, and all maps, for a batch of one.
@@ -93,24 +80,17 @@ class Translator:
         row t of ``target`` and ``cross`` belongs to the writing of token t + 1.
         """
         device = next(self.model.parameters()).device
-        pair = (
-            self.source_tokens.encode(source),
-            self.target_tokens.encode(target),
-        )
+        pair = (self.source_tokens.encode(source), self.target_tokens.encode(target))
         batch = collate([pair]).to(device)
         with inference(self.model):
-            _, maps = self.model(
-                batch.source, batch.target[:, :-1], need_weights=True
-            )
+            _, maps = self.model(batch.source, batch.target[:, :-1], need_weights=True)
         return (
             [*self.source_tokens.split(source), SPECIAL[END]],
             [SPECIAL[START], *self.target_tokens.split(target)],
             maps,
         )
 
-    def save(
-        self, folder: str | Path, *, dtype: torch.dtype | None = None
-    ) -> None:
+    def save(self, folder: str | Path, *, dtype: torch.dtype | None = None) -> None:
         """Write weights, sizes and tokens into a folder, from which ``load`` reads them.
 
         With a ``dtype`` the weights are rounded to it in the file.

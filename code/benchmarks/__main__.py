@@ -33,12 +33,8 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, help="of the CPU (all cores)")
     parser.add_argument("--rounds", type=int, default=20, help="at most (20)")
-    parser.add_argument(
-        "--seconds", type=float, default=60, help="at most, for each row (60)"
-    )
-    parser.add_argument(
-        "--only", default="", help="rows that contain this text"
-    )
+    parser.add_argument("--seconds", type=float, default=60, help="at most, for each row (60)")
+    parser.add_argument("--only", default="", help="rows that contain this text")
     options = parser.parse_args()
     where = torch.device(options.device), getattr(torch, options.dtype)
     chosen = [case for case in CASES if options.only in case.name]
@@ -58,17 +54,11 @@ def main() -> None:
         f"torch {torch.__version__}, {options.dtype}, {chip}, "
         f"{torch.get_num_threads()} threads of the CPU"
     )
-    print(
-        f"{'':54}{'ms':>9}{'ms':>9}{'ratio':>7} {'(min..max)':12}{'MiB':>8}{'MiB':>8}"
-    )
+    print(f"{'':54}{'ms':>9}{'ms':>9}{'ratio':>7} {'(min..max)':12}{'MiB':>8}{'MiB':>8}")
     print(f"{'':54}{'theirs':>9}{'ours':>9}{'':20}{'theirs':>8}{'ours':>8}")
-    for case, peaks in zip(
-        tqdm(chosen, desc="time", leave=False), memory, strict=True
-    ):
+    for case, peaks in zip(tqdm(chosen, desc="time", leave=False), memory, strict=True):
         times = rounds(case, where, options.rounds, options.seconds)
-        theirs, ours = (
-            1e3 * statistics.median(side) for side in zip(*times, strict=True)
-        )
+        theirs, ours = (1e3 * statistics.median(side) for side in zip(*times, strict=True))
         ratios = [b / a for a, b in times]
         spread = f"({min(ratios):.2f}..{max(ratios):.2f})"
         tqdm.write(

@@ -46,18 +46,14 @@ def train_or_infer(function, inputs: list[torch.Tensor], backward: bool) -> Run:
     return run
 
 
-def attention_side(
-    ours: bool, length: int, causal: bool, backward: bool, where: Where
-) -> Run:
+def attention_side(ours: bool, length: int, causal: bool, backward: bool, where: Where) -> Run:
     torch.manual_seed(0)
     inputs = [draw(where, 1, 8, length, 64) for _ in range(3)]
 
     def function(query, key, value):
         if ours:
             return attention(query, key, value, causal=causal)[0]
-        return F.scaled_dot_product_attention(
-            query, key, value, is_causal=causal
-        )
+        return F.scaled_dot_product_attention(query, key, value, is_causal=causal)
 
     return train_or_infer(function, inputs, backward)
 
@@ -88,11 +84,7 @@ def layer_side(ours: bool, kind: type, where: Where) -> Run:
             )[0],
             EncoderBlock: lambda x: theirs(x, src_key_padding_mask=padding),
             DecoderBlock: lambda x: theirs(
-                x,
-                x,
-                tgt_mask=future,
-                memory_key_padding_mask=padding,
-                tgt_is_causal=True,
+                x, x, tgt_mask=future, memory_key_padding_mask=padding, tgt_is_causal=True
             ),
         }
     return train_or_infer(calls[kind], [x], backward=True)
@@ -120,9 +112,7 @@ class PyTorchTransformer(nn.Module):
         )
 
 
-def translation_model(
-    where: Where, d_model: int, words: int, dropout: float
-) -> Transformer:
+def translation_model(where: Where, d_model: int, words: int, dropout: float) -> Transformer:
     torch.manual_seed(0)
     return Transformer(
         source_size=words,
@@ -137,20 +127,13 @@ def translation_model(
 
 def sentences(where: Where, words: int) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
-    draw_words = partial(
-        torch.randint, 4, words, (BATCH, LENGTH), generator=generator
-    )
+    draw_words = partial(torch.randint, 4, words, (BATCH, LENGTH), generator=generator)
     lengths = torch.arange(BATCH) % 16 + 17
     return [x.to(where[0]) for x in (draw_words(), draw_words(), lengths)]
 
 
 def training_side(
-    ours: bool,
-    d_model: int,
-    words: int,
-    dropout: float,
-    own_loss: bool,
-    where: Where,
+    ours: bool, d_model: int, words: int, dropout: float, own_loss: bool, where: Where
 ) -> Run:
     """Forward, loss, backward, and Adam's step."""
     model = translation_model(where, d_model, words, dropout)
@@ -191,14 +174,7 @@ def greedy_side(ours: bool, where: Where) -> Run:
     source, _, lengths = sentences(where, WORDS)
     if ours:
         return lambda: torch.tensor(
-            greedy_search(
-                model,
-                source,
-                lengths,
-                start_token=START,
-                end_token=NEVER,
-                max_length=64,
-            )
+            greedy_search(model, source, lengths, start_token=START, end_token=NEVER, max_length=64)
         )
     theirs = PyTorchTransformer(model).eval()
     padding = ~padding_mask(lengths, LENGTH).squeeze(1)
@@ -231,11 +207,7 @@ def marian_side(where: Where) -> Run:
     torch.manual_seed(0)
     sides = {}
     for side in ("encoder", "decoder"):
-        sides |= {
-            f"{side}_layers": 2,
-            f"{side}_attention_heads": 4,
-            f"{side}_ffn_dim": 1024,
-        }
+        sides |= {f"{side}_layers": 2, f"{side}_attention_heads": 4, f"{side}_ffn_dim": 1024}
     config = MarianConfig(
         vocab_size=WORDS,
         d_model=256,
@@ -270,12 +242,7 @@ def marian_side(where: Where) -> Run:
 
 
 def both_sides(name: str, side, *options, same=close) -> Case:
-    return Case(
-        name,
-        partial(side, False, *options),
-        partial(side, True, *options),
-        same,
-    )
+    return Case(name, partial(side, False, *options), partial(side, True, *options), same)
 
 
 CASES = [
@@ -292,9 +259,7 @@ CASES = [
     for backward in (False, True)
 ]
 CASES += [
-    both_sides(
-        f"{ours.__name__}, d_model 256 | nn.{theirs.__name__}", layer_side, ours
-    )
+    both_sides(f"{ours.__name__}, d_model 256 | nn.{theirs.__name__}", layer_side, ours)
     for ours, theirs in (
         (MultiHeadAttention, nn.MultiheadAttention),
         (EncoderBlock, nn.TransformerEncoderLayer),

@@ -33,9 +33,7 @@ def seconds(run: Run, device: torch.device) -> float:
     return time.perf_counter() - start
 
 
-def rounds(
-    case: Case, where: Where, most: int, limit: float
-) -> list[tuple[float, float]]:
+def rounds(case: Case, where: Where, most: int, limit: float) -> list[tuple[float, float]]:
     """Seconds of theirs and ours in each round; five rounds at least, for ``limit`` seconds."""
     theirs, ours = case.theirs(where), case.ours(where)
     results = theirs(), ours()
@@ -43,9 +41,7 @@ def rounds(
         raise AssertionError(f"{case.name}: the two sides differ")
     started = time.perf_counter()
     times = []
-    while len(times) < most and (
-        len(times) < 5 or time.perf_counter() - started < limit
-    ):
+    while len(times) < most and (len(times) < 5 or time.perf_counter() - started < limit):
         order = (theirs, ours) if len(times) % 2 else (ours, theirs)
         taken = {run: seconds(run, where[0]) for run in order}
         times.append((taken[theirs], taken[ours]))

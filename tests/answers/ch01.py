@@ -81,42 +81,18 @@ WRONG = [
         "never depends on the others of its batch. Alone a feature is",
     ),
     ("1.2", step_in_place, "changes its input `h` in place"),
-    (
-        "1.2",
-        lambda x, h, g, c: step(x, h, g, c).detach(),
-        "Gradients flow back",
-    ),
+    ("1.2", lambda x, h, g, c: step(x, h, g, c).detach(), "Gradients flow back"),
     ("1.3", hard_contexts, "Gradients flow back"),
     ("1.3", lengths_of_the_first, "off by up to"),
     ("1.3", zeroed_padding, "Without its padding a source"),
-    (
-        "1.3",
-        lambda q, h, n: 2 * contexts(q, h, n),
-        "A context lies between the real states",
-    ),
+    ("1.3", lambda q, h, n: 2 * contexts(q, h, n), "A context lies between the real states"),
     ("1.3", lambda q, h, n: contexts(-q, h, n), "off by up to"),
     ("1.4", lambda w, n: covered(w, n).softmax(-1), "it sums to 1"),
-    (
-        "1.4",
-        lambda w, n: covered(w, n).cumsum(0),
-        "never depends on the others",
-    ),
-    (
-        "1.4",
-        lambda w, n: covered(w, n).sort(-1).values,
-        "Reordering the source tokens",
-    ),
+    ("1.4", lambda w, n: covered(w, n).cumsum(0), "never depends on the others"),
+    ("1.4", lambda w, n: covered(w, n).sort(-1).values, "Reordering the source tokens"),
     ("1.4", lambda w, n: w.mean(1) * n[:, None], "rows of padding changes"),
-    (
-        "1.5",
-        lambda q, k, w, v: concat(q, k, w, v) * 3,
-        "same factor everywhere",
-    ),
-    (
-        "1.5",
-        lambda q, k, w, v: concat(q, k, w, v).cumsum(-1),
-        "Not true: Reordering the keys",
-    ),
+    ("1.5", lambda q, k, w, v: concat(q, k, w, v) * 3, "same factor everywhere"),
+    ("1.5", lambda q, k, w, v: concat(q, k, w, v).cumsum(-1), "Not true: Reordering the keys"),
     (
         "1.5",
         lambda q, k, w, v: concat(q, k, w, v).exp(),
@@ -124,11 +100,7 @@ WRONG = [
     ),
     ("1.6", lambda distance, window: distance, "fewer would do"),
     ("1.6", lambda distance, window: 1, "tokens away, not"),
-    (
-        "1.6",
-        lambda distance, window: distance / (window - 1),
-        "It is a whole number",
-    ),
+    ("1.6", lambda distance, window: distance / (window - 1), "It is a whole number"),
     ("1.7", lambda w: 1 - crossing(w), "Not true: If the looks never go back"),
     ("1.7", lambda w: crossing(w) / 3, "Not true: If the looks always go back"),
     ("1.7", lambda w: (crossing(w) > 0).float(), "off by up to"),
@@ -138,16 +110,8 @@ WRONG = [
         "If the looks always go back",
     ),
     ("1.8", local_leaking, "Outside the window every weight is exactly 0"),
-    (
-        "1.8",
-        lambda e, p, D: local(e, p, D) * 3,
-        "No row sums to more than 1",
-    ),
-    (
-        "1.8",
-        lambda e, p, D: local(e.abs(), p, D),
-        "Adding the same number to all energies",
-    ),
+    ("1.8", lambda e, p, D: local(e, p, D) * 3, "No row sums to more than 1"),
+    ("1.8", lambda e, p, D: local(e.abs(), p, D), "Adding the same number to all energies"),
     ("1.8", lambda e, p, D: local(e, p + 0.5, D), "exactly 0"),
 ]
 
@@ -166,9 +130,7 @@ def step_by_parts(x, h, gate, candidate):
 
 def contexts_by_torch(query, memory, lengths):
     mask = torch.arange(memory.shape[1])[None] < lengths[:, None]
-    return F.scaled_dot_product_attention(
-        query, memory, memory, attn_mask=mask[:, None], scale=1.0
-    )
+    return F.scaled_dot_product_attention(query, memory, memory, attn_mask=mask[:, None], scale=1.0)
 
 
 def contexts_one_by_one(query, memory, lengths):

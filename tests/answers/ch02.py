@@ -7,15 +7,11 @@ import torch.nn.functional as F
 
 
 def cross_right(x, memory, query_map, key_map, value_map):
-    return F.scaled_dot_product_attention(
-        x @ query_map, memory @ key_map, memory @ value_map
-    )
+    return F.scaled_dot_product_attention(x @ query_map, memory @ key_map, memory @ value_map)
 
 
 def cross_by_einsum(x, memory, query_map, key_map, value_map):
-    scores = torch.einsum(
-        "...md,dk,...ne,ek->...mn", x, query_map, memory, key_map
-    )
+    scores = torch.einsum("...md,dk,...ne,ek->...mn", x, query_map, memory, key_map)
     weights = F.softmax(scores / key_map.size(1) ** 0.5, -1)
     return torch.einsum("...mn,...nd,dv->...mv", weights, memory, value_map)
 
@@ -78,9 +74,7 @@ def others_evenly(query, key, words):
 
 
 def one_matrix_by_loops(query_map, key_map):
-    rows = [
-        torch.stack([q @ k for k in key_map]) / len(q) ** 0.5 for q in query_map
-    ]
+    rows = [torch.stack([q @ k for k in key_map]) / len(q) ** 0.5 for q in query_map]
     return torch.stack(rows)
 
 
@@ -98,9 +92,7 @@ def by_cdist(query, key, value, sharpness):
 def by_expanding_the_square(query, key, value, sharpness):
     query, key = query.double(), key.double()
     # ‖q‖² is the same for all keys of a row, so softmax ignores it
-    scores = sharpness * (
-        2 * query @ key.mT - key.square().sum(-1)[..., None, :]
-    )
+    scores = sharpness * (2 * query @ key.mT - key.square().sum(-1)[..., None, :])
     return (scores.softmax(-1) @ value.double()).float()
 
 
@@ -128,40 +120,16 @@ WRONG = [
     ("2.1", 6, "6 is too large"),
     ("2.1", -4, "-4 is negative"),
     ("2.1", "5", "one number; yours is a str"),
-    (
-        "2.2",
-        cross_with_a_residual,
-        "What one token asks does not change the output of another",
-    ),
+    ("2.2", cross_with_a_residual, "What one token asks does not change the output of another"),
     ("2.2", cross_causal, "The order of the tokens in `memory`"),
-    (
-        "2.2",
-        lambda *args: cross_right(*args).detach(),
-        "Gradients flow back to every map",
-    ),
+    ("2.2", lambda *args: cross_right(*args).detach(), "Gradients flow back to every map"),
     ("2.2", lambda *args: cross_right(*args) + 1, "Twice the value map"),
     ("2.3", parts_equal, "depends on its own value alone"),
-    (
-        "2.3",
-        lambda weights, value: parts_right(weights, value) * 2,
-        "Summed over the keys",
-    ),
-    (
-        "2.3",
-        lambda weights, value: parts_right(weights, value).mT,
-        "must have the shape",
-    ),
+    ("2.3", lambda weights, value: parts_right(weights, value) * 2, "Summed over the keys"),
+    ("2.3", lambda weights, value: parts_right(weights, value).mT, "must have the shape"),
     ("2.4", others_evenly, "off by up to"),
-    (
-        "2.4",
-        lambda *args: others_by_where(*args) * 0.5,
-        "Each row of weights sums to 1",
-    ),
-    (
-        "2.4",
-        lambda *args: others_by_where(*args).triu(),
-        "Each row of weights sums to 1",
-    ),
+    ("2.4", lambda *args: others_by_where(*args) * 0.5, "Each row of weights sums to 1"),
+    ("2.4", lambda *args: others_by_where(*args).triu(), "Each row of weights sums to 1"),
     (
         "2.5",
         lambda query_map, key_map: one_matrix_by_loops(query_map, key_map) ** 2,

@@ -37,9 +37,7 @@ cache = {}
 
 
 def softmax_that_remembers_shapes(scores, temperature):
-    return cache.setdefault(
-        scores.shape, (scores / temperature).softmax(dim=-1)
-    )
+    return cache.setdefault(scores.shape, (scores / temperature).softmax(dim=-1))
 
 
 def unit(x, p=2):
@@ -49,78 +47,34 @@ def unit(x, p=2):
 WRONG = [
     ("3.2", lambda q, k: right_scores(q, k) * 2, "same factor everywhere"),
     ("3.2", lambda q, k: -right_scores(q, k), "same factor everywhere"),
-    (
-        "3.2",
-        lambda q, k: right_scores(q, k) * q.shape[-1] ** 0.25,
-        "off by up to",
-    ),
-    (
-        "3.2",
-        lambda q, k: right_scores(q, k).exp(),
-        "Not true: Doubling the queries",
-    ),
+    ("3.2", lambda q, k: right_scores(q, k) * q.shape[-1] ** 0.25, "off by up to"),
+    ("3.2", lambda q, k: right_scores(q, k).exp(), "Not true: Doubling the queries"),
     ("3.2", lambda q, k: right_scores(q, k) * 0, "off by up to"),
-    (
-        "3.2",
-        lambda q, k: right_scores(q, k).cumsum(-1),
-        "Not true: Swapping query",
-    ),
+    ("3.2", lambda q, k: right_scores(q, k).cumsum(-1), "Not true: Swapping query"),
     ("3.2", lambda q, k: right_scores(q, k).cumsum(1), "What one head sees"),
     ("3.2", only_the_first_batch, "off by up to"),
     ("3.2", wrong_in_the_last_entry, "off by up to 0.5"),
     ("3.2", lambda q, k: right_scores(q, k).detach(), "Gradients flow back"),
-    (
-        "3.2",
-        lambda q, k: right_scores(q, k).numpy(),
-        "it returns a NumPy ndarray",
-    ),
-    (
-        "3.2",
-        lambda q, k: right_scores(q, k).sum(1),
-        "must have the shape (1, 1, 1, 2)",
-    ),
+    ("3.2", lambda q, k: right_scores(q, k).numpy(), "it returns a NumPy ndarray"),
+    ("3.2", lambda q, k: right_scores(q, k).sum(1), "must have the shape (1, 1, 1, 2)"),
     ("3.3", lambda w: w.var(dim=-1), "Not true: Equal weights"),
     ("3.3", lambda w: (w > 0.1).sum(-1).float(), "off by up to"),
     ("3.3", lambda w: 1 / w.amax(-1), "off by up to"),
-    (
-        "3.3",
-        lambda w: (-torch.xlogy(w, w)[..., 1:].sum(-1)).exp(),
-        "Not true: The order",
-    ),
-    (
-        "3.4",
-        normalised_by_the_largest,
-        "Each row of weights sums to 1. One sums to",
-    ),
+    ("3.3", lambda w: (-torch.xlogy(w, w)[..., 1:].sum(-1)).exp(), "Not true: The order"),
+    ("3.4", normalised_by_the_largest, "Each row of weights sums to 1. One sums to"),
     ("3.4", softmax_in_place, "changes its input `scores` in place"),
     ("3.4", softmax_that_remembers_shapes, "off by up to"),
     ("3.4", lambda s, t: torch.sigmoid(s / t), "Each row of weights sums to 1"),
     ("3.4", lambda s, t: (s / t**2).softmax(-1), "off by up to"),
-    (
-        "3.4",
-        lambda s, t: F.gumbel_softmax(s / t),
-        "Called twice with the same input",
-    ),
+    ("3.4", lambda s, t: F.gumbel_softmax(s / t), "Called twice with the same input"),
     ("3.4", lambda s, t: s.softmax(-1) * float("nan"), "contains NaN"),
-    (
-        "3.5",
-        lambda s, t: torch.diag_embed((s / t).softmax(-1)),
-        "always sum to 1",
-    ),
+    ("3.5", lambda s, t: torch.diag_embed((s / t).softmax(-1)), "always sum to 1"),
     ("3.5", lambda s, t: torch.zeros(*s.shape, s.shape[-1]), "It predicts how"),
     ("3.6", lambda q, k: torch.tanh(q @ k.mT), "three times as long"),
-    (
-        "3.6",
-        lambda q, k: unit(q, 1) @ unit(k, 1).mT * q.shape[-1] ** 0.5,
-        "scores √d_k",
-    ),
+    ("3.6", lambda q, k: unit(q, 1) @ unit(k, 1).mT * q.shape[-1] ** 0.5, "scores √d_k"),
     ("3.7", lambda d, rho, mu: d**0.5 * (1 + rho), "copies of one with mean 0"),
     ("3.7", lambda d, rho, mu: d ** (0.5 + rho / 2), "off by up to"),
-    (
-        "3.7",
-        lambda d, rho, mu: [d],
-        "must return one number; it returns a list",
-    ),
+    ("3.7", lambda d, rho, mu: [d], "must return one number; it returns a list"),
     ("3.7", lambda d, rho, mu: 2**d, "infinite number"),
     ("3.8", lambda d_model, d_k: 1 / (d_model + d_k), "without any division"),
     ("3.8", lambda d_model, d_k: 0.02, "Different inputs get the same result"),
@@ -142,10 +96,7 @@ def scores_by_einsum(query, key):
 
 def scores_scaling_both_first(query, key):
     root = query.shape[-1] ** 0.25
-    query, key = (
-        query.permute(0, 2, 1, 3) / root,
-        key.permute(0, 2, 3, 1) / root,
-    )
+    query, key = (query.permute(0, 2, 1, 3) / root, key.permute(0, 2, 3, 1) / root)
     return torch.matmul(query, key)
 
 
@@ -171,9 +122,7 @@ def keys_by_torch(weights):
 
 def keys_by_loops(weights):
     rows = weights.reshape(-1, weights.shape[-1])
-    sums = [
-        sum(-w * math.log2(w) for w in row.tolist() if w > 0) for row in rows
-    ]
+    sums = [sum(-w * math.log2(w) for w in row.tolist() if w > 0) for row in rows]
     return torch.tensor([2**s for s in sums]).reshape(weights.shape[:-1])
 
 
@@ -194,9 +143,7 @@ def slope_by_autograd(scores, temperature):
 def slope_by_identity(scores, temperature):
     weights = torch.softmax(scores / temperature, -1)
     identity = torch.eye(weights.shape[-1])
-    return (
-        weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2)) / temperature
-    )
+    return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2)) / temperature
 
 
 class ByCosine:
@@ -230,10 +177,7 @@ RIGHT = [
     ("3.3", keys_by_torch),
     ("3.3", keys_by_loops),
     ("3.4", softmax_by_logsumexp),
-    (
-        "3.4",
-        lambda scores, temperature: F.softmax(scores / temperature, dim=-1),
-    ),
+    ("3.4", lambda scores, temperature: F.softmax(scores / temperature, dim=-1)),
     ("3.5", slope_by_autograd),
     ("3.5", slope_by_identity),
     ("3.6", ByCosine()),

@@ -94,10 +94,7 @@ def sparsemax_by_halving(scores):
     for _ in range(60):
         middle = (low + high) / 2
         too_much = (scores - middle).clamp(min=0).sum(-1, keepdim=True) > 1
-        low, high = (
-            torch.where(too_much, middle, low),
-            torch.where(too_much, high, middle),
-        )
+        low, high = (torch.where(too_much, middle, low), torch.where(too_much, high, middle))
     return (scores - low).clamp(min=0)
 
 
@@ -147,11 +144,7 @@ WRONG = [
     ("4.2", lambda w, r: w.amax(-2), "What the keys receive on average"),
     ("4.2", received_first_sentence, "off by up to"),
     ("4.2", lambda w, r: w[..., 0, :], "off by up to"),
-    (
-        "4.2",
-        lambda w, r: right_received(w, r).softmax(-1),
-        "off by up to",
-    ),
+    ("4.2", lambda w, r: right_received(w, r).softmax(-1), "off by up to"),
     ("4.2", lambda w, r: w.median(-2).values, "What the keys receive"),
     ("4.3", lambda s: s.softmax(-1), "Their exponentials sum to 1"),
     ("4.3", lambda s: -s.log_softmax(-1), "They differ from each other"),
@@ -170,46 +163,26 @@ WRONG = [
     ("4.5", lambda w, v: 2 * error_by_differences(w, v), "same factor"),
     ("4.5", lambda w, v: 1 - w.square().sum(-1), "four times the error"),
     ("4.6", lambda s, m: s.sigmoid() * m, "No row sums to more than 1"),
-    (
-        "4.6",
-        lambda s, m: s.masked_fill(~m, -1e4).softmax(-1) * m,
-        "over what its row keeps back",
-    ),
+    ("4.6", lambda s, m: s.masked_fill(~m, -1e4).softmax(-1) * m, "over what its row keeps back"),
     ("4.6", lambda s, m: quiet_with_room(s, m) ** 2, "keeps back"),
     ("4.7", lambda a, la, b, lb: torch.maximum(a, b), "all keys at once"),
     (
         "4.7",
-        lambda a, la, b, lb: (
-            torch.sigmoid((la - lb) / 2)[..., None] * (a - b) + b
-        ),
+        lambda a, la, b, lb: torch.sigmoid((la - lb) / 2)[..., None] * (a - b) + b,
         "all keys at once",
     ),
     ("4.7", lambda a, la, b, lb: a, "Changing the places"),
     ("4.8", lambda s: (s - s.amax(-1, keepdim=True) + 1).relu(), "sums to 1"),
     (
         "4.8",
-        lambda s: F.normalize(
-            (s - s.amax(-1, keepdim=True) + 1).relu(), p=1, dim=-1
-        ),
+        lambda s: F.normalize((s - s.amax(-1, keepdim=True) + 1).relu(), p=1, dim=-1),
         "weights differ as the scores do",
     ),
-    (
-        "4.8",
-        lambda s: F.one_hot(s.argmax(-1), s.shape[-1]).float(),
-        "off by up to",
-    ),
+    ("4.8", lambda s: F.one_hot(s.argmax(-1), s.shape[-1]).float(), "off by up to"),
     ("4.8", lambda s: sparsemax_by_removal(s * 2), "weights differ"),
     ("4.9", fading_in_values_space, "off by up to"),
-    (
-        "4.9",
-        lambda q, k, v, d: fading_by_loop(q, k, v, d**0.5),
-        "off by up to",
-    ),
-    (
-        "4.9",
-        lambda q, k, v, d: fading_by_loop(q, k.softmax(-2), v, d),
-        "off by up to",
-    ),
+    ("4.9", lambda q, k, v, d: fading_by_loop(q, k, v, d**0.5), "off by up to"),
+    ("4.9", lambda q, k, v, d: fading_by_loop(q, k.softmax(-2), v, d), "off by up to"),
     ("4.9", lambda q, k, v, d: v, "off by up to"),
 ]
 
@@ -224,10 +197,7 @@ RIGHT = [
     ("4.3", lambda scores: F.log_softmax(scores, dim=-1)),
     ("4.3", lambda scores: scores - scores.logsumexp(-1, keepdim=True)),
     ("4.4", temperature_by_search),
-    (
-        "4.4",
-        lambda gap, n, target: -gap / np.log((1 / target - 1) / (n - 1)),
-    ),
+    ("4.4", lambda gap, n, target: -gap / np.log((1 / target - 1) / (n - 1))),
     ("4.5", error_by_differences),
     ("4.5", error_by_pairs),
     ("4.6", quiet_with_room),

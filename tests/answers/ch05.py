@@ -52,9 +52,7 @@ def right_window(value, window):
     length = value.shape[-2]
     sums = value.cumsum(-2)
     left = F.pad(sums, (0, 0, window, 0))[..., :length, :]
-    return (sums - left) / torch.arange(1, length + 1).clamp_max(window)[
-        :, None
-    ]
+    return (sums - left) / torch.arange(1, length + 1).clamp_max(window)[:, None]
 
 
 def largest_of_window(value, window):
@@ -124,31 +122,15 @@ WRONG = [
     ("5.3", first_bag_only, "off by up to"),
     ("5.3", lambda counts: right_ceiling(counts).sqrt(), "1 over their number"),
     ("5.3", lambda counts: right_ceiling(counts) ** 2, "1 over their number"),
-    (
-        "5.3",
-        lambda counts: counts.amax(-1) / counts.sum(-1).clamp_min(1),
-        "must have the shape",
-    ),
+    ("5.3", lambda counts: counts.amax(-1) / counts.sum(-1).clamp_min(1), "must have the shape"),
     ("5.4", two_places_back, "5 of 10 entries are wrong"),
     ("5.4", not_the_first_place, "The token at place 0 may not"),
-    (
-        "5.4",
-        lambda q, k: right_mask(q, k).float(),
-        "The result must be boolean",
-    ),
+    ("5.4", lambda q, k: right_mask(q, k).float(), "The result must be boolean"),
     ("5.4", lambda q, k: right_mask(q, k) & (k[:, None] > 2), "from 10 on"),
-    (
-        "5.4",
-        lambda q, k: torch.ones_like(right_mask(q, k)),
-        "No query may attend to a later place",
-    ),
+    ("5.4", lambda q, k: torch.ones_like(right_mask(q, k)), "No query may attend to a later place"),
     ("5.5", largest_of_window, "off by up to"),
     ("5.5", lambda value, window: value, "off by up to"),
-    (
-        "5.5",
-        lambda value, window: right_window(value, window) * 2,
-        "same factor everywhere",
-    ),
+    ("5.5", lambda value, window: right_window(value, window) * 2, "same factor everywhere"),
     (
         "5.5",
         lambda value, window: right_window(value, window) + value[..., -1:, :],
@@ -156,11 +138,7 @@ WRONG = [
     ),
     ("5.6", two_layers_only, "entries are wrong"),
     ("5.6", everything, "Layers that all look back"),
-    (
-        "5.6",
-        lambda masks: torch.zeros_like(masks[:, 0]),
-        "Token 0 does not (counted from 0)",
-    ),
+    ("5.6", lambda masks: torch.zeros_like(masks[:, 0]), "Token 0 does not (counted from 0)"),
     ("5.6", lambda masks: right_reach(masks).float(), "must be boolean"),
     ("5.7", the_first_element, "The order of the elements"),
     ("5.7", the_sum_of_the_elements, "A query of zeros"),
@@ -170,11 +148,7 @@ WRONG = [
         lambda query, x, lengths: right_summary(query, x, lengths) + x[:, -1],
         "What stands in the padding",
     ),
-    (
-        "5.7",
-        lambda query, x, lengths: right_summary(query, x, lengths)[:1],
-        "must have the shape",
-    ),
+    ("5.7", lambda query, x, lengths: right_summary(query, x, lengths)[:1], "must have the shape"),
     ("5.8", lambda mixing: mixing, "Reordering rows and columns alike"),
     ("5.8", lambda mixing: right_part(mixing) / 2, "same factor everywhere"),
     ("5.8", largest_of_the_rest, "the sum of all entries are kept"),
@@ -200,10 +174,7 @@ def matrix_by_loops(order):
 
 def ceiling_by_loops(counts):
     return torch.tensor(
-        [
-            sum(max(bag) for bag in data) / sum(map(sum, data))
-            for data in counts.tolist()
-        ]
+        [sum(max(bag) for bag in data) / sum(map(sum, data)) for data in counts.tolist()]
     )
 
 
@@ -217,9 +188,7 @@ def mask_by_loops(query_places, key_places):
     return torch.tensor(
         [
             [[k <= q for k in keys] for q in queries]
-            for queries, keys in zip(
-                query_places.tolist(), key_places.tolist(), strict=True
-            )
+            for queries, keys in zip(query_places.tolist(), key_places.tolist(), strict=True)
         ]
     )
 
@@ -236,10 +205,7 @@ def window_by_attention(value, window):
 
 
 def window_by_slices(value, window):
-    means = [
-        value[..., max(0, i + 1 - window) : i + 1, :].mean(-2)
-        for i in range(value.shape[-2])
-    ]
+    means = [value[..., max(0, i + 1 - window) : i + 1, :].mean(-2) for i in range(value.shape[-2])]
     return torch.stack(means, -2)
 
 
@@ -248,9 +214,7 @@ def reach_by_sets(masks):
     for b, layers in enumerate(masks.tolist()):
         known = [{i} for i in range(len(layers[0]))]
         for mask in layers:
-            seen = [
-                [known[j] for j, see in enumerate(row) if see] for row in mask
-            ]
+            seen = [[known[j] for j, see in enumerate(row) if see] for row in mask]
             known = [known[i].union(*seen[i]) for i in range(len(known))]
         for i, tokens in enumerate(known):
             result[b, i, list(tokens)] = True
@@ -290,9 +254,7 @@ def part_by_two_projections(mixing):
 
 def part_by_counting(mixing):
     length = mixing.shape[-1]
-    off = [
-        mixing[..., i, j] for i, j in itertools.permutations(range(length), 2)
-    ]
+    off = [mixing[..., i, j] for i, j in itertools.permutations(range(length), 2)]
     on = [mixing[..., i, i] for i in range(length)]
     off, on = torch.stack(off).mean(0), torch.stack(on).mean(0)
     result = off[..., None, None].repeat(*[1] * off.ndim, length, length)

@@ -101,21 +101,14 @@ def nearest_by_cosine(vectors, first, length):
 def grid(rows, columns, d):
     row = book.sinusoidal_positions(rows, d // 2)
     column = book.sinusoidal_positions(columns, d // 2)
-    both = [
-        row.repeat_interleave(columns, dim=0),
-        column.repeat(rows, 1),
-    ]
+    both = [row.repeat_interleave(columns, dim=0), column.repeat(rows, 1)]
     return torch.cat(both, dim=-1)
 
 
 def grid_by_loops(rows, columns, d):
     table = book.sinusoidal_positions(max(rows, columns), d // 2)
     return torch.stack(
-        [
-            torch.cat([table[r], table[c]])
-            for r in range(rows)
-            for c in range(columns)
-        ]
+        [torch.cat([table[r], table[c]]) for r in range(rows) for c in range(columns)]
     )
 
 
@@ -127,9 +120,7 @@ def grid_by_division(rows, columns, d):
 
 def turn_halves(x):
     length, d = x.shape[-2:]
-    angle = torch.arange(length)[:, None] * 10000 ** (
-        -torch.arange(0, d, 2) / d
-    )
+    angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
     a, b = x.chunk(2, dim=-1)
     cos, sin = angle.cos(), angle.sin()
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
@@ -152,12 +143,8 @@ def turn_by_reordering(x):
 
 def turn_by_complex_numbers(x):
     length, d = x.shape[-2:]
-    angle = torch.arange(length)[:, None] * 10000 ** (
-        -torch.arange(0, d, 2) / d
-    )
-    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(
-        torch.ones_like(angle), angle
-    )
+    angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
+    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
     return torch.cat([turned.real, turned.imag], dim=-1)
 
 

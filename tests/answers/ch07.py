@@ -40,9 +40,7 @@ def matrices(query_weight, key_weight, num_heads):
 
 def matrices_by_loop(query_weight, key_weight, num_heads):
     result = []
-    for W_Q, W_K in zip(
-        query_weight.chunk(num_heads), key_weight.chunk(num_heads), strict=True
-    ):
+    for W_Q, W_K in zip(query_weight.chunk(num_heads), key_weight.chunk(num_heads), strict=True):
         result.append(W_Q.T @ W_K * len(W_Q) ** -0.5)
     return torch.stack(result)
 
@@ -67,9 +65,7 @@ def attend(x, memory, maps, num_heads, mask):
 
 
 def attend_by_loop(x, memory, maps, num_heads, mask):
-    query_maps, key_maps, value_maps = (
-        m.chunk(num_heads, -1) for m in maps[:3]
-    )
+    query_maps, key_maps, value_maps = (m.chunk(num_heads, -1) for m in maps[:3])
     total = 0
     for W_Q, W_K, W_V, W_O in zip(
         query_maps, key_maps, value_maps, maps[3].chunk(num_heads), strict=True
@@ -92,9 +88,7 @@ def attend_by_einsum(x, memory, maps, num_heads, mask):
 
 
 def attend_with_pytorch(x, memory, maps, num_heads, mask):
-    layer = nn.MultiheadAttention(
-        x.shape[-1], num_heads, bias=False, batch_first=True
-    )
+    layer = nn.MultiheadAttention(x.shape[-1], num_heads, bias=False, batch_first=True)
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.cat([m.T for m in maps[:3]]))
         layer.out_proj.weight.copy_(maps[3].T)
@@ -246,21 +240,9 @@ WRONG = [
     ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "transposes every"),
     ("7.3", lambda q, k, n: matrices(q, k, n).sum(0), "must have the shape"),
     ("7.4", attend_with_a_mask_of_heads, "answered by itself"),
-    (
-        "7.4",
-        lambda x, m, w, n, mask: attend(x, m, w, n, mask) + x,
-        "off by up to",
-    ),
-    (
-        "7.4",
-        lambda x, m, w, n, mask: attend(x, m, w[[1, 0, 2, 3]], n, mask),
-        "off by up to",
-    ),
-    (
-        "7.4",
-        lambda x, m, w, n, mask: attend(x, m, w, n, mask).mean(-1),
-        "must have the shape",
-    ),
+    ("7.4", lambda x, m, w, n, mask: attend(x, m, w, n, mask) + x, "off by up to"),
+    ("7.4", lambda x, m, w, n, mask: attend(x, m, w[[1, 0, 2, 3]], n, mask), "off by up to"),
+    ("7.4", lambda x, m, w, n, mask: attend(x, m, w, n, mask).mean(-1), "must have the shape"),
     (
         "7.4",
         lambda x, m, w, n, mask: attend(x, m, w, n, mask.cummax(dim=-1).values),

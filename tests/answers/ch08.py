@@ -58,12 +58,7 @@ def two_sources(x, text, image, attend, read, feed, norm):
 
 
 def two_sources_by_a_list(x, text, image, attend, read, feed, norm):
-    parts = [
-        attend,
-        lambda q: read(q, text),
-        lambda q: read(q, image),
-        feed,
-    ]
+    parts = [attend, lambda q: read(q, text), lambda q: read(q, image), feed]
     for part in parts:
         x = part(norm(x)) + x
     return x
@@ -74,9 +69,7 @@ def reads_the_text_twice(x, text, image, attend, read, feed, norm):
 
 
 def keys_from_the_stream(x, text, image, attend, read, feed, norm):
-    return two_sources(
-        x, text, image, attend, lambda q, k: read(q, q), feed, norm
-    )
+    return two_sources(x, text, image, attend, lambda q, k: read(q, q), feed, norm)
 
 
 def no_residual_at_the_end(x, text, image, attend, read, feed, norm):

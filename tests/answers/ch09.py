@@ -30,9 +30,7 @@ def shifted_by_loops(targets):
 def shifted_by_where(targets):
     reads = F.pad(targets, (1, 0), value=START)
     says = F.pad(targets, (0, 1))
-    return torch.stack(
-        [reads, torch.where((says == PAD) & (reads != PAD), END, says)]
-    )
+    return torch.stack([reads, torch.where((says == PAD) & (reads != PAD), END, says)])
 
 
 def shifted_and_ended_once_for_all(targets):
@@ -49,17 +47,12 @@ def shifted_with_the_words_reversed(targets):
 
 def shifted_by_two(targets):
     reads, says = shifted(targets)
-    return torch.stack(
-        [reads.roll(1, 1).index_fill(1, torch.tensor(0), START), says]
-    )
+    return torch.stack([reads.roll(1, 1).index_fill(1, torch.tensor(0), START), says])
 
 
 def smoothed(logits, target, epsilon):
     return F.cross_entropy(
-        logits.flatten(0, 1),
-        target.flatten(),
-        ignore_index=PAD,
-        label_smoothing=epsilon,
+        logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=epsilon
     )
 
 
@@ -77,9 +70,7 @@ def smoothed_by_loops(logits, target, epsilon):
         for row, word in zip(rows, words, strict=True):
             if word != PAD:
                 log_p = row - row.logsumexp(dim=0)
-                losses.append(
-                    (epsilon - 1) * log_p[word] - epsilon * log_p.mean()
-                )
+                losses.append((epsilon - 1) * log_p[word] - epsilon * log_p.mean())
     return sum(losses) / len(losses)
 
 
@@ -103,9 +94,7 @@ def smoothed_by_entropy(logits, target, epsilon):
 
 def smoothed_with_unnormalised_targets(logits, target, epsilon):
     of_target = logits.gather(-1, target[..., None])[..., 0]
-    return (
-        smoothed(logits, target, epsilon) - of_target[target != PAD].mean() / 10
-    )
+    return smoothed(logits, target, epsilon) - of_target[target != PAD].mean() / 10
 
 
 def rate(step, peak, warmup):
@@ -124,10 +113,7 @@ def rate_by_the_paper(step, peak, warmup):
 
 
 def rate_by_loop(step, peak, warmup):
-    rates = [
-        peak * min(s / warmup, (warmup / s) ** 0.5)
-        for s in step.flatten().tolist()
-    ]
+    rates = [peak * min(s / warmup, (warmup / s) ** 0.5) for s in step.flatten().tolist()]
     return torch.tensor(rates).view(step.shape)
 
 
@@ -180,9 +166,7 @@ def greedy_masked_afterwards(scores_of, max_length):
 
 def greedy_from_the_second_best(scores_of, max_length):
     return greedy(
-        lambda tokens: scores_of(tokens).index_fill(
-            0, scores_of(tokens).argmax(), -99.0
-        ),
+        lambda tokens: scores_of(tokens).index_fill(0, scores_of(tokens).argmax(), -99.0),
         max_length,
     )
 
@@ -258,9 +242,7 @@ def extend_counting_from_one(scores, log_probs):
 
 def extend_across_the_batch(scores, log_probs):
     shape = 1, -1, log_probs.shape[-1]
-    best, rows, tokens = extend(
-        scores.view(1, -1), log_probs.reshape(shape)
-    ).view(3, *scores.shape)
+    best, rows, tokens = extend(scores.view(1, -1), log_probs.reshape(shape)).view(3, *scores.shape)
     return torch.stack([best, rows % scores.shape[1], tokens])
 
 
@@ -279,9 +261,7 @@ def extend_best_first_rows(scores, log_probs):
 
 def precision(candidate, reference, n):
     def grams(words):
-        return Counter(
-            " ".join(words[i : i + n]) for i in range(len(words) - n + 1)
-        )
+        return Counter(" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
 
     found, wanted = grams(candidate), grams(reference)
     right = sum(min(count, wanted[gram]) for gram, count in found.items())
@@ -342,8 +322,7 @@ def network(parameters, x):
 
 def averaged(checkpoints, x):
     mean = {
-        name: torch.stack([c[name] for c in checkpoints]).mean(dim=0)
-        for name in checkpoints[0]
+        name: torch.stack([c[name] for c in checkpoints]).mean(dim=0) for name in checkpoints[0]
     }
     return network(mean, x)
 
@@ -405,8 +384,7 @@ def averaged_with_growing_weights(checkpoints, x):
     weights = range(1, len(checkpoints) + 1)
     return network(
         {
-            n: sum(w * c[n] for w, c in zip(weights, checkpoints, strict=True))
-            / sum(weights)
+            n: sum(w * c[n] for w, c in zip(weights, checkpoints, strict=True)) / sum(weights)
             for n in checkpoints[0]
         },
         x,
@@ -443,11 +421,7 @@ WRONG = [
     ("9.5", greedy_padded_in_front, "Behind the first padding"),
     ("9.5", greedy_with_end_as_padding, "Neither START nor END"),
     ("9.5", greedy_until_a_word_repeats, "off by up to"),
-    (
-        "9.5",
-        lambda f, m: greedy(lambda t: f(t[1:] or t), m),
-        "given START first",
-    ),
+    ("9.5", lambda f, m: greedy(lambda t: f(t[1:] or t), m), "given START first"),
     ("9.5", lambda f, m: greedy(f, m).tolist(), "it returns a list"),
     ("9.6", extend_with_one_winner, "No continuation is taken twice"),
     ("9.6", extend_counting_from_one, "numbered from 0 to"),

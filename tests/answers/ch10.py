@@ -90,9 +90,7 @@ def pooled(weight, num_heads, kv_heads):
 def pooled_by_loops(weight, num_heads, kv_heads):
     heads = weight.chunk(num_heads)
     group = num_heads // kv_heads
-    means = [
-        sum(heads[g * group : (g + 1) * group]) / group for g in range(kv_heads)
-    ]
+    means = [sum(heads[g * group : (g + 1) * group]) / group for g in range(kv_heads)]
     return torch.cat(means)
 
 
@@ -162,11 +160,7 @@ def decode(query, keys, values, lengths):
 def decode_by_pytorch(query, keys, values, lengths):
     used = torch.arange(keys.shape[-2]) < lengths[:, None]
     output = F.scaled_dot_product_attention(
-        query[:, :, None],
-        keys,
-        values,
-        attn_mask=used[:, None, None],
-        enable_gqa=True,
+        query[:, :, None], keys, values, attn_mask=used[:, None, None], enable_gqa=True
     )
     return output[:, :, 0]
 
@@ -186,9 +180,7 @@ def decode_by_copies(query, keys, values, lengths):
     group = query.shape[1] // keys.shape[1]
     keys = keys.repeat_interleave(group, dim=1)
     values = values.repeat_interleave(group, dim=1)
-    scores = (
-        torch.einsum("bhd,bhnd->bhn", query, keys) * query.shape[-1] ** -0.5
-    )
+    scores = torch.einsum("bhd,bhnd->bhn", query, keys) * query.shape[-1] ** -0.5
     hidden = torch.arange(keys.shape[-2]) >= lengths[:, None, None]
     weights = torch.softmax(scores - 1e9 * hidden, dim=-1)
     return torch.einsum("bhn,bhnd->bhd", weights, values)

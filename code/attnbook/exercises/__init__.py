@@ -17,16 +17,7 @@ from . import (
 from .engine import Choice, Exercise, Prediction
 from .report import Report
 
-__all__ = [
-    "Choice",
-    "Exercise",
-    "Prediction",
-    "Report",
-    "catalogue",
-    "check",
-    "hint",
-    "points",
-]
+__all__ = ["Choice", "Exercise", "Prediction", "Report", "catalogue", "check", "hint", "points"]
 
 _CHAPTERS = (
     ch01_looking_back,
@@ -46,11 +37,7 @@ _hints_given: dict[str, int] = {}
 def catalogue() -> Iterator[Exercise]:
     """Yield every exercise of the book, in its order."""
     for chapter in _CHAPTERS:
-        yield from (
-            item
-            for item in vars(chapter).values()
-            if isinstance(item, Exercise)
-        )
+        yield from (item for item in vars(chapter).values() if isinstance(item, Exercise))
 
 
 def check(id: str, answer: object) -> Report:
@@ -73,14 +60,10 @@ def hint(id: str) -> None:
     for number, text in enumerate(hints[:given], start=1):
         print(f"Hint {number} of {len(hints)}: {text}")
     if given == len(hints):
-        print(
-            "That was the last hint. In the book a solution is folded below the exercise."
-        )
+        print("That was the last hint. In the book a solution is folded below the exercise.")
 
 
-def points(
-    id: str, answer: object, *, of: float, seeds: Iterable[int]
-) -> float:
+def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float:
     """Grade an answer for an assignment: its points, from 0 to ``of``, to two decimals.
 
     It is tried on the inputs of one seed after the other, and the first that shows a mistake

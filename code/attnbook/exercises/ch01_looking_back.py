@@ -126,9 +126,7 @@ def _(generator):
     )
     for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 3, 3)]:
         shapes = (batch, d_in), (batch, d), (d_in + d, d), (d_in + d, d)
-        x, h, gate, candidate = (
-            torch.randn(shape, generator=generator) for shape in shapes
-        )
+        x, h, gate, candidate = (torch.randn(shape, generator=generator) for shape in shapes)
         yield x, 2 * h, gate / 2, candidate / 2
 
 
@@ -136,9 +134,7 @@ def _(generator):
 def _(f, x, h, gate, candidate):
     x, h = x.abs() + 0.1, h.abs() + 0.1
     open_gate = torch.full_like(gate, 300.0)
-    return changed(
-        h, f(x, h, open_gate, candidate), "a feature goes from {} to {}"
-    )
+    return changed(h, f(x, h, open_gate, candidate), "a feature goes from {} to {}")
 
 
 @gated_step.holds("A closed gate (u = 0) forgets: all features lie in −1 to 1.")
@@ -316,9 +312,7 @@ def _(f, query, memory, lengths):
 def _(query, memory, lengths):
     """You attend to the padding as if it were text. The context then depends on how much padding
     the other sources of the batch force on this one."""
-    return _attend(
-        query, memory, torch.ones(1, 1, memory.shape[1], dtype=torch.bool)
-    )
+    return _attend(query, memory, torch.ones(1, 1, memory.shape[1], dtype=torch.bool))
 
 
 @context_vectors.mistake("padded energies set to 0")
@@ -387,9 +381,7 @@ def _(query, memory, lengths):
 def _(query, memory, lengths):
     """You divide the energies by the root of the number of features. That is another energy than
     the plain dot product, with flatter weights."""
-    return _attend(
-        query / math.sqrt(query.shape[-1]), memory, _is_real(memory, lengths)
-    )
+    return _attend(query / math.sqrt(query.shape[-1]), memory, _is_real(memory, lengths))
 
 
 coverage = Exercise(
@@ -418,10 +410,7 @@ def _(weights, target_lengths):
 
 @coverage.inputs
 def _(generator):
-    yield (
-        torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.0, 0.9], [0.6, 0.2, 0.2]]]),
-        torch.tensor([2]),
-    )
+    yield (torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.0, 0.9], [0.6, 0.2, 0.2]]]), torch.tensor([2]))
     for m, n, lengths in [(4, 3, [4, 2]), (5, 6, [1, 5, 3]), (4, 4, [3, 1])]:
         energies = 2 * torch.randn(len(lengths), m, n, generator=generator)
         yield energies.softmax(dim=-1), torch.tensor(lengths)
@@ -430,9 +419,7 @@ def _(generator):
 @coverage.holds("All coverage together is the number of real target tokens.")
 def _(f, weights, target_lengths):
     sums = f(weights, target_lengths).sum(dim=-1)
-    for found, length in zip(
-        sums.tolist(), target_lengths.tolist(), strict=True
-    ):
+    for found, length in zip(sums.tolist(), target_lengths.tolist(), strict=True):
         if not math.isclose(found, length, rel_tol=1e-3):
             return f"For {length} real tokens it sums to {found:.4g}."
 
@@ -576,9 +563,7 @@ def _(generator):
 def _(f, query, key, weight, v):
     largest, bound = f(10 * query, 10 * key, weight, v), v.abs().sum().item()
     if not largest.abs().max() <= bound * 1.001:
-        return (
-            f"One is {largest.abs().max().item():.4g}; the sum is {bound:.4g}."
-        )
+        return f"One is {largest.abs().max().item():.4g}; the sum is {bound:.4g}."
 
 
 @concat_energy.holds("Reordering the keys reorders the columns, nothing else.")
@@ -590,9 +575,7 @@ def _(f, query, key, weight, v):
     )
 
 
-@concat_energy.holds(
-    "If the rows of W that meet the query are 0, all queries score alike."
-)
+@concat_energy.holds("If the rows of W that meet the query are 0, all queries score alike.")
 def _(f, query, key, weight, v):
     weight = weight.clone()
     weight[: query.shape[-1]] = 0.0
@@ -715,8 +698,7 @@ def _(f, distance, window):
     seen = layers * reach
     if not distance <= seen:
         return (
-            f"{layers:g} layers with a window of {window} see {seen:g} tokens "
-            f"away, not {distance}."
+            f"{layers:g} layers with a window of {window} see {seen:g} tokens away, not {distance}."
         )
     if (layers - 1) * reach >= distance:
         return (
@@ -729,9 +711,7 @@ def _(f, distance, window):
 def _(f, distance, window):
     layers = float(f(distance, window))
     if layers != int(layers):
-        return (
-            f"For distance={distance}, window={window} you return {layers:.4g}."
-        )
+        return f"For distance={distance}, window={window} you return {layers:.4g}."
 
 
 @layers_needed.mistake("rounded down")
@@ -849,9 +829,7 @@ def _(f, weights):
 
 @crossing_share.holds("Reading both languages backwards changes nothing.")
 def _(f, weights):
-    return changed(
-        f(weights), f(weights.flip(-1, -2)), "the share goes from {} to {}"
-    )
+    return changed(f(weights), f(weights.flip(-1, -2)), "the share goes from {} to {}")
 
 
 @crossing_share.mistake("each pair counted twice in the total")
@@ -963,12 +941,7 @@ def _(energies, centres, D):
 def _(generator):
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.25]]), 1
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.0]]), 1
-    for batch, m, n, D in [
-        (2, 3, 7, 2),
-        (3, 4, 9, 3),
-        (2, 5, 5, 1),
-        (1, 6, 8, 2.5),
-    ]:
+    for batch, m, n, D in [(2, 3, 7, 2), (3, 4, 9, 3), (2, 5, 5, 1), (1, 6, 8, 2.5)]:
         place = torch.rand(batch, m, generator=generator) * (n - 1)
         yield torch.randn(batch, m, n, generator=generator), place, D
 
@@ -1005,9 +978,7 @@ def _(f, energies, centres, D):
 @local_weights.holds("Adding the same number to all energies changes nothing.")
 def _(f, energies, centres, D):
     return changed(
-        f(energies, centres, D),
-        f(energies + 3.0, centres, D),
-        "a weight goes from {} to {}",
+        f(energies, centres, D), f(energies + 3.0, centres, D), "a weight goes from {} to {}"
     )
 
 

@@ -138,9 +138,7 @@ def _(generator):
         )
 
 
-@cross_attention.holds(
-    "What one token asks does not change the output of another."
-)
+@cross_attention.holds("What one token asks does not change the output of another.")
 def _(f, x, memory, query_map, key_map, value_map):
     if x.shape[-2] < 2:
         return None
@@ -172,12 +170,7 @@ def _(f, x, memory, query_map, key_map, value_map):
 
 @cross_attention.holds("Gradients flow back to every map.")
 def _(f, x, memory, query_map, key_map, value_map):
-    return no_gradient(
-        lambda *maps: f(x, memory, *maps).square(),
-        query_map,
-        key_map,
-        value_map,
-    )
+    return no_gradient(lambda *maps: f(x, memory, *maps).square(), query_map, key_map, value_map)
 
 
 @cross_attention.mistake("the two sentences exchanged")
@@ -298,10 +291,7 @@ def _(weights, value):
 
 @contributions.inputs
 def _(generator):
-    yield (
-        torch.tensor([[0.75, 0.25], [0.5, 0.5]]),
-        torch.tensor([[4.0, 0.0], [8.0, 2.0]]),
-    )
+    yield (torch.tensor([[0.75, 0.25], [0.5, 0.5]]), torch.tensor([[4.0, 0.0], [8.0, 2.0]]))
     for batch, n_query, n_key, d_v in [
         ((), 3, 3, 3),
         ((2,), 4, 4, 4),
@@ -316,11 +306,7 @@ def _(generator):
 @contributions.holds("Summed over the keys, the parts are the output.")
 def _(f, weights, value):
     parts = f(weights, value)
-    return changed(
-        weights @ value,
-        parts.sum(dim=-2),
-        "an output is {}, its parts sum to {}",
-    )
+    return changed(weights @ value, parts.sum(dim=-2), "an output is {}, its parts sum to {}")
 
 
 @contributions.holds("What a key contributes depends on its own value alone.")
@@ -444,9 +430,7 @@ def _(f, query, key, words):
     return row_sums(f(query, key, words))
 
 
-@weights_on_other_words.holds(
-    "Every other word, earlier or later, gets some weight."
-)
+@weights_on_other_words.holds("Every other word, earlier or later, gets some weight.")
 def _(f, query, key, words):
     if query.abs().max() > 10:  # there a weight may round to 0
         return None
@@ -555,30 +539,20 @@ def _(query_map, key_map):
 
 @score_matrix.inputs
 def _(generator):
-    yield (
-        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
-        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
-    )
-    yield (
-        torch.tensor([[1.0], [2.0]]),
-        torch.tensor([[1.0], [-1.0]]),
-    )
+    yield (torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
+    yield (torch.tensor([[1.0], [2.0]]), torch.tensor([[1.0], [-1.0]]))
     for d_model, d_k in [(4, 4), (6, 3), (3, 8)]:
         yield torch.randn(2, d_model, d_k, generator=generator).unbind()
 
 
-@score_matrix.holds(
-    "x M xᵀ gives the scaled scores of a sentence of any length."
-)
+@score_matrix.holds("x M xᵀ gives the scaled scores of a sentence of any length.")
 def _(f, query_map, key_map):
     generator = torch.Generator().manual_seed(0)
     matrix = f(query_map, key_map)
     for length in (1, 3, 7):
         x = torch.randn(length, len(query_map), generator=generator)
         scores = _scores(x @ query_map, x @ key_map)
-        contradiction = changed(
-            scores, x @ matrix @ x.mT, "a score is {}, yours gives {}"
-        )
+        contradiction = changed(scores, x @ matrix @ x.mT, "a score is {}, yours gives {}")
         if contradiction:
             return contradiction
 
@@ -586,9 +560,7 @@ def _(f, query_map, key_map):
 @score_matrix.holds("Exchanging the two maps transposes it.")
 def _(f, query_map, key_map):
     return changed(
-        f(query_map, key_map).mT,
-        f(key_map, query_map),
-        "an entry should be {} and is {}",
+        f(query_map, key_map).mT, f(key_map, query_map), "an entry should be {} and is {}"
     )
 
 
@@ -701,17 +673,13 @@ def _(f, query, key, value, sharpness):
 def _(f, query, key, value, sharpness):
     found = f(query, key, value, 0.0)
     return changed(
-        value.mean(dim=-2, keepdim=True).expand_as(found),
-        found,
-        "the mean is {}, yours {}",
+        value.mean(dim=-2, keepdim=True).expand_as(found), found, "the mean is {}, yours {}"
     )
 
 
 @lookup_by_distance.holds("A very sharp query at a key finds its value.")
 def _(f, query, key, value, sharpness):
-    return changed(
-        value, f(key, key, value, 1e5), "the value is {}, the output {}"
-    )
+    return changed(value, f(key, key, value, 1e5), "the value is {}, the output {}")
 
 
 @lookup_by_distance.mistake("the minus forgotten")
@@ -819,16 +787,10 @@ def _(wanted, key_map):
 
 @query_map_for.inputs
 def _(generator):
-    yield (
-        torch.tensor([[0.0, 1.0], [2.0, 0.0]]),
-        torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
-    )
+    yield (torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
     for n in (3, 4, 6):
         noise = torch.randn(n, n, generator=generator) / n
-        yield (
-            torch.randn(n, n, generator=generator),
-            2 * torch.eye(n) + noise,
-        )
+        yield (torch.randn(n, n, generator=generator), 2 * torch.eye(n) + noise)
 
 
 @query_map_for.holds("The scaled scores of the one-hot tokens are as wanted.")
@@ -840,9 +802,7 @@ def _(f, wanted, key_map):
 @query_map_for.holds("Where no scores are wanted, there are no queries.")
 def _(f, wanted, key_map):
     query_map = f(torch.zeros_like(wanted), key_map)
-    return changed(
-        torch.zeros_like(wanted), query_map, "an entry should be {} and is {}"
-    )
+    return changed(torch.zeros_like(wanted), query_map, "an entry should be {} and is {}")
 
 
 @query_map_for.mistake("the division by √d_k forgotten")

@@ -117,31 +117,19 @@ def _(generator):
 
 @scaled_scores.holds("Doubling the queries doubles their scores.")
 def _(f, query, key):
-    return changed(
-        2 * f(query, key),
-        f(2 * query, key),
-        "twice a score is {}, but it becomes {}",
-    )
+    return changed(2 * f(query, key), f(2 * query, key), "twice a score is {}, but it becomes {}")
 
 
-@scaled_scores.holds(
-    "Swapping query and key transposes the scores of each head."
-)
+@scaled_scores.holds("Swapping query and key transposes the scores of each head.")
 def _(f, query, key):
-    return changed(
-        f(key, query).mT, f(query, key), "one score goes from {} to {}"
-    )
+    return changed(f(key, query).mT, f(query, key), "one score goes from {} to {}")
 
 
 @scaled_scores.holds("What one head sees never changes the scores of another.")
 def _(f, query, key):
     other = query.clone()
     other[:, :, :-1] = 0.0
-    return changed(
-        f(query, key)[:, -1:],
-        f(other, key)[:, -1:],
-        "a score goes from {} to {}",
-    )
+    return changed(f(query, key)[:, -1:], f(other, key)[:, -1:], "a score goes from {} to {}")
 
 
 @scaled_scores.holds("Gradients flow back to the query and the key.")
@@ -213,9 +201,7 @@ def _(query, key):
     """You reshape to bring the heads to the front. That reads the same numbers in another order
     and mixes features of different tokens and heads; only a transpose moves an axis."""
     d_k = query.shape[-1]
-    query, key = (
-        x.reshape(x.shape[0], x.shape[2], x.shape[1], d_k) for x in (query, key)
-    )
+    query, key = (x.reshape(x.shape[0], x.shape[2], x.shape[1], d_k) for x in (query, key))
     return query @ key.mT / math.sqrt(d_k)
 
 
@@ -287,9 +273,7 @@ def _(f, weights):
 
 @effective_keys.holds("The order of the keys does not matter.")
 def _(f, weights):
-    return changed(
-        f(weights), f(weights.flip(-1)), "reversing a row turns {} into {}"
-    )
+    return changed(f(weights), f(weights.flip(-1)), "reversing a row turns {} into {}")
 
 
 @effective_keys.mistake("0 · log 0 left as NaN")
@@ -381,11 +365,7 @@ def _(generator):
     yield torch.tensor([[1000.0, 999.0, 0.0]]), 1.0
     yield torch.tensor([[-1000.0, -999.0, -1001.0]]), 2.0
     yield torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]]), 1.0
-    for shape, temperature in [
-        ((3, 5), 1.0),
-        ((2, 4, 6), 0.1),
-        ((2, 3, 3), 7.0),
-    ]:
+    for shape, temperature in [((3, 5), 1.0), ((2, 4, 6), 0.1), ((2, 3, 3), 7.0)]:
         yield torch.randn(shape, generator=generator), temperature
 
 
@@ -401,15 +381,11 @@ def _(f, scores, temperature):
         return f"The smallest is {smallest:.3g}."
 
 
-@softmax_with_temperature.holds(
-    "A higher temperature makes the weights more equal."
-)
+@softmax_with_temperature.holds("A higher temperature makes the weights more equal.")
 def _(f, scores, temperature):
     cool, warm = f(scores, temperature), f(scores, 2 * temperature)
     # of a row's largest and smallest weight, the share of the largest
-    cool, warm = (
-        w.amax(dim=-1) / (w.amax(dim=-1) + w.amin(dim=-1)) for w in (cool, warm)
-    )
+    cool, warm = (w.amax(dim=-1) / (w.amax(dim=-1) + w.amin(dim=-1)) for w in (cool, warm))
     undecided = ~(cool >= 1 - 1e-4)  # NaN, too, contradicts the sentence
     if not (warm < cool - 1e-6)[undecided].all():
         return (
@@ -418,9 +394,7 @@ def _(f, scores, temperature):
         )
 
 
-@softmax_with_temperature.holds(
-    "Adding the same number to all scores changes nothing."
-)
+@softmax_with_temperature.holds("Adding the same number to all scores changes nothing.")
 def _(f, scores, temperature):
     before, after = f(scores, temperature), f(scores + 3.0, temperature)
     return changed(before, after, "a weight goes from {} to {}")
@@ -468,9 +442,7 @@ def _(scores, temperature):
     return scores.softmax(dim=-1)
 
 
-@softmax_with_temperature.mistake(
-    "the largest score of the whole matrix subtracted"
-)
+@softmax_with_temperature.mistake("the largest score of the whole matrix subtracted")
 def _(scores, temperature):
     """You subtract one maximum from all rows. A row far below it underflows to 0/0 = NaN: each row
     needs its own."""
@@ -502,10 +474,7 @@ softmax_slope = Exercise(
 
 
 def _jacobian(weights):
-    return (
-        torch.diag_embed(weights)
-        - weights[..., :, None] * weights[..., None, :]
-    )
+    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 
 @softmax_slope.solution
@@ -521,9 +490,7 @@ def _(generator):
         yield torch.randn(shape, generator=generator), temperature
 
 
-@softmax_slope.holds(
-    "Each row of the matrix sums to 0: the weights always sum to 1."
-)
+@softmax_slope.holds("Each row of the matrix sums to 0: the weights always sum to 1.")
 def _(f, scores, temperature):
     sums = f(scores, temperature).sum(dim=-1)
     if not sums.abs().max() < 1e-4:
@@ -537,15 +504,11 @@ def _(f, scores, temperature):
         return "Entry (i, j) differs from entry (j, i)."
 
 
-@softmax_slope.holds(
-    "It predicts how the weights change when a score changes a little."
-)
+@softmax_slope.holds("It predicts how the weights change when a score changes a little.")
 def _(f, scores, temperature):
     step = torch.zeros_like(scores, dtype=torch.float64)
     step[..., 0] = 1e-4
-    up, down = (
-        ((scores + sign * step) / temperature).softmax(-1) for sign in (1, -1)
-    )
+    up, down = (((scores + sign * step) / temperature).softmax(-1) for sign in (1, -1))
     measured = (up - down) / 2e-4
     predicted = f(scores, temperature)[..., 0].double()
     if not torch.allclose(measured, predicted, atol=1e-4):
@@ -646,21 +609,15 @@ def _(generator):
 
 @normalised_scores.holds("Making a key three times as long changes no score.")
 def _(f, query, key):
-    return changed(
-        f(query, key), f(query, 3 * key), "a score goes from {} to {}"
-    )
+    return changed(f(query, key), f(query, 3 * key), "a score goes from {} to {}")
 
 
 @normalised_scores.holds("Making a query three times as long changes no score.")
 def _(f, query, key):
-    return changed(
-        f(query, key), f(3 * query, key), "a score goes from {} to {}"
-    )
+    return changed(f(query, key), f(3 * query, key), "a score goes from {} to {}")
 
 
-@normalised_scores.holds(
-    "A vector against itself scores √d_k, and no score is larger."
-)
+@normalised_scores.holds("A vector against itself scores √d_k, and no score is larger.")
 def _(f, query, key):
     scores, most = f(key, key), math.sqrt(key.shape[-1])
     own = scores.diagonal(dim1=-2, dim2=-1)
@@ -687,9 +644,7 @@ def _(query, key):
 def _(query, key):
     """You take the mean along axis −2, each feature over all tokens. Each vector is to be
     normalised by itself, along its features."""
-    query, key = (
-        x / x.square().mean(dim=-2, keepdim=True).sqrt() for x in (query, key)
-    )
+    query, key = (x / x.square().mean(dim=-2, keepdim=True).sqrt() for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
@@ -698,20 +653,14 @@ def _(query, key):
     """You divide by the length, the root of the sum of squares. The score is then a cosine divided
     by √d_k, far too flat for softmax."""
     normalise = torch.nn.functional.normalize
-    return (
-        normalise(query, dim=-1)
-        @ normalise(key, dim=-1).mT
-        / math.sqrt(query.shape[-1])
-    )
+    return normalise(query, dim=-1) @ normalise(key, dim=-1).mT / math.sqrt(query.shape[-1])
 
 
 @normalised_scores.mistake("the root forgotten")
 def _(query, key):
     """You divide by the mean square, without the root. Long vectors then get small scores instead
     of large ones."""
-    query, key = (
-        x / x.square().mean(dim=-1, keepdim=True) for x in (query, key)
-    )
+    query, key = (x / x.square().mean(dim=-1, keepdim=True) for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
@@ -726,9 +675,7 @@ def _(query, key):
 def _(query, key):
     """You subtract each vector's mean first, as layer normalisation does. The task asks for the
     root mean square alone, which keeps a vector's direction."""
-    query, key = (
-        _unit_rms(x - x.mean(dim=-1, keepdim=True)) for x in (query, key)
-    )
+    query, key = (_unit_rms(x - x.mean(dim=-1, keepdim=True)) for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
@@ -793,10 +740,7 @@ def _(f, d, rho, mu):
     shared = torch.randn(2, 40_000, 1, generator=generator)
     own = torch.randn(2, 40_000, d, generator=generator)
     query, key = mu + math.sqrt(rho) * shared + math.sqrt(1 - rho) * own
-    measured, found = (
-        (query * key).sum(dim=-1).std().item(),
-        float(f(d, rho, mu)),
-    )
+    measured, found = ((query * key).sum(dim=-1).std().item(), float(f(d, rho, mu)))
     if not math.isclose(measured, found, rel_tol=0.05):
         side = "farther" if measured > found else "less far"
         return f"For d={d}, ρ={rho}, μ={mu} you return {found:.4g}; they spread {side}."
@@ -883,17 +827,12 @@ def _(generator):
     yield from [(4, 4), (4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
 
 
-@query_init_std.holds(
-    "Scores of simulated queries and keys spread by 1 without any division."
-)
+@query_init_std.holds("Scores of simulated queries and keys spread by 1 without any division.")
 def _(f, d_model, d_k):
     generator = torch.Generator().manual_seed(d_model)
     x, y = torch.randn(2, 1000, d_model, generator=generator)
     query_map, key_map = torch.randn(2, d_model, d_k, generator=generator)
-    query, key = (
-        x @ query_map * float(f(d_model, d_k)),
-        y @ key_map / math.sqrt(d_model),
-    )
+    query, key = (x @ query_map * float(f(d_model, d_k)), y @ key_map / math.sqrt(d_model))
     spread = (query @ key.mT).std().item()
     limit = 1.3 if min(d_model, d_k) < 64 else 1.1
     if not 1 / limit < spread < limit and min(d_model, d_k) > 4:

@@ -133,14 +133,10 @@ def _(f, weights, real):
 @received_attention.holds("What a row of padding attends to changes nothing.")
 def _(f, weights, real):
     other = torch.where(real[..., None], weights, weights.flip(-1))
-    return changed(
-        f(weights, real), f(other, real), "one share goes from {} to {}"
-    )
+    return changed(f(weights, real), f(other, real), "one share goes from {} to {}")
 
 
-@received_attention.holds(
-    "If all rows share equally, every key receives the same."
-)
+@received_attention.holds("If all rows share equally, every key receives the same.")
 def _(f, weights, real):
     n = weights.shape[-1]
     found = f(torch.full_like(weights, 1 / n), real)
@@ -258,9 +254,7 @@ def _(f, scores):
 
 @log_weights.holds("Adding the same number to all scores changes nothing.")
 def _(f, scores):
-    return changed(
-        f(scores), f(scores + 500.0), "a log weight goes from {} to {}"
-    )
+    return changed(f(scores), f(scores + 500.0), "a log weight goes from {} to {}")
 
 
 @log_weights.mistake("the logarithm of the finished weights")
@@ -472,10 +466,7 @@ def _(generator):
     )
     for rows, keys, d_v in [((3,), 5, 4), ((2, 3), 6, 2), ((2, 4), 3, 5)]:
         weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
-        yield (
-            weights,
-            1 + torch.randn(*rows[:-1], keys, d_v, generator=generator),
-        )
+        yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
 
 
 @sampling_error.holds("With all the weight on one key a draw has no error.")
@@ -489,19 +480,13 @@ def _(f, weights, value):
 
 @sampling_error.holds("Adding the same vector to all values changes nothing.")
 def _(f, weights, value):
-    return changed(
-        f(weights, value),
-        f(weights, value + 3.0),
-        "an error goes from {} to {}",
-    )
+    return changed(f(weights, value), f(weights, value + 3.0), "an error goes from {} to {}")
 
 
 @sampling_error.holds("Values twice as large have four times the error.")
 def _(f, weights, value):
     return changed(
-        4 * f(weights, value),
-        f(weights, 2 * value),
-        "four times an error is {}, but it becomes {}",
+        4 * f(weights, value), f(weights, 2 * value), "four times an error is {}, but it becomes {}"
     )
 
 
@@ -630,14 +615,10 @@ def _(f, scores, mask):
         if not left < 1e-6:
             return f"A masked key has the weight {left:.3g}."
         other = torch.where(mask, scores, scores + 3.0)
-        return changed(
-            weights, f(other, mask), "another masked score turns {} into {}"
-        )
+        return changed(weights, f(other, mask), "another masked score turns {} into {}")
 
 
-@quiet_softmax.holds(
-    "A weight over what its row keeps back is e to the power of its score."
-)
+@quiet_softmax.holds("A weight over what its row keeps back is e to the power of its score.")
 def _(f, scores, mask):
     weights = f(scores, mask).double()
     back = 1 - weights.sum(dim=-1, keepdim=True)
@@ -805,11 +786,7 @@ def _(f, output_a, log_sum_a, output_b, log_sum_b):
     for part in (slice(0, 3), slice(3, 7)):
         weights = scores[..., part].softmax(dim=-1)
         halves += [weights @ value[part], scores[..., part].logsumexp(dim=-1)]
-    return changed(
-        scores.softmax(dim=-1) @ value,
-        f(*halves),
-        "there a number is {}, yours is {}",
-    )
+    return changed(scores.softmax(dim=-1) @ value, f(*halves), "there a number is {}, yours is {}")
 
 
 @merge.mistake("the plain mean of the halves")
@@ -929,9 +906,7 @@ def _(f, scores):
     in_scores = scores.gather(-1, best) - scores
     kept = weights > 1e-4
     return changed(
-        in_scores[kept],
-        in_weights[kept],
-        "two scores differ by {}, their weights by {}",
+        in_scores[kept], in_weights[kept], "two scores differ by {}, their weights by {}"
     )
 
 
@@ -1038,12 +1013,7 @@ def _(query, key, value, decay):
 
 @forgetful_attention.inputs
 def _(generator):
-    yield (
-        torch.ones(2, 1),
-        torch.ones(2, 1),
-        torch.tensor([[3.0], [0.0]]),
-        0.5,
-    )
+    yield (torch.ones(2, 1), torch.ones(2, 1), torch.tensor([[3.0], [0.0]]), 0.5)
     yield (
         torch.tensor([[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]),
         torch.tensor([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]),
@@ -1057,15 +1027,8 @@ def _(generator):
         ((3,), 5, 3, 4, 1.0),
         ((), 300, 2, 1, 0.5),
     ]:
-        query, key = 0.1 + torch.rand(
-            2, *batch, length, d_k, generator=generator
-        )
-        yield (
-            query,
-            key,
-            torch.randn(*batch, length, d_v, generator=generator),
-            decay,
-        )
+        query, key = 0.1 + torch.rand(2, *batch, length, d_k, generator=generator)
+        yield (query, key, torch.randn(*batch, length, d_v, generator=generator), decay)
 
 
 @forgetful_attention.holds("No token sees what comes after it.")
@@ -1082,19 +1045,13 @@ def _(f, query, key, value, decay):
 @forgetful_attention.holds("Equal values come out as they went in.")
 def _(f, query, key, value, decay):
     equal = value[..., :1, :].expand_as(value).clone()
-    return changed(
-        equal,
-        f(query, key, equal, decay),
-        "all values are {}, but an output is {}",
-    )
+    return changed(equal, f(query, key, equal, decay), "all values are {}, but an output is {}")
 
 
 @forgetful_attention.holds("Making all keys twice as long changes nothing.")
 def _(f, query, key, value, decay):
     return changed(
-        f(query, key, value, decay),
-        f(query, 2 * key, value, decay),
-        "an output goes from {} to {}",
+        f(query, key, value, decay), f(query, 2 * key, value, decay), "an output goes from {} to {}"
     )
 
 
@@ -1119,9 +1076,7 @@ def _(query, key, value, decay):
 def _(query, key, value, decay):
     """You let later tokens in, faded by their distance. A model that writes text does not know
     them yet."""
-    ages = torch.arange(query.shape[-2])[:, None] - torch.arange(
-        query.shape[-2]
-    )
+    ages = torch.arange(query.shape[-2])[:, None] - torch.arange(query.shape[-2])
     return _normalised(query @ key.mT * decay ** ages.abs(), value)
 
 
@@ -1162,9 +1117,7 @@ def _(query, key, value, decay):
 def _(query, key, value, decay):
     """You take exponentials of the products. That is softmax attention with a fading added, and
     no running sum can compute it."""
-    return _normalised(
-        (query @ key.mT).exp() * _fading(query.shape[-2], decay), value
-    )
+    return _normalised((query @ key.mT).exp() * _fading(query.shape[-2], decay), value)
 
 
 @forgetful_attention.mistake("divided by a power that underflows")

@@ -124,9 +124,7 @@ def _(generator):
         yield (_orders(generator, *shape),)
 
 
-@permutation_matrix.holds(
-    "P times a column of numbers lists them in the new order."
-)
+@permutation_matrix.holds("P times a column of numbers lists them in the new order.")
 def _(f, order):
     numbers = torch.arange(1.0, order.shape[-1] + 1)
     found = f(order).float() @ numbers
@@ -149,9 +147,7 @@ def _(f, order):
 def _(f, order):
     P = f(order).float()
     identity = torch.eye(order.shape[-1]).expand_as(P)
-    return changed(
-        identity, P.mT @ P, "an entry of the identity, {}, becomes {}"
-    )
+    return changed(identity, P.mT @ P, "an entry of the identity, {}, becomes {}")
 
 
 @permutation_matrix.mistake("the transpose: the way back")
@@ -228,14 +224,7 @@ def _(counts):
 def _(generator):
     yield (torch.tensor([[[3.0, 1.0], [0.0, 2.0]]]),)
     yield (torch.tensor([[[5.0, 5.0], [8.0, 0.0], [1.0, 3.0]]]),)
-    yield (
-        torch.tensor(
-            [
-                [[4.0, 1.0, 0.0], [0.0, 0.0, 7.0]],
-                [[2.0, 2.0, 1.0], [1.0, 6.0, 0.0]],
-            ]
-        ),
-    )
+    yield (torch.tensor([[[4.0, 1.0, 0.0], [0.0, 0.0, 7.0]], [[2.0, 2.0, 1.0], [1.0, 6.0, 0.0]]]),)
     for shape in [(2, 5, 3), (3, 4, 6)]:
         counts = torch.randint(0, 12, shape, generator=generator)
         counts[:, 0] = counts[:, 0] * 5 + 1
@@ -258,9 +247,7 @@ def _(f, counts):
     answers = counts.shape[-1]
     even = counts.sum(dim=-1, keepdim=True).expand_as(counts).clone()
     found = f(even)
-    if not torch.allclose(
-        found.float(), torch.full((len(counts),), 1 / answers), atol=1e-4
-    ):
+    if not torch.allclose(found.float(), torch.full((len(counts),), 1 / answers), atol=1e-4):
         return f"With {answers} answers you return {found.flatten()[0]:.4g}."
 
 
@@ -338,9 +325,7 @@ def _(counts):
 def _(counts):
     """You divide by the sentences of all data sets of the batch. Each data set has a ceiling of its
     own."""
-    return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(
-        len(counts)
-    )
+    return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(len(counts))
 
 
 mask_from_places = Exercise(
@@ -393,17 +378,13 @@ def _(f, query_places, key_places):
         return f"The token at place {key_places[~own][0]} may not."
 
 
-@mask_from_places.holds(
-    "Listing the keys in reverse lists the columns in reverse."
-)
+@mask_from_places.holds("Listing the keys in reverse lists the columns in reverse.")
 def _(f, query_places, key_places):
     before = f(query_places, key_places).flip(-1)
     after = f(query_places, key_places.flip(-1))
     if not torch.equal(before, after):
         i, j = (
-            (before != after)[0].nonzero()[0].tolist()
-            if (before[0] != after[0]).any()
-            else (0, 0)
+            (before != after)[0].nonzero()[0].tolist() if (before[0] != after[0]).any() else (0, 0)
         )
         return f"Row {i}, column {j} does not follow."
 
@@ -536,11 +517,7 @@ def _(generator):
 
 @even_window_attention.holds("The first output is the first value.")
 def _(f, value, window):
-    return changed(
-        value[..., 0, :],
-        f(value, window)[..., 0, :],
-        "the value is {}, the output {}",
-    )
+    return changed(value[..., 0, :], f(value, window)[..., 0, :], "the value is {}, the output {}")
 
 
 @even_window_attention.holds("With a window of 1 nothing is mixed.")
@@ -677,9 +654,7 @@ def _(generator):
 def _(f, masks):
     own = f(masks).diagonal(dim1=-2, dim2=-1)
     if not own.all():
-        return (
-            f"Token {(~own).nonzero()[0, -1].item()} does not (counted from 0)."
-        )
+        return f"Token {(~own).nonzero()[0, -1].item()} does not (counted from 0)."
 
 
 @reach.holds("One more layer never makes a token forget another.")
@@ -691,9 +666,7 @@ def _(f, masks):
         return f"Token {i} knew token {j} (counted from 0), then no longer."
 
 
-@reach.holds(
-    "A layer in which nobody sees another token changes nothing, wherever it is put."
-)
+@reach.holds("A layer in which nobody sees another token changes nothing, wherever it is put.")
 def _(f, masks):
     silent = torch.zeros_like(masks[:, :1])
     known = f(masks)
@@ -702,9 +675,7 @@ def _(f, masks):
         wrong = known != f(torch.cat(parts, dim=1))
         if wrong.any():
             _, i, j = wrong.nonzero()[0].tolist()
-            return (
-                f"Put in as layer {place + 1}, it changes row {i}, column {j}."
-            )
+            return f"Put in as layer {place + 1}, it changes row {i}, column {j}."
 
 
 @reach.holds("Layers that all look back never tell a token of a later one.")
@@ -809,9 +780,7 @@ def _(query, x, lengths):
 def _(generator):
     yield (
         torch.tensor([1.0, 0.0, 0.0, 0.0]),
-        torch.tensor(
-            [[[2.0, 1.0, 0.0, 0.0], [0.0, 3.0, 1.0, 0.0], [4.0, 4.0, 4.0, 4.0]]]
-        ),
+        torch.tensor([[[2.0, 1.0, 0.0, 0.0], [0.0, 3.0, 1.0, 0.0], [4.0, 4.0, 4.0, 4.0]]]),
         torch.tensor([2]),
     )
     for batch, n, d in [(2, 4, 2), (3, 5, 8), (4, 3, 5)]:
@@ -830,9 +799,7 @@ def _(f, query, x, lengths):
     for row, length in zip(other, lengths.tolist(), strict=True):
         row[:length] = row[:length].flip(0)
     return changed(
-        f(query, x, lengths),
-        f(query, other, lengths),
-        "reversing the elements turns {} into {}",
+        f(query, x, lengths), f(query, other, lengths), "reversing the elements turns {} into {}"
     )
 
 
@@ -849,9 +816,7 @@ def _(f, query, x, lengths):
 @set_summary.holds("A set with one element is summed up by that element.")
 def _(f, query, x, lengths):
     return changed(
-        x[:, 0],
-        f(query, x, torch.ones_like(lengths)),
-        "the element has {}, the summary {}",
+        x[:, 0], f(query, x, torch.ones_like(lengths)), "the element has {}, the summary {}"
     )
 
 
@@ -860,9 +825,7 @@ def _(f, query, x, lengths):
     real = _real(x, lengths)[..., None]
     average = (x * real).sum(dim=1) / lengths[:, None]
     return changed(
-        average,
-        f(torch.zeros_like(query), x, lengths),
-        "the mean is {}, the summary {}",
+        average, f(torch.zeros_like(query), x, lengths), "the mean is {}, the summary {}"
     )
 
 
@@ -948,9 +911,7 @@ order_blind_part = Exercise(
 def _two_numbers(on, off, length):
     """``on`` on the diagonal and ``off`` beside it: (..., length, length)."""
     identity = torch.eye(length)
-    return on[..., None, None] * identity + off[..., None, None] * (
-        1 - identity
-    )
+    return on[..., None, None] * identity + off[..., None, None] * (1 - identity)
 
 
 def _trace(mixing):
@@ -990,25 +951,16 @@ def _(f, mixing):
     return changed(part, f(part), "the second time {} becomes {}")
 
 
-@order_blind_part.holds(
-    "The sum of the diagonal and the sum of all entries are kept."
-)
+@order_blind_part.holds("The sum of the diagonal and the sum of all entries are kept.")
 def _(f, mixing):
     part = f(mixing)
-    for name, measure in (
-        ("diagonal", _trace),
-        ("whole matrix", lambda m: m.sum(dim=(-2, -1))),
-    ):
-        found = changed(
-            measure(mixing), measure(part), f"the {name} goes from {{}} to {{}}"
-        )
+    for name, measure in (("diagonal", _trace), ("whole matrix", lambda m: m.sum(dim=(-2, -1)))):
+        found = changed(measure(mixing), measure(part), f"the {name} goes from {{}} to {{}}")
         if found:
             return found
 
 
-@order_blind_part.holds(
-    "For up to 4 tokens it agrees with the average over all orders."
-)
+@order_blind_part.holds("For up to 4 tokens it agrees with the average over all orders.")
 def _(f, mixing):
     length = mixing.shape[-1]
     if length > 4:

@@ -386,11 +386,7 @@ def _(f, distances, d):
 
 @similarity_at.holds("It is the same to both sides.")
 def _(f, distances, d):
-    return changed(
-        f(distances, d),
-        f(-distances, d),
-        "on one side it is {}, on the other {}",
-    )
+    return changed(f(distances, d), f(-distances, d), "on one side it is {}, on the other {}")
 
 
 @similarity_at.holds("It agrees with the vectors of positions 50 and 50 + k.")
@@ -401,15 +397,9 @@ def _(f, distances, d):
     found = f(distances, d)
     worst = (found - measured).abs().flatten().argmax()
     if not torch.allclose(found, measured.to(found), atol=1e-4):
-        side = (
-            "more"
-            if measured.flatten()[worst] > found.flatten()[worst]
-            else "less"
-        )
+        side = "more" if measured.flatten()[worst] > found.flatten()[worst] else "less"
         k, value = distances.flatten()[worst], found.flatten()[worst]
-        return (
-            f"For d={d}, k={k:g} you return {value:.4g}; they are {side} alike."
-        )
+        return f"For d={d}, k={k:g} you return {value:.4g}; they are {side} alike."
 
 
 @similarity_at.mistake("the dot product, not the cosine")
@@ -518,10 +508,7 @@ def _(f, vectors, first, length):
     wrong = (found != first + torch.arange(length)).nonzero()
     if len(wrong):
         row = wrong[0].item()
-        return (
-            f"For d={d} the vector of position {first + row} becomes "
-            f"{found[row].item()}."
-        )
+        return f"For d={d} the vector of position {first + row} becomes {found[row].item()}."
 
 
 @nearest_position.holds("No position is nearer than the one it finds.")
@@ -530,9 +517,7 @@ def _(f, vectors, first, length):
     found = f(vectors, first, length).long() - first
     if found.min() < 0 or found.max() >= length:
         low, high = first + found.min().item(), first + found.max().item()
-        return (
-            f"It finds {low} to {high}, of {length} positions from {first} on."
-        )
+        return f"It finds {low} to {high}, of {length} positions from {first} on."
     distance = torch.cdist(vectors.reshape(-1, table.shape[-1]), table)
     own = distance.gather(1, found.reshape(-1, 1))[:, 0]
     excess = (own - distance.amin(dim=-1)).max().item()
@@ -660,9 +645,7 @@ def _(f, rows, columns, d):
 def _(f, rows, columns, d):
     half = f(rows, columns, d).view(rows, columns, d)[..., d // 2 :]
     return changed(
-        half[:1].expand_as(half),
-        half,
-        "in one column a feature is {} at the top and {} elsewhere",
+        half[:1].expand_as(half), half, "in one column a feature is {} at the top and {} elsewhere"
     )
 
 
@@ -679,9 +662,7 @@ def _(f, rows, columns, d):
 @grid_positions.holds("All vectors have the length √(d/2).")
 def _(f, rows, columns, d):
     lengths = f(rows, columns, d).norm(dim=-1)
-    if not torch.allclose(
-        lengths, torch.full_like(lengths, math.sqrt(d / 2)), rtol=1e-3
-    ):
+    if not torch.allclose(lengths, torch.full_like(lengths, math.sqrt(d / 2)), rtol=1e-3):
         return f"For d={d} one has the length {lengths[-1]:.4g}."
 
 
@@ -791,9 +772,7 @@ def _(f, x):
 
 @turn_halves.holds("What stands at position 0 stays as it is.")
 def _(f, x):
-    return changed(
-        x[..., 0, :], f(x)[..., 0, :], "there a feature goes from {} to {}"
-    )
+    return changed(x[..., 0, :], f(x)[..., 0, :], "there a feature goes from {} to {}")
 
 
 @turn_halves.holds("The product of two rows depends on their distance alone.")
@@ -919,9 +898,7 @@ def _fading(scores, slopes, *, distance=None, sign=-1, future=False):
         distance = _distances(*scores.shape[-2:])
     biased = scores + sign * slopes[:, None, None] * distance
     if not future:
-        biased = biased.masked_fill(
-            _distances(*scores.shape[-2:]) < 0, -math.inf
-        )
+        biased = biased.masked_fill(_distances(*scores.shape[-2:]) < 0, -math.inf)
     return biased.softmax(dim=-1)
 
 
@@ -932,22 +909,12 @@ def _(scores, slopes):
 
 @alibi_weights.inputs
 def _(generator):
-    yield (
-        torch.tensor([[[[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]]]),
-        torch.tensor([0.5]),
-    )
-    for batch, heads, L_query, L_key in [
-        (2, 3, 5, 5),
-        (1, 2, 1, 6),
-        (2, 4, 3, 6),
-    ]:
+    yield (torch.tensor([[[[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]]]), torch.tensor([0.5]))
+    for batch, heads, L_query, L_key in [(2, 3, 5, 5), (1, 2, 1, 6), (2, 4, 3, 6)]:
         shape = batch, heads, L_query, L_key
         slopes = 2.0 ** -torch.arange(1, heads + 1)
         yield torch.randn(shape, generator=generator), slopes
-    yield (
-        torch.randn(3, 3, 4, 5, generator=generator),
-        torch.tensor([0.3, 0.0, 1.0]),
-    )
+    yield (torch.randn(3, 3, 4, 5, generator=generator), torch.tensor([0.3, 0.0, 1.0]))
 
 
 @alibi_weights.holds("Each row of weights sums to 1.")
@@ -967,15 +934,11 @@ def _(f, scores, slopes):
     steep = torch.ones_like(slopes)
     last = f(torch.zeros_like(scores), steep)[..., -1, :]
     if last.shape[-1] > 1 and not (last.diff(dim=-1) > 0).all():
-        numbers = ", ".join(
-            f"{w:.2f}" for w in last.flatten()[: last.shape[-1]]
-        )
+        numbers = ", ".join(f"{w:.2f}" for w in last.flatten()[: last.shape[-1]])
         return f"With scores of 0 and a slope of 1 the last query has the weights {numbers}."
 
 
-@alibi_weights.holds(
-    "The last query alone gets the weights it has among others."
-)
+@alibi_weights.holds("The last query alone gets the weights it has among others.")
 def _(f, scores, slopes):
     return changed(
         f(scores, slopes)[..., -1:, :],

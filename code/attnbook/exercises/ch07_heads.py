@@ -162,10 +162,7 @@ def _(f, together, num_heads):
     parts = f(marked, num_heads)
     if parts[0].min() < 1 or parts[1:].abs().max() > 0:
         shares = ", ".join(f"{part.mean():.2f}" for part in parts)
-        return (
-            "With ones there and zeros elsewhere, the means of the three parts are "
-            f"{shares}."
-        )
+        return f"With ones there and zeros elsewhere, the means of the three parts are {shares}."
 
 
 @split_three.holds("Each head takes features that stand side by side.")
@@ -193,9 +190,7 @@ def _(together, num_heads):
     before the tokens. A head then gets some tokens whole and others not at all."""
     batch, length, _ = together.shape
     parts = together.chunk(3, dim=-1)
-    return torch.stack(
-        [part.reshape(batch, num_heads, length, -1) for part in parts]
-    )
+    return torch.stack([part.reshape(batch, num_heads, length, -1) for part in parts])
 
 
 @split_three.mistake("cut by heads first")
@@ -268,21 +263,11 @@ def _(query_weight, key_weight, num_heads):
 def _(generator):
     # two heads of two features each
     yield (
-        torch.tensor(
-            [[1.0, 0, 2, 0], [0, 1, 0, 0], [0, 0, 1, 0], [3, 0, 0, 1]]
-        ),
-        torch.tensor(
-            [[0.0, 1, 0, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 1, 0, 1]]
-        ),
+        torch.tensor([[1.0, 0, 2, 0], [0, 1, 0, 0], [0, 0, 1, 0], [3, 0, 0, 1]]),
+        torch.tensor([[0.0, 1, 0, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 1, 0, 1]]),
         2,
     )
-    for rows, d_model, num_heads in [
-        (6, 6, 3),
-        (8, 8, 2),
-        (12, 6, 3),
-        (9, 12, 3),
-        (10, 4, 2),
-    ]:
+    for rows, d_model, num_heads in [(6, 6, 3), (8, 8, 2), (12, 6, 3), (9, 12, 3), (10, 4, 2)]:
         yield (
             torch.randn(rows, d_model, generator=generator),
             torch.randn(rows, d_model, generator=generator),
@@ -339,9 +324,7 @@ def _(f, query_weight, key_weight, num_heads):
 def _(query_weight, key_weight, num_heads):
     """You multiply the two maps and leave it at that. The scores are then too large by the root of
     a head's features, and softmax too sharp."""
-    return _by_rows(query_weight, num_heads).mT @ _by_rows(
-        key_weight, num_heads
-    )
+    return _by_rows(query_weight, num_heads).mT @ _by_rows(key_weight, num_heads)
 
 
 @score_matrices.mistake("divided by the root of d_model")
@@ -381,8 +364,7 @@ def _(query_weight, key_weight, num_heads):
     """You give rows to the heads in turn. Each head is then made of rows of all of them, where it
     should have a block of rows."""
     query, key = (
-        w.unflatten(0, (-1, num_heads)).transpose(0, 1)
-        for w in (query_weight, key_weight)
+        w.unflatten(0, (-1, num_heads)).transpose(0, 1) for w in (query_weight, key_weight)
     )
     return query.mT @ key / math.sqrt(query.shape[1])
 
@@ -419,22 +401,9 @@ def _merge(heads):
     return heads.transpose(1, 2).flatten(start_dim=2)
 
 
-def _attend(
-    x,
-    memory,
-    maps,
-    num_heads,
-    mask,
-    *,
-    split=_split,
-    merge=_merge,
-    scale=None,
-    dim=-1,
-):
+def _attend(x, memory, maps, num_heads, mask, *, split=_split, merge=_merge, scale=None, dim=-1):
     W_Q, W_K, W_V, W_O = maps
-    query, key, value = (
-        split(made, num_heads) for made in (x @ W_Q, memory @ W_K, memory @ W_V)
-    )
+    query, key, value = (split(made, num_heads) for made in (x @ W_Q, memory @ W_K, memory @ W_V))
     scores = query @ key.mT / (scale or math.sqrt(query.shape[-1]))
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -475,8 +444,7 @@ def _(generator):
         yield (
             torch.randn(batch, L_query, d_model, generator=generator),
             torch.randn(batch, L_key, d_model, generator=generator),
-            torch.randn(4, d_model, d_model, generator=generator)
-            / math.sqrt(d_model),
+            torch.randn(4, d_model, d_model, generator=generator) / math.sqrt(d_model),
             num_heads,
             _mask(generator, batch, L_query, L_key),
         )
@@ -534,9 +502,7 @@ def _(x, memory, maps, num_heads, mask):
     def merge(heads):
         return heads.reshape(len(heads), heads.shape[2], -1)
 
-    return _attend(
-        x, memory, maps, num_heads, mask[:, None], split=view, merge=merge
-    )
+    return _attend(x, memory, maps, num_heads, mask[:, None], split=view, merge=merge)
 
 
 @attend.mistake("merged without a transpose")
@@ -694,10 +660,7 @@ def _heads_and_weight(generator):
 @without_pairs.inputs
 def _(generator):
     # three heads of one feature add (1, 0), (0, 3) and (4, 2)
-    yield (
-        torch.tensor([[[[1.0]], [[3.0]], [[2.0]]]]),
-        torch.tensor([[1.0, 0, 2], [0, 1, 1]]),
-    )
+    yield (torch.tensor([[[[1.0]], [[3.0]], [[2.0]]]]), torch.tensor([[1.0, 0, 2], [0, 1, 1]]))
     for heads, weight, _ in _heads_and_weight(generator):
         yield heads, weight
 
@@ -721,20 +684,14 @@ def _(f, heads, weight):
 def _(f, heads, weight):
     louder = heads.clone()
     louder[:, -1] *= 3.0
-    return changed(
-        f(heads, weight)[-1],
-        f(louder, weight)[-1],
-        "an output goes from {} to {}",
-    )
+    return changed(f(heads, weight)[-1], f(louder, weight)[-1], "an output goes from {} to {}")
 
 
 @without_pairs.holds("Without i and j is without j and i.")
 def _(f, heads, weight):
     result = f(heads, weight)
     return changed(
-        result,
-        result.transpose(0, 1),
-        "one way round an output is {}, the other way {}",
+        result, result.transpose(0, 1), "one way round an output is {}, the other way {}"
     )
 
 
@@ -837,9 +794,7 @@ def _(heads, weight):
     """You put the heads together by a view alone, with two of them set to 0. Tokens and heads
     change places, and a token gets what others should have."""
     gates = _gates(heads.shape[1])[:, :, None, :, None, None]
-    merged = (gates * heads).reshape(
-        *gates.shape[:2], len(heads), heads.shape[2], -1
-    )
+    merged = (gates * heads).reshape(*gates.shape[:2], len(heads), heads.shape[2], -1)
     return merged @ weight.T
 
 
@@ -915,11 +870,7 @@ def _(f, weights):
 
 @divergences.holds("The same batch twice has the same divergences.")
 def _(f, weights):
-    return changed(
-        f(weights),
-        f(torch.cat([weights, weights])),
-        "one goes from {} to {}",
-    )
+    return changed(f(weights), f(torch.cat([weights, weights])), "one goes from {} to {}")
 
 
 @divergences.mistake("0 log 0 as computed")

@@ -144,9 +144,7 @@ def _(f, x, gamma, epsilon):
 @rms_norm.holds("Doubling γ doubles the result.")
 def _(f, x, gamma, epsilon):
     return changed(
-        2 * f(x, gamma, epsilon),
-        f(x, 2 * gamma, epsilon),
-        "instead of {} one feature becomes {}",
+        2 * f(x, gamma, epsilon), f(x, 2 * gamma, epsilon), "instead of {} one feature becomes {}"
     )
 
 
@@ -279,24 +277,16 @@ def _nothing(x):
     return torch.zeros_like(x)
 
 
-@parallel_block.holds(
-    "If both sub-layers return zeros, the stream is unchanged."
-)
+@parallel_block.holds("If both sub-layers return zeros, the stream is unchanged.")
 def _(f, x, attend, feed, norm):
-    return changed(
-        x,
-        f(x, _nothing, _nothing, norm),
-        "a feature turns from {} into {}",
-    )
+    return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
 
 
 @parallel_block.holds("Neither sub-layer depends on what the other one found.")
 def _(f, x, attend, feed, norm):
     apart = f(x, attend, _nothing, norm) + f(x, _nothing, feed, norm) - x
     return changed(
-        apart,
-        f(x, attend, feed, norm),
-        "the two by themselves add up to {}, together they give {}",
+        apart, f(x, attend, feed, norm), "the two by themselves add up to {}, together they give {}"
     )
 
 
@@ -310,9 +300,7 @@ def _(f, x, attend, feed, norm):
 
     f(x, look, look, norm)
     for entering in seen:
-        problem = changed(
-            norm(x), entering, "the norm gives {}, a sub-layer is given {}"
-        )
+        problem = changed(norm(x), entering, "the norm gives {}, a sub-layer is given {}")
         if problem:
             return problem
 
@@ -467,9 +455,7 @@ def _(document):
 @packed_mask.mistake("the future seen")
 def _(document):
     """You ask only for the same sentence. Each token then sees the ones that it is to predict."""
-    return (document[:, :, None] == document[:, None]) & (document != 0)[
-        :, None
-    ]
+    return (document[:, :, None] == document[:, None]) & (document != 0)[:, None]
 
 
 @packed_mask.mistake("padding as a sentence of its own")
@@ -567,9 +553,7 @@ def _reads_nothing(queries_from, keys_from):
     return torch.zeros_like(queries_from)
 
 
-@two_sources.holds(
-    "If no sub-layer has anything to add, the stream is unchanged."
-)
+@two_sources.holds("If no sub-layer has anything to add, the stream is unchanged.")
 def _(f, x, text, image, attend, read, feed, norm):
     result = f(x, text, image, _nothing, _reads_nothing, _nothing, norm)
     return changed(x, result, "a feature turns from {} into {}")
@@ -585,10 +569,7 @@ def _(f, x, text, image, attend, read, feed, norm):
 
     f(x, text, image, attend, note, feed, norm)
     for name, source in (("text", text), ("image", image)):
-        times = sum(
-            keys.shape == source.shape and torch.allclose(keys, source)
-            for keys in asked
-        )
+        times = sum(keys.shape == source.shape and torch.allclose(keys, source) for keys in asked)
         if times != 1:
             return f"`{name}` is the second argument of `read` {times} times."
 
@@ -748,19 +729,13 @@ def _(f, x, sublayers, norm):
 @updates.holds("A sub-layer that returns zeros has the share 0.")
 def _(f, x, sublayers, norm):
     share = f(x, [*sublayers, _nothing], norm)[-1]
-    return changed(
-        torch.zeros_like(share), share, "instead of {} one share is {}"
-    )
+    return changed(torch.zeros_like(share), share, "instead of {} one share is {}")
 
 
-@updates.holds(
-    "Without any sub-layer the stream that comes in has the share 1."
-)
+@updates.holds("Without any sub-layer the stream that comes in has the share 1.")
 def _(f, x, sublayers, norm):
     share = f(x, [], norm)
-    return changed(
-        torch.ones_like(share), share, "instead of {} one share is {}"
-    )
+    return changed(torch.ones_like(share), share, "instead of {} one share is {}")
 
 
 @updates.mistake("every sub-layer reads the first stream")
@@ -856,9 +831,7 @@ def _(f, x):
 
 def _scale(x, dims):
     centred = x - x.mean(dim=dims, keepdim=True)
-    return (
-        centred / (centred.square().mean(dim=dims, keepdim=True) + 1e-3).sqrt()
-    )
+    return centred / (centred.square().mean(dim=dims, keepdim=True) + 1e-3).sqrt()
 
 
 def _layer(name):
@@ -872,15 +845,13 @@ def _layer(name):
             "running_sum_of_one_feature": lambda x: torch.cat(
                 [x[..., :1].cumsum(dim=0), x[..., 1:]], dim=-1
             ),
-            "norm_then_sum": lambda x: (
-                _scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])
-            ).cumsum(dim=0),
+            "norm_then_sum": lambda x: (_scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])).cumsum(
+                dim=0
+            ),
             "reversed": lambda x: _scale(x.flip(0), -1),
             "adds_and_takes_off": lambda x: (x + x.sum(dim=0)) - x.sum(dim=0),
             "first_for_all": lambda x: _scale(x[:1] + 0 * x, -1),
-            "pairs": lambda x: (
-                x + x.unflatten(0, (-1, 2)).sum(1).repeat_interleave(2, 0)
-            ),
+            "pairs": lambda x: x + x.unflatten(0, (-1, 2)).sum(1).repeat_interleave(2, 0),
         }[name],
     )
 
@@ -1021,10 +992,7 @@ def _(generator):
         torch.tensor([0.5, 1.5]),
     )
     for d, out in ((3, 3), (5, 5), (4, 6), (6, 2), (3, 1)):
-        draw = [
-            torch.randn(shape, generator=generator)
-            for shape in ((d,), (d,), (d, out), (out,))
-        ]
+        draw = [torch.randn(shape, generator=generator) for shape in ((d,), (d,), (d, out), (out,))]
         yield (1 + 0.5 * draw[0], *draw[1:])
 
 
@@ -1043,11 +1011,7 @@ def _(f, gamma, beta, weight, bias):
 @folded.holds("With γ = 1 and β = 0 nothing changes.")
 def _(f, gamma, beta, weight, bias):
     ones, zeros = torch.ones_like(gamma), torch.zeros_like(beta)
-    return changed(
-        torch.cat([weight, bias[None]]),
-        f(ones, zeros, weight, bias),
-        "{} becomes {}",
-    )
+    return changed(torch.cat([weight, bias[None]]), f(ones, zeros, weight, bias), "{} becomes {}")
 
 
 @folded.holds("γ does not change the bias.")

@@ -315,19 +315,13 @@ def _(f, logits, target, epsilon):
     )
 
 
-@smoothed_loss.holds(
-    "Two more columns of padding change nothing, nor does the batch twice."
-)
+@smoothed_loss.holds("Two more columns of padding change nothing, nor does the batch twice.")
 def _(f, logits, target, epsilon):
     before = torch.as_tensor(f(logits, target, epsilon))
     wider = f(F.pad(logits, (0, 0, 0, 2)), F.pad(target, (0, 2)), epsilon)
     twice = f(torch.cat([logits] * 2), torch.cat([target] * 2), epsilon)
-    return changed(
-        before, torch.as_tensor(wider), "padding turns the loss {} into {}"
-    ) or changed(
-        before,
-        torch.as_tensor(twice),
-        "the batch twice turns the loss {} into {}",
+    return changed(before, torch.as_tensor(wider), "padding turns the loss {} into {}") or changed(
+        before, torch.as_tensor(twice), "the batch twice turns the loss {} into {}"
     )
 
 
@@ -335,9 +329,7 @@ def _(f, logits, target, epsilon):
 def _(f, logits, target, epsilon):
     return changed(
         torch.as_tensor(f(logits, target, epsilon)),
-        torch.as_tensor(
-            f(logits.flatten(0, 1)[None], target.view(1, -1), epsilon)
-        ),
+        torch.as_tensor(f(logits.flatten(0, 1)[None], target.view(1, -1), epsilon)),
         "the same words in one long sentence turn the loss {} into {}",
     )
 
@@ -353,9 +345,7 @@ def _(f, logits, target, epsilon):
     )
 
 
-@smoothed_loss.holds(
-    "One number added to all scores of a place changes nothing."
-)
+@smoothed_loss.holds("One number added to all scores of a place changes nothing.")
 def _(f, logits, target, epsilon):
     return changed(
         torch.as_tensor(f(logits, target, epsilon)),
@@ -655,9 +645,7 @@ class _Decoder:
         if END not in self.says:
             scores[END] = -9.0
         said = tokens[1:]
-        known = len(said) < len(self.says) and (
-            tokens == [START, *self.says[: len(said)]]
-        )
+        known = len(said) < len(self.says) and (tokens == [START, *self.says[: len(said)]])
         if known:
             scores[self.says[len(said)]] = -0.5
         return torch.tensor(scores)
@@ -959,9 +947,7 @@ def _(f, scores, log_probs):
     row = f(one, log_probs)[1]
     if (row != beam - 1).any():
         wrong = row[row != beam - 1][0].item()
-        return (
-            f"With −∞ for all rows but {beam - 1}, row {wrong:g} is continued."
-        )
+        return f"With −∞ for all rows but {beam - 1}, row {wrong:g} is continued."
 
 
 def _short(numbers):
@@ -1009,9 +995,7 @@ def _(scores, log_probs):
 def _(scores, log_probs):
     """You multiply two logarithms. Both are negative, so the least likely pairs get the largest
     products."""
-    return _best_of(
-        (scores[..., None] * log_probs).nan_to_num(posinf=1e4, neginf=-1e4)
-    )
+    return _best_of((scores[..., None] * log_probs).nan_to_num(posinf=1e4, neginf=-1e4))
 
 
 @extend.mistake("probabilities added")
@@ -1095,9 +1079,7 @@ def _share(right, of):
 
 @clipped_precision.solution
 def _(candidate, reference, n):
-    found, wanted = (
-        Counter(_grams(words, n)) for words in (candidate, reference)
-    )
+    found, wanted = (Counter(_grams(words, n)) for words in (candidate, reference))
     return _share((found & wanted).total(), found.total())
 
 
@@ -1142,9 +1124,7 @@ def _(f, candidate, reference, n):
         return f"Once you return {found:.3g}."
 
 
-@clipped_precision.holds(
-    "No more n-grams are right than the reference has in all."
-)
+@clipped_precision.holds("No more n-grams are right than the reference has in all.")
 def _(f, candidate, reference, n):
     longer = candidate * 4
     right = f(longer, reference, n) * len(_grams(longer, n))
@@ -1229,8 +1209,7 @@ def _(candidate, reference, n):
     """You join the words of an n-gram without a space. Then "no where" counts as "now
     here"."""
     found, wanted = (
-        Counter("".join(gram) for gram in _grams(words, n))
-        for words in (candidate, reference)
+        Counter("".join(gram) for gram in _grams(words, n)) for words in (candidate, reference)
     )
     return _share((found & wanted).total(), found.total())
 
@@ -1276,9 +1255,7 @@ def _(candidate, reference, n):
 def _(candidate, reference, n):
     """You return 1 where the candidate has no n-gram at all. A model would then do well to say
     nothing."""
-    found, wanted = (
-        Counter(_grams(words, n)) for words in (candidate, reference)
-    )
+    found, wanted = (Counter(_grams(words, n)) for words in (candidate, reference))
     right, of = (found & wanted).total(), found.total()
     return right / of if of else 1.0
 
@@ -1346,12 +1323,7 @@ def _(generator):
         (5, 2, 8, 3, 4),
         (4, 5, 3, 1, 3),
     ]:
-        shapes = {
-            "W_1": (d, hidden),
-            "b_1": (hidden,),
-            "W_2": (hidden, out),
-            "b_2": (out,),
-        }
+        shapes = {"W_1": (d, hidden), "b_1": (hidden,), "W_2": (hidden, out), "b_2": (out,)}
         yield (
             [
                 _Checkpoint(
@@ -1387,15 +1359,11 @@ def _(f, checkpoints, x):
 @averaged.holds("Every checkpoint twice is no change.")
 def _(f, checkpoints, x):
     return changed(
-        f(checkpoints, x),
-        f(checkpoints + checkpoints, x),
-        "with each one twice, {} becomes {}",
+        f(checkpoints, x), f(checkpoints + checkpoints, x), "with each one twice, {} becomes {}"
     )
 
 
-@averaged.holds(
-    "Where the mean of b_1 silences all hidden features, the mean of b_2 is left."
-)
+@averaged.holds("Where the mean of b_1 silences all hidden features, the mean of b_2 is left.")
 def _(f, checkpoints, x):
     if len(checkpoints) < 3:
         return None
@@ -1480,7 +1448,5 @@ def _(checkpoints, x):
     """You average what the checkpoints' hidden layers say, and put the mean matrix behind that. It
     is neither one network nor an ensemble, and every checkpoint still has to run."""
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
-    hidden = torch.stack(
-        [(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]
-    ).mean(dim=0)
+    hidden = torch.stack([(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]).mean(dim=0)
     return hidden @ mean["W_2"] + mean["b_2"]

@@ -120,9 +120,7 @@ def _(generator):
 @layer_flops.holds("With as many heads of keys as of queries: (10.1) + (10.2).")
 def _(f, length, d_model, num_heads, kv_heads):
     found = f(length, d_model, num_heads, num_heads)
-    if not math.isclose(
-        found, 4 * length**2 * d_model + 8 * length * d_model**2
-    ):
+    if not math.isclose(found, 4 * length**2 * d_model + 8 * length * d_model**2):
         return f"For length={length}, d_model={d_model} it is {found:g}."
 
 
@@ -140,9 +138,7 @@ def _(f, length, d_model, num_heads, kv_heads):
 @layer_flops.holds("For long texts, twice the length is four times the work.")
 def _(f, length, d_model, num_heads, kv_heads):
     long = 10**6 * d_model
-    ratio = f(2 * long, d_model, num_heads, kv_heads) / f(
-        long, d_model, num_heads, kv_heads
-    )
+    ratio = f(2 * long, d_model, num_heads, kv_heads) / f(long, d_model, num_heads, kv_heads)
     if not math.isclose(ratio, 4, rel_tol=1e-3):
         return f"For d_model={d_model} it is {ratio:.3g} times."
 
@@ -287,9 +283,7 @@ def _(f, query, key, log_sum, first_query, first_key):
     left = f(query, key[..., :1, :], log_sum, first_query, first_key)
     right = f(query, key[..., 1:, :], log_sum, first_query, first_key + 1)
     return changed(
-        whole,
-        torch.cat([left, right], dim=-1),
-        "in one piece a weight is {}, in two pieces {}",
+        whole, torch.cat([left, right], dim=-1), "in one piece a weight is {}, in two pieces {}"
     )
 
 
@@ -505,11 +499,7 @@ def _(generator):
 
 @pool_heads.holds("With a group for each head, nothing changes.")
 def _(f, weight, num_heads, kv_heads):
-    return changed(
-        weight,
-        f(weight, num_heads, num_heads),
-        "an entry goes from {} to {}",
-    )
+    return changed(weight, f(weight, num_heads, num_heads), "an entry goes from {} to {}")
 
 
 @pool_heads.holds("If the heads of a group are alike, the group is like them.")
@@ -733,12 +723,7 @@ def _(generator):
         weights = _random(generator, *shape, 4, n).softmax(dim=-1)
         value = _random(generator, *shape, n, d)
         gradient = _random(generator, *shape, 4, d)
-        yield (
-            weights[..., tile],
-            value[..., tile, :],
-            weights @ value,
-            gradient,
-        )
+        yield (weights[..., tile], value[..., tile, :], weights @ value, gradient)
 
 
 @score_gradient.holds("Twice the gradient of the output: twice the result.")
@@ -772,11 +757,7 @@ def _(f, weights, value, output, output_gradient):
         f(weights[..., s], value[..., s, :], output, output_gradient)
         for s in (slice(0, 1), slice(1, None))
     ]
-    return changed(
-        whole,
-        torch.cat(parts, dim=-1),
-        "in one piece one is {}, in two pieces {}",
-    )
+    return changed(whole, torch.cat(parts, dim=-1), "in one piece one is {}, in two pieces {}")
 
 
 @score_gradient.mistake("the mean over the tile alone")
@@ -869,12 +850,8 @@ def _(query, keys, values, lengths):
 def _(generator):
     yield (
         torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]]]),
-        torch.tensor(
-            [[[[1.0, 0.0], [0, 1], [3, 3]], [[0, 2], [1, 1], [1, 0]]]]
-        ),
-        torch.tensor(
-            [[[[4.0, 0.0], [0, 4], [9, 9]], [[1, 2], [3, 0], [7, 7]]]]
-        ),
+        torch.tensor([[[[1.0, 0.0], [0, 1], [3, 3]], [[0, 2], [1, 1], [1, 0]]]]),
+        torch.tensor([[[[4.0, 0.0], [0, 4], [9, 9]], [[1, 2], [3, 0], [7, 7]]]]),
         torch.tensor([2]),
     )
     for batch, heads, kv_heads, length, d, lengths in [
@@ -905,11 +882,7 @@ def _(f, query, keys, values, lengths):
 def _(f, query, keys, values, lengths):
     same = values[:, :1, :1].expand_as(values)
     output = f(query, keys, same, lengths)
-    return changed(
-        values[:, 0, :1].expand_as(output),
-        output,
-        "a value of {} comes out as {}",
-    )
+    return changed(values[:, 0, :1].expand_as(output), output, "a value of {} comes out as {}")
 
 
 @decode_step.holds("The first heads do not see the last head of keys.")
@@ -931,9 +904,7 @@ def _(f, query, keys, values, lengths):
         for b, n in enumerate(lengths.tolist())
     ]  # fmt: skip
     return changed(
-        torch.cat(alone),
-        f(query, keys, values, lengths),
-        "alone an output is {}, in the batch {}",
+        torch.cat(alone), f(query, keys, values, lengths), "alone an output is {}, in the batch {}"
     )
 
 
@@ -948,10 +919,7 @@ def _(query, keys, values, lengths):
     """You give head of queries i the head of keys i mod kv_heads. Neighbours then use different
     keys, so most heads look into those of another group."""
     repeats = query.shape[1] // keys.shape[1]
-    keys, values = (
-        keys.repeat(1, repeats, 1, 1),
-        values.repeat(1, repeats, 1, 1),
-    )
+    keys, values = (keys.repeat(1, repeats, 1, 1), values.repeat(1, repeats, 1, 1))
     return _decode(query, keys, values, _used(keys, lengths))
 
 

@@ -53,13 +53,7 @@ class Exercise:
     """
 
     def __init__(
-        self,
-        id: str,
-        title: str,
-        *,
-        stars: int,
-        minutes: int,
-        hints: Iterable[str],
+        self, id: str, title: str, *, stars: int, minutes: int, hints: Iterable[str]
     ) -> None:
         self.id, self.title = id, title
         self.stars, self.minutes = stars, minutes
@@ -151,9 +145,7 @@ class Exercise:
         if report.failures:
             self._recognise(probes, outcomes, report)
             if wrong is not None:
-                self._show_counterexample(
-                    probes[wrong], outcomes[wrong], report
-                )
+                self._show_counterexample(probes[wrong], outcomes[wrong], report)
 
     def _misfit(self, answer: object) -> str | None:
         names = list(inspect.signature(self.reference).parameters)
@@ -164,12 +156,8 @@ class Exercise:
             inspect.signature(answer).bind(*names)
         except TypeError:
             own = _and(list(inspect.signature(answer).parameters))
-            return (
-                f"The answer is {wanted}; yours takes {own or 'no arguments'}."
-            )
-        except (
-            ValueError
-        ):  # a built-in without a signature: calling it will tell
+            return f"The answer is {wanted}; yours takes {own or 'no arguments'}."
+        except ValueError:  # a built-in without a signature: calling it will tell
             return None
         return None
 
@@ -197,9 +185,7 @@ class Exercise:
             alike = sum(_same_kind(problems[i], first) for i in bad) - 1
             more = f" Likewise on {alike} more inputs." if alike else ""
             report.failures.append(first + more)
-        if not any(
-            o.error or _different_kind(o.value, right) for o, right in pairs
-        ):
+        if not any(o.error or _different_kind(o.value, right) for o, right in pairs):
             with sandbox.surroundings(seed=1):
                 self._repeat(box, answer, probes, outcomes, report)
                 self._test_properties(box, answer, probes, report)
@@ -208,9 +194,7 @@ class Exercise:
             if _ignores_input(pairs):
                 report.failures.append("Different inputs get the same result.")
         elif not report.failures:
-            report.holds.append(
-                f"Agrees with the definition on {len(probes)} inputs."
-            )
+            report.holds.append(f"Agrees with the definition on {len(probes)} inputs.")
         return min(bad + differing, default=None)
 
     def _repeat(
@@ -238,11 +222,7 @@ class Exercise:
                 return
 
     def _test_properties(
-        self,
-        box: Sandbox,
-        answer: Callable,
-        probes: list[tuple],
-        report: Report,
+        self, box: Sandbox, answer: Callable, probes: list[tuple], report: Report
     ) -> None:
         def guarded(*arguments: object) -> object:
             outcome = box.call(answer, arguments)
@@ -257,42 +237,26 @@ class Exercise:
                 except _Stumbled as stumble:
                     contradiction = str(stumble)
                 if contradiction:
-                    report.failures.append(
-                        f"Not true: {item.sentence} {contradiction}"
-                    )
+                    report.failures.append(f"Not true: {item.sentence} {contradiction}")
                     break
             else:
                 report.holds.append(item.sentence)
 
-    def _recognise(
-        self, probes: list[tuple], outcomes: list[Outcome], report: Report
-    ) -> None:
+    def _recognise(self, probes: list[tuple], outcomes: list[Outcome], report: Report) -> None:
         for name, mistake in self.mistakes.items():
             with sandbox.surroundings():
                 produced = _run(Sandbox(), mistake, probes)
-            if len(produced) == len(outcomes) and all(
-                map(_reproduces, outcomes, produced)
-            ):
-                report.diagnosis, report.explanation = (
-                    name,
-                    self.explanations[name],
-                )
+            if len(produced) == len(outcomes) and all(map(_reproduces, outcomes, produced)):
+                report.diagnosis, report.explanation = (name, self.explanations[name])
                 return
 
-    def _show_counterexample(
-        self, probe: tuple, outcome: Outcome, report: Report
-    ) -> None:
+    def _show_counterexample(self, probe: tuple, outcome: Outcome, report: Report) -> None:
         names = inspect.signature(self.reference).parameters
         given = ", ".join(
-            f"`{name} = {describe(value)}`"
-            for name, value in zip(names, probe, strict=True)
+            f"`{name} = {describe(value)}`" for name, value in zip(names, probe, strict=True)
         )
         result = describe(outcome.value)
-        then = (
-            "it stops with an error"
-            if outcome.error
-            else f"you return `{result}`"
-        )
+        then = "it stops with an error" if outcome.error else f"you return `{result}`"
         report.counterexample = f"for {given} {then}."
         report.printed = outcome.printed.rstrip()
 
@@ -304,13 +268,7 @@ class Prediction(Exercise):
     """
 
     def __init__(
-        self,
-        id: str,
-        title: str,
-        *,
-        answer: float,
-        within: float = 0.05,
-        **about: object,
+        self, id: str, title: str, *, answer: float, within: float = 0.05, **about: object
     ) -> None:
         super().__init__(id, title, **about)
         self.reference = answer
@@ -323,9 +281,7 @@ class Prediction(Exercise):
 
     def _grade(self, report: Report, answer: object, seed: int) -> None:
         if not _is_number(answer):
-            report.failures.append(
-                f"The answer is one number; yours is {_kind(answer)}."
-            )
+            report.failures.append(f"The answer is one number; yours is {_kind(answer)}.")
             return
         number = _float(answer)
         if math.isclose(number, self.reference, rel_tol=self.within):
@@ -333,16 +289,12 @@ class Prediction(Exercise):
         elif math.isnan(number):
             report.failures.append("The answer is one number; yours is NaN.")
         elif number < 0 <= self.reference:
-            report.failures.append(
-                f"{describe(number)} is negative; this can't be."
-            )
+            report.failures.append(f"{describe(number)} is negative; this can't be.")
         else:
             side = "large" if number > self.reference else "small"
             report.failures.append(f"{describe(number)} is too {side}.")
             for name, value in self.mistakes.items():
-                if math.isclose(
-                    number, value, rel_tol=self.within, abs_tol=1e-9
-                ):
+                if math.isclose(number, value, rel_tol=self.within, abs_tol=1e-9):
                     report.diagnosis = name
                     report.explanation = self.explanations[name]
 
@@ -361,15 +313,7 @@ class Choice(Exercise):
     'everything doubles'
     """
 
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        *,
-        answer: str,
-        because: str,
-        **about: object,
-    ) -> None:
+    def __init__(self, id: str, title: str, *, answer: str, because: str, **about: object) -> None:
         super().__init__(id, title, **about)
         self.reference = answer
         self.because = because
@@ -395,9 +339,7 @@ class Choice(Exercise):
         elif letter == self.reference:
             report.holds.append(self.because)
         else:
-            report.failures.append(
-                f"{letter} is not what the next experiment shows."
-            )
+            report.failures.append(f"{letter} is not what the next experiment shows.")
             names = {option: name for name, option in self.mistakes.items()}
             report.diagnosis = names[letter]
             report.explanation = self.explanations[names[letter]]
@@ -436,9 +378,7 @@ def _float64(value: object) -> torch.Tensor:
     return torch.tensor(_float(value), dtype=torch.float64)
 
 
-def _run(
-    box: Sandbox, function: Callable, probes: list[tuple]
-) -> list[Outcome]:
+def _run(box: Sandbox, function: Callable, probes: list[tuple]) -> list[Outcome]:
     """One outcome for each probe, up to the first that runs out of time."""
     outcomes = []
     for probe in probes:
@@ -450,31 +390,23 @@ def _run(
 
 def _reproduces(a: Outcome, b: Outcome) -> bool:
     if a.error or b.error:
-        return type(a.error) is type(b.error) and _text(a.error) == _text(
-            b.error
-        )
+        return type(a.error) is type(b.error) and _text(a.error) == _text(b.error)
     return same(a.value, b.value)
 
 
 def _same_kind(problem: str | None, other: str) -> bool:
     """Whether two sentences tell the same but for their numbers."""
-    return problem is not None and re.sub(r"\d+", "", problem) == re.sub(
-        r"\d+", "", other
-    )
+    return problem is not None and re.sub(r"\d+", "", problem) == re.sub(r"\d+", "", other)
 
 
-def _problem(
-    outcome: Outcome, right: object, names: list[str], answer: Callable
-) -> str | None:
+def _problem(outcome: Outcome, right: object, names: list[str], answer: Callable) -> str | None:
     """What is wrong with one outcome before its numbers are compared, as a sentence."""
     if outcome.error:
         return _error_sentence(outcome, answer)
     if outcome.changed:
         edited = _and([f"`{names[i]}`" for i in outcome.changed])
         return f"It changes its input {edited} in place: compute a new tensor instead."
-    return _different_kind(outcome.value, right) or _not_finite(
-        outcome.value, right
-    )
+    return _different_kind(outcome.value, right) or _not_finite(outcome.value, right)
 
 
 def _different_kind(value: object, right: object) -> str | None:
@@ -517,9 +449,7 @@ def _error_sentence(outcome: Outcome, answer: Callable) -> str:
     if isinstance(error, RuntimeError) and re.search(
         r"shapes cannot be multiplied|first two dimensions of batch2", message
     ):
-        sentence += (
-            " The sizes do not fit: is a transpose missing, or of other axes?"
-        )
+        sentence += " The sizes do not fit: is a transpose missing, or of other axes?"
     return sentence
 
 
@@ -542,19 +472,14 @@ def _distance(pairs: list[tuple[Outcome, object]]) -> str:
         differences.append((value - right).abs().max().item())
         usable = right.abs() > 1e-3 * right.abs().max()
         ratios.append((value / right)[usable].flatten())
-    sentence = (
-        f"The result is not right: it is off by up to {differences[0]:.2g}."
-    )
+    sentence = f"The result is not right: it is off by up to {differences[0]:.2g}."
     ratio = torch.cat(ratios)
     factor = ratio.mean()
     if (
         len(ratio) > 2
         and (ratio - factor).abs().max() < 1e-3 * factor.abs()
         # also where the right result is 0, which has no ratio
-        and all(
-            same(_float64(o.value), factor * _float64(right))
-            for o, right in pairs
-        )
+        and all(same(_float64(o.value), factor * _float64(right)) for o, right in pairs)
     ):
         sentence += " It is wrong by the same factor everywhere."
     return sentence
@@ -584,10 +509,7 @@ def _untouched(answer: object) -> bool:
     instructions = list(dis.get_instructions(code))
     return all(
         i.opname in harmless
-        and (
-            i.opname not in ("LOAD_CONST", "RETURN_CONST")
-            or i.argval in (None, ...)
-        )
+        and (i.opname not in ("LOAD_CONST", "RETURN_CONST") or i.argval in (None, ...))
         for i in instructions
     )
 
@@ -599,9 +521,7 @@ def _is_number(value: object) -> bool:
         return real and value.numel() == 1
     if isinstance(value, np.ndarray):
         return value.size == 1 and value.dtype.kind in "iuf"
-    return isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(
-        value, bool
-    )
+    return isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, bool)
 
 
 def _kind(value: object) -> str:

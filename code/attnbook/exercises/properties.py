@@ -5,9 +5,7 @@ from collections.abc import Callable
 import torch
 
 
-def changed(
-    before: torch.Tensor, after: torch.Tensor, sentence: str
-) -> str | None:
+def changed(before: torch.Tensor, after: torch.Tensor, sentence: str) -> str | None:
     """None if equal, else the sentence with the pair of numbers that differs most."""
     before, after = before.double(), after.double()  # an answer may be either
     if torch.allclose(before, after, rtol=1e-3, atol=1e-4):

@@ -20,36 +20,25 @@ class Report:
     counterexample: str = ""
     failures: list[str] = field(default_factory=list)
     holds: list[str] = field(default_factory=list)
-    printed: str = (
-        ""  # what the learner's function printed on the counterexample
-    )
+    printed: str = ""  # what the learner's function printed on the counterexample
 
     @property
     def passed(self) -> bool:
         return self.attempted and not self.failures
 
     def __repr__(self) -> str:
-        state = (
-            "passed"
-            if self.passed
-            else "not yet"
-            if self.attempted
-            else "not attempted"
-        )
+        state = "passed" if self.passed else "not yet" if self.attempted else "not attempted"
         recognised = f", {self.diagnosis}" if self.diagnosis else ""
         return f"<Exercise {self.exercise}: {state}{recognised}>"
 
     def __str__(self) -> str:
-        return "\n  ".join(
-            f"{label} {text}".strip() for label, text in self._lines()
-        )
+        return "\n  ".join(f"{label} {text}".strip() for label, text in self._lines())
 
     def to_html(self) -> str:
         """The same lines for a notebook; styled in place, since Colab loads no style sheet."""
         accent = _ACCENT[self._mark()]
         rows = "".join(
-            f"<div><b>{html.escape(label)}</b> {_code(text)}</div>"
-            for label, text in self._lines()
+            f"<div><b>{html.escape(label)}</b> {_code(text)}</div>" for label, text in self._lines()
         )
         return (
             f'<div class="attnbook-report" style="border-left:4px solid {accent};'
@@ -69,9 +58,7 @@ class Report:
         else:
             from IPython.display import display
 
-            display(
-                {"text/plain": str(self), "text/html": self.to_html()}, raw=True
-            )
+            display({"text/plain": str(self), "text/html": self.to_html()}, raw=True)
 
     def _mark(self) -> str:
         return PASSED if self.passed else WRONG if self.attempted else OPEN
@@ -81,10 +68,7 @@ class Report:
             number = self.exercise.split(" ")[0]
             return [
                 (f"{OPEN} Exercise {self.exercise}:", "not attempted."),
-                (
-                    "",
-                    f'Replace the `...` and run the cell. Stuck? Run `hint("{number}")`.',
-                ),
+                ("", f'Replace the `...` and run the cell. Stuck? Run `hint("{number}")`.'),
             ]
         if self.passed:
             head = (f"{PASSED} Exercise {self.exercise}:", "solved.")
@@ -115,9 +99,7 @@ def _code(text: str) -> str:
     """Escape for HTML and turn `backticks` into <code>."""
     parts = html.escape(text).replace("\n", "<br>").split("`")
     return "".join(
-        f"<code>{part}</code>"
-        if i % 2 and i < len(parts) - 1
-        else ("`" if i % 2 else "") + part
+        f"<code>{part}</code>" if i % 2 and i < len(parts) - 1 else ("`" if i % 2 else "") + part
         for i, part in enumerate(parts)
     )
 

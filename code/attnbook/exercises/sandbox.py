@@ -66,9 +66,7 @@ class Sandbox:
                 value = function(*given)
                 if inspect.iscoroutine(value):
                     value.close()
-                    raise TypeError(
-                        "the function is `async`; leave that word out"
-                    )
+                    raise TypeError("the function is `async`; leave that word out")
                 outcome.value = value
             except BaseException as error:  # SystemExit and TimeIsUp too
                 outcome.error = error
@@ -83,9 +81,7 @@ class Sandbox:
                 _stop(thread)
         if late:  # the thread may still write to the old outcome
             long = seconds == SECONDS_PER_CALL
-            outcome = Outcome(
-                error=TimeIsUp(_one_call() if long else _all_together())
-            )
+            outcome = Outcome(error=TimeIsUp(_one_call() if long else _all_together()))
         outcome.printed = printed.text
         pairs = enumerate(zip(arguments, given, strict=True))
         outcome.changed = [i for i, (a, b) in pairs if not identical(a, b)]
@@ -114,9 +110,7 @@ def _copy(argument: object) -> object:
 
 
 def _stop(thread: threading.Thread) -> None:
-    for _ in range(
-        20
-    ):  # an `except:` in the learner's loop may swallow the first ones
+    for _ in range(20):  # an `except:` in the learner's loop may swallow the first ones
         if not thread.is_alive():
             return
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
@@ -161,9 +155,7 @@ def _kept_back() -> Iterator[_Printed]:
         if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
             from IPython.utils.capture import capture_output
 
-            stack.enter_context(
-                capture_output(stdout=False, stderr=False, display=True)
-            )
+            stack.enter_context(capture_output(stdout=False, stderr=False, display=True))
         try:
             yield printed
         finally:
@@ -178,10 +170,7 @@ def surroundings(seed: int = 0) -> Iterator[None]:
     whatever mode the notebook is in (no_grad, autocast, another device) is suspended.
     """
     python, numpy = random.getstate(), np.random.get_state()
-    state, dtype = (
-        torch.default_generator.get_state(),
-        torch.get_default_dtype(),
-    )
+    state, dtype = (torch.default_generator.get_state(), torch.get_default_dtype())
     random.seed(seed)
     np.random.seed(seed)
     torch.default_generator.manual_seed(seed)
@@ -214,10 +203,6 @@ def line_of(error: BaseException, function: Callable) -> str:
     """The learner's own line that raised, as `` in line 3: `return x / y` ``, or nothing."""
     code = getattr(function, "__code__", None)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if (
-            code is not None
-            and frame.filename == code.co_filename
-            and frame.line
-        ):
+        if code is not None and frame.filename == code.co_filename and frame.line:
             return f" in line {frame.lineno}: `{frame.line.strip()[:80]}`"
     return ""

@@ -37,9 +37,7 @@ class Figure:
     not run.
     """
 
-    def __init__(
-        self, kind: str, data: dict, *, alt: str, still: plt.Figure
-    ) -> None:
+    def __init__(self, kind: str, data: dict, *, alt: str, still: plt.Figure) -> None:
         self.kind, self.data, self.alt = kind, data, alt
         picture = io.BytesIO()
         still.savefig(picture, format="png", dpi=90)
@@ -118,9 +116,7 @@ def query(
     if not 1 <= count <= MOST_KEYS:
         raise ValueError(f"1 to {MOST_KEYS} keys: got {count}")
     if query.shape != (2,):
-        raise ValueError(
-            f"a query has two numbers: got shape {tuple(query.shape)}"
-        )
+        raise ValueError(f"a query has two numbers: got shape {tuple(query.shape)}")
     _demand_finite(keys=keys, values=values, query=query)
     step, reach = _grid(max(keys.abs().max().item(), query.abs().max().item()))
     weights = (keys @ query / math.sqrt(2)).softmax(dim=-1)
@@ -166,12 +162,7 @@ def _grid(largest: float) -> tuple[float | int, float | int]:
     return round(step, 10), round(reach, 10)
 
 
-def scale(
-    query: Float[Tensor, "draw d"],
-    key: Float[Tensor, "draw key d"],
-    *,
-    alt: str,
-) -> Figure:
+def scale(query: Float[Tensor, "draw d"], key: Float[Tensor, "draw key d"], *, alt: str) -> Figure:
     """The weights of one query as features are added, with and without the division by √d.
 
     The reader slides d through the powers of two from 2 up to the length of the vectors; d
@@ -196,13 +187,9 @@ def scale(
         or (len(key), key.shape[-1]) != query.shape
         or len(query) < 1
     ):
-        raise ValueError(
-            f"query of shape (draws, d) and key of shape (draws, keys, d): {shapes}"
-        )
+        raise ValueError(f"query of shape (draws, d) and key of shape (draws, keys, d): {shapes}")
     if query.shape[-1] < 2 or not 2 <= key.shape[1] <= MOST_KEYS:
-        raise ValueError(
-            f"2 or more features, and 2 to {MOST_KEYS} keys: {shapes}"
-        )
+        raise ValueError(f"2 or more features, and 2 to {MOST_KEYS} keys: {shapes}")
     _demand_finite(query=query, key=key)
     query, key = query.detach().cpu().double(), key.detach().cpu().double()
     sizes = [2**n for n in range(1, query.shape[-1].bit_length())]
@@ -253,10 +240,7 @@ def attention_map(
             f"weights of shape {tuple(weights.shape)} need that many tokens, and up "
             f"to two more axes: got {len(rows)} rows and {len(columns)} columns"
         )
-    if (
-        not 1 <= len(rows) <= MOST_TOKENS
-        or not 1 <= len(columns) <= MOST_TOKENS
-    ):
+    if not 1 <= len(rows) <= MOST_TOKENS or not 1 <= len(columns) <= MOST_TOKENS:
         raise ValueError(
             f"1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
             f"{len(columns)} columns"
@@ -272,9 +256,7 @@ def attention_map(
             f"to ({blocks - 1}, {heads}), which is the mean"
         )
     shown = weights[block]
-    still = _heat_map(
-        shown.mean(dim=0) if head == heads else shown[head], rows, columns
-    )
+    still = _heat_map(shown.mean(dim=0) if head == heads else shown[head], rows, columns)
     data = {
         "rows": list(rows),
         "columns": list(columns),
@@ -284,12 +266,8 @@ def attention_map(
     return Figure("map", data, alt=alt, still=still)
 
 
-def _heat_map(
-    weights: Tensor, rows: Sequence[str], columns: Sequence[str]
-) -> plt.Figure:
-    cell = (
-        0.45 if len(rows) <= 12 else 0.25
-    )  # room for the numbers, if there are any
+def _heat_map(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> plt.Figure:
+    cell = 0.45 if len(rows) <= 12 else 0.25  # room for the numbers, if there are any
     still, axes = plotting.subplots(height=1 + cell * len(rows))
     plotting.heat_map(axes, weights, rows=list(rows), columns=list(columns))
     axes.tick_params(axis="x", rotation=90)
@@ -333,8 +311,7 @@ def decoding(
         "written": list(written),
         "weights": _rounded(weights),
         "likeliest": [
-            [[token, round(chance, DIGITS)] for token, chance in step]
-            for step in likeliest
+            [[token, round(chance, DIGITS)] for token, chance in step] for step in likeliest
         ],
     }
     return Figure("decoding", data, alt=alt, still=still)
@@ -417,9 +394,7 @@ def waves(*, d_model: int, length: int, alt: str) -> Figure:
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
     """
     if d_model % 2 or not 2 <= d_model <= 512:
-        raise ValueError(
-            f"d_model must be even and from 2 to 512: got {d_model}"
-        )
+        raise ValueError(f"d_model must be even and from 2 to 512: got {d_model}")
     if not 2 <= length <= 500:
         raise ValueError(f"length must be from 2 to 500: got {length}")
     marks = sinusoidal_positions(length, d_model, dtype=torch.float64)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from attnbook.printing import CHROMIUM as PROGRAM
+from attnbook.course.pdf import CHROMIUM as PROGRAM
 
 FLAGS = [
     "--no-sandbox",

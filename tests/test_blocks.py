@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 
 from attnbook.attention import causal_mask, padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
-from attnbook.bridge import to_pytorch
 from attnbook.multihead import KVCache
+from attnbook.pytorch import to_pytorch
 from shared import DEVICES, DTYPES, TOLERANCE, draw, randomise, seeds
 
 BOTH_NORMS = pytest.mark.parametrize("norm_first", [False, True])

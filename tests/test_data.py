@@ -18,18 +18,18 @@ from attnbook.data import (
     PAD,
     START,
     UNKNOWN,
-    Epochs,
+    EpochSampler,
     Multi30k,
-    NumberTokens,
-    NumberWords,
-    Subwords,
+    NumberDataset,
+    NumberTokenizer,
+    SubwordTokenizer,
     Vocabulary,
     batches_by_length,
     collate,
 )
 
-TOKENS = {language: NumberTokens(language) for language in LANGUAGES}
-NUMBERS = NumberWords("en", "fr")
+TOKENS = {language: NumberTokenizer(language) for language in LANGUAGES}
+NUMBERS = NumberDataset("en", "fr")
 
 
 def test_special_symbols_come_first_and_each_token_once():
@@ -87,7 +87,7 @@ def test_held_out_numbers_are_a_tenth_and_never_among_the_others():
     assert not trained & tested
     everywhere = [NUMBERS.is_held_out(n) for n in range(20_000)]
     assert abs(sum(everywhere) / 20_000 - 0.1) < 0.01
-    other_seed = NumberWords("en", "fr", seed=1)
+    other_seed = NumberDataset("en", "fr", seed=1)
     differ = [other_seed.is_held_out(n) != NUMBERS.is_held_out(n) for n in range(2000)]
     assert 0.1 < sum(differ) / 2000 < 0.3
     assert max(trained) > 95_000 and min(trained) < 5_000
@@ -95,7 +95,7 @@ def test_held_out_numbers_are_a_tenth_and_never_among_the_others():
 
 
 def test_numbers_held_out_by_length_are_the_longer_ones():
-    numbers = NumberWords("en", "fr", below=10_000, longest=5)
+    numbers = NumberDataset("en", "fr", below=10_000, longest=5)
     short = numbers.sample(300)
     long = numbers.sample(300, held_out=True)
     assert max(len(numbers.pair(n)[0]) for n in short) == 5
@@ -105,30 +105,30 @@ def test_numbers_held_out_by_length_are_the_longer_ones():
 def test_samples_follow_their_seed():
     assert NUMBERS.sample(50, seed=3) == NUMBERS.sample(50, seed=3)
     assert NUMBERS.sample(50, seed=3) != NUMBERS.sample(50, seed=4)
-    assert NUMBERS.sample(50, seed=3) != NumberWords(seed=9).sample(50, seed=3)
+    assert NUMBERS.sample(50, seed=3) != NumberDataset(seed=9).sample(50, seed=3)
     assert NUMBERS.sample(0) == []
 
 
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: NumberTokens("tlh"), "'fr_CH'.*got 'tlh'"),
+        (lambda: NumberTokenizer("tlh"), "'fr_CH'.*got 'tlh'"),
         (lambda: TOKENS["fr"].spell(-1), "got -1"),
         (lambda: TOKENS["fr"].spell(10**12), "got 1000000000000"),
-        (lambda: NumberWords(below=99), "between 100.*got 99"),
+        (lambda: NumberDataset(below=99), "between 100.*got 99"),
         (
-            lambda: NumberWords(below=1000, longest=50).sample(1, held_out=True),
+            lambda: NumberDataset(below=1000, longest=50).sample(1, held_out=True),
             r"below 1000 only 0 are held out with longest=50",
         ),
         (
-            lambda: NumberWords(below=1000, longest=0).sample(1),
+            lambda: NumberDataset(below=1000, longest=0).sample(1),
             r"of 10000 numbers below 1000 only 0 are for training",
         ),
         (lambda: Multi30k("en", "fr"), "'en' with 'de'.*got 'en' and 'fr'"),
         (lambda: Multi30k().texts("dev"), "'val'.*got 'dev'"),
         (lambda: batches_by_length([3, 9], 8), "9 tokens.*max_tokens=8"),
-        (lambda: Epochs([], 8), "no pairs"),
-        (lambda: Subwords.learn(["a b"], 500), "no 500 subwords"),
+        (lambda: EpochSampler([], 8), "no pairs"),
+        (lambda: SubwordTokenizer.learn(["a b"], 500), "no 500 subwords"),
     ],
 )
 def test_bad_input_raises_an_error_that_names_it(call, says):
@@ -145,7 +145,7 @@ SENTENCES = [
 
 
 def test_subwords_give_texts_back_in_lower_case(tmp_path):
-    subwords = Subwords.learn(SENTENCES, 60)
+    subwords = SubwordTokenizer.learn(SENTENCES, 60)
     assert len(subwords) == 60
     for text in SENTENCES:
         numbers = subwords.encode(text)
@@ -157,11 +157,11 @@ def test_subwords_give_texts_back_in_lower_case(tmp_path):
     assert subwords.encode("The dog") == subwords.encode("the DOG")
     assert UNKNOWN in subwords.encode("日")
     subwords.save(tmp_path / "words.model")
-    again = Subwords.load(tmp_path / "words.model")
+    again = SubwordTokenizer.load(tmp_path / "words.model")
     assert again.encode(SENTENCES[0]) == subwords.encode(SENTENCES[0])
-    long = Subwords.learn(["zebra " * 2000, *SENTENCES], 60)
+    long = SubwordTokenizer.learn(["zebra " * 2000, *SENTENCES], 60)
     assert UNKNOWN not in long.encode("zebra")
-    same = Subwords.learn(SENTENCES, 60)
+    same = SubwordTokenizer.learn(SENTENCES, 60)
     assert [same.split(s) for s in SENTENCES] == [subwords.split(s) for s in SENTENCES]
 
 
@@ -300,9 +300,9 @@ def test_batches_are_few_and_come_in_another_order_each_epoch():
 
 def test_epochs_give_each_pair_once_an_epoch_whatever_was_asked_before():
     pairs = [([5] * (1 + i % 4), [6] * (i % 3) + [7 + i]) for i in range(40)]
-    epochs = Epochs(pairs, max_tokens=15)
+    epochs = EpochSampler(pairs, max_tokens=15)
     steps = [epochs(step) for step in range(200)]
-    again = Epochs(pairs, max_tokens=15)
+    again = EpochSampler(pairs, max_tokens=15)
     assert again(150) == steps[150] and again(3) == steps[3]
     seen, first = [], None
     for step, batch in enumerate(steps):
@@ -319,5 +319,5 @@ def test_epochs_give_each_pair_once_an_epoch_whatever_was_asked_before():
 
 def test_epochs_follow_their_seed():
     pairs = [([5] * (1 + i % 4), [7 + i]) for i in range(40)]
-    runs = [[Epochs(pairs, 15, seed=s)(n) for n in range(9)] for s in (0, 1)]
+    runs = [[EpochSampler(pairs, 15, seed=s)(n) for n in range(9)] for s in (0, 1)]
     assert runs[0] != runs[1]

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from attnbook.attention import attention, causal_mask, padding_mask
-from attnbook.bridge import to_pytorch
 from attnbook.multihead import KVCache, MultiHeadAttention
+from attnbook.pytorch import to_pytorch
 from shared import DEVICES, DTYPES, TOLERANCE, draw, randomise, seeds
 
 

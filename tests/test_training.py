@@ -17,22 +17,25 @@ from nbclient import NotebookClient
 from safetensors.torch import load_file
 from torch import nn
 
-from attnbook import train as command, training
-from attnbook.data import PAD, NumberWords
+from attnbook.data import PAD, NumberDataset, collate
 from attnbook.training import (
     Checkpoint,
+    __main__ as command,
     average_checkpoints,
+    checkpoint,
     learning_rate,
     load_weights,
+    parallel,
     save_weights,
     smoothed_loss,
     train,
 )
+from attnbook.training.checkpoint import saved_tensors
 from attnbook.transformer import Transformer
 from attnbook.translator import Translator
 from shared import DEVICES, draw, draw_tokens
 
-NUMBERS = NumberWords("en", "fr", below=1000)
+NUMBERS = NumberDataset("en", "fr", below=1000)
 
 
 def make(seed=0, **options):
@@ -130,7 +133,7 @@ def test_a_step_is_adams_with_the_papers_constants():
     for step in range(3):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, peak=0.01, warmup=5)
-        batch = training.collate(pairs(step))
+        batch = collate(pairs(step))
         logits, _ = twin(batch.source, batch.target[:, :-1], batch.source_lengths)
         loss = F.cross_entropy(
             logits.flatten(0, 1),
@@ -206,7 +209,7 @@ def test_the_mean_of_the_last_checkpoints_is_taken(tmp_path):
     trained = make()
     run(trained, folder=tmp_path, save_every=4, keep=2)
     assert torch.equal(parameters(trained), straight[2])
-    names = [path.name for path in training.saved_tensors(tmp_path)]
+    names = [path.name for path in saved_tensors(tmp_path)]
     assert names == ["step-8.safetensors", "step-12.safetensors"]
     for last, expected in ((2, straight[1:]), (1, straight[2:])):
         average_checkpoints(trained, tmp_path, last)
@@ -229,7 +232,7 @@ def test_a_training_killed_while_saving_keeps_the_last_whole_state(
     class Killed(BaseException):
         pass
 
-    replace = training.replace_file
+    replace = checkpoint.replace_file
 
     def broken(path, content):
         if path.name.startswith(victim):
@@ -239,7 +242,7 @@ def test_a_training_killed_while_saving_keeps_the_last_whole_state(
             raise Killed
         replace(path, content)
 
-    monkeypatch.setattr(training, "replace_file", broken)
+    monkeypatch.setattr(checkpoint, "replace_file", broken)
     with pytest.raises(Killed):
         run(make(), steps=8, folder=tmp_path)
     monkeypatch.undo()
@@ -400,10 +403,11 @@ def call(arguments):
 # blows up to whole steps, different ones in every arrangement.
 SCRIPT = """
 import sys, torch
-from attnbook.data import NumberWords
+from attnbook.data import NumberDataset
 from attnbook.training import processes, save_weights, train
+from attnbook.training.checkpoint import saved_tensors
 from attnbook.transformer import Transformer
-numbers = NumberWords("en", "fr", below=1000)
+numbers = NumberDataset("en", "fr", below=1000)
 torch.manual_seed(0)
 model = Transformer(source_size=len(numbers.source), target_size=len(numbers.target),
                     d_model=16, num_heads=2, num_layers=1, d_ff=32, dropout=0.0).double()
@@ -495,12 +499,12 @@ def test_processes_that_find_different_trainings_stop():
         def all_gather_object(out, _):
             out[:] = [0, 5]
 
-    original, training.dist = training.dist, FakeDist
+    original, parallel.dist = parallel.dist, FakeDist
     try:
         with pytest.raises(ValueError, match=r"in runs, after \[0, 5\] steps"):
-            training._require_equal_everywhere(0, "runs")
+            parallel.require_equal_everywhere(0, "runs")
     finally:
-        training.dist = original
+        parallel.dist = original
 
 
 def small_command(tmp_path, *more):
@@ -601,7 +605,7 @@ def test_the_command_trains_on_sentences_with_one_vocabulary(tmp_path, capsys, m
     printed = capsys.readouterr().out
     assert "perplexity" in printed and "a dog sees two birds." in printed
     assert "the mean of the last checkpoints: perplexity" in printed
-    assert len(training.saved_tensors(folder)) == 3
+    assert len(saved_tensors(folder)) == 3
     curve = json.loads((folder / "curve.json").read_text("utf8"))
     losses = json.loads((folder / "state.json").read_text("utf8"))["losses"]
     assert [point["step"] for point in curve] == [2, 4]

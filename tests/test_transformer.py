@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from attnbook.attention import causal_mask
-from attnbook.bridge import to_pytorch
 from attnbook.positions import LearnedPositions, SinusoidalPositions
+from attnbook.pytorch import to_pytorch
 from attnbook.transformer import Transformer
 from shared import DEVICES, DTYPES, TOLERANCE, draw_tokens, randomise, seeds
 

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from attnbook.data import NumberWords, Subwords
+from attnbook.data import NumberDataset, SubwordTokenizer
 from attnbook.training import train
 from attnbook.translator import Translator
 
-NUMBERS = NumberWords("en", "fr", below=20_000)
+NUMBERS = NumberDataset("en", "fr", below=20_000)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_a_translator_is_saved_and_loaded(translator, tmp_path):
 
 def test_subwords_are_saved_beside_the_weights(tmp_path):
     texts = [f"word{i} and word{i + 1}" for i in range(30)]
-    sides = Subwords.learn(texts, 40), Subwords.learn(texts, 30)
+    sides = SubwordTokenizer.learn(texts, 40), SubwordTokenizer.learn(texts, 30)
     translator = Translator(*sides, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=False)
     translator.save(tmp_path)
     loaded = Translator.load(tmp_path)
@@ -78,7 +78,7 @@ def test_subwords_are_saved_beside_the_weights(tmp_path):
 
 
 def test_shared_subwords_stay_shared(tmp_path):
-    words = Subwords.learn([f"word{i} and word{i + 1}" for i in range(30)], 40)
+    words = SubwordTokenizer.learn([f"word{i} and word{i + 1}" for i in range(30)], 40)
     Translator(words, words, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=True).save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"config.json", "model.safetensors", "source.model"}

@@ -53,7 +53,7 @@ class Vocabulary:
 LANGUAGES = ("de", "en", "es", "fr", "fr_CH")
 
 
-class NumberTokens:
+class NumberTokenizer:
     """The words that a language's numbers are made of, as tokens: every number can be written.
 
     A token that continues a word starts with ``-`` if a hyphen joins it, and with ``+`` if nothing
@@ -62,8 +62,8 @@ class NumberTokens:
 
     Raises ``ValueError`` for a language that is not among ``LANGUAGES``.
 
-    >>> tokens = NumberTokens("fr")
-    >>> tokens.split(tokens.spell(97)), NumberTokens("de").split("siebenundneunzig")
+    >>> tokens = NumberTokenizer("fr")
+    >>> tokens.split(tokens.spell(97)), NumberTokenizer("de").split("siebenundneunzig")
     (['quatre', '-vingt', '-dix', '-sept'], ['sieben', '+und', '+neunzig'])
     """
 
@@ -118,7 +118,7 @@ class NumberTokens:
         return self.join(self.vocabulary.decode(numbers))
 
 
-class NumberWords:
+class NumberDataset:
     """Numbers below ``below`` in the words of two languages: pairs without end, and exact.
 
     Some numbers are held out, for testing only. By value: about a tenth of all, chosen by a hash of
@@ -128,7 +128,7 @@ class NumberWords:
 
     Raises ``ValueError`` if ``below`` is less than 100 or more than 10¹².
 
-    >>> numbers = NumberWords("en", "fr", below=1000)
+    >>> numbers = NumberDataset("en", "fr", below=1000)
     >>> numbers.texts(481)
     ('four hundred eighty-one', 'quatre cent quatre-vingt-un')
     """
@@ -144,7 +144,7 @@ class NumberWords:
     ) -> None:
         if not 100 <= below <= 10**12:
             raise ValueError(f"below must lie between 100 and 10**12: got {below}")
-        self.source, self.target = NumberTokens(source), NumberTokens(target)
+        self.source, self.target = NumberTokenizer(source), NumberTokenizer(target)
         self.below, self.longest, self.seed = below, longest, seed
         self.pair = lru_cache(200_000)(self.pair)  # spelling takes time
 
@@ -185,7 +185,7 @@ class NumberWords:
                 drawn.append(number)
 
 
-class Subwords:
+class SubwordTokenizer:
     """Frequent pieces of words as tokens, by byte-pair encoding (the sentencepiece library).
 
     Texts are lower-cased first: "The" and "the" are one word then, and so are learned together.
@@ -198,7 +198,7 @@ class Subwords:
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
 
     @classmethod
-    def learn(cls, texts: Iterable[str], size: int) -> "Subwords":
+    def learn(cls, texts: Iterable[str], size: int) -> "SubwordTokenizer":
         """Learn a vocabulary of ``size`` tokens, the four special ones included.
 
         Raises ``ValueError`` if the texts do not yield so many.
@@ -224,7 +224,7 @@ class Subwords:
         return cls(model.getvalue())
 
     @classmethod
-    def load(cls, path: str | Path) -> "Subwords":
+    def load(cls, path: str | Path) -> "SubwordTokenizer":
         """Read what ``save`` wrote."""
         return cls(Path(path).read_bytes())
 
@@ -399,7 +399,7 @@ def batches_by_length(
     return [batch for batch in batches if batch]
 
 
-class Epochs:
+class EpochSampler:
     """A finite set of pairs as batches without end: each epoch in a new order.
 
     Calling it with the number of a step gives that step's pairs, whatever was asked before, so

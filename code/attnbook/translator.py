@@ -6,15 +6,16 @@ from pathlib import Path
 
 import torch
 
-from attnbook.data import END, SPECIAL, START, NumberTokens, Subwords, collate
+from attnbook.data import END, SPECIAL, START, NumberTokenizer, SubwordTokenizer, collate
 from attnbook.decoding import beam_search, greedy_search, inference
-from attnbook.training import load_weights, read_json, save_weights
+from attnbook.files import read_json
+from attnbook.training import load_weights, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
-Tokens = NumberTokens | Subwords
+Tokens = NumberTokenizer | SubwordTokenizer
 
 # the folder of the translator from English to German that comes with the package
-SENTENCES = Path(__file__).parent / "multi30k_en_de"
+ENGLISH_TO_GERMAN = Path(__file__).parent / "multi30k_en_de"
 
 
 class Translator:
@@ -100,7 +101,7 @@ class Translator:
         config = {"model": self.options}
         for side in ("source", "target"):
             tokens = getattr(self, f"{side}_tokens")
-            if isinstance(tokens, NumberTokens):
+            if isinstance(tokens, NumberTokenizer):
                 config[side] = {"numbers": tokens.language}
             elif side == "target" and tokens is self.source_tokens:
                 config[side] = config["source"]
@@ -120,9 +121,9 @@ class Translator:
         folder = Path(folder)
         config = read_json(folder / "config.json")
         sides = [
-            NumberTokens(config[side]["numbers"])
+            NumberTokenizer(config[side]["numbers"])
             if "numbers" in config[side]
-            else Subwords.load(folder / config[side]["subwords"])
+            else SubwordTokenizer.load(folder / config[side]["subwords"])
             for side in ("source", "target")
         ]
         translator = cls(*sides, **config["model"])

@@ -10,10 +10,10 @@ from torch import nn
 
 from attnbook.attention import attention, causal_mask, padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock
-from attnbook.bridge import to_pytorch
 from attnbook.data import PAD, START
 from attnbook.decoding import greedy_search
 from attnbook.multihead import MultiHeadAttention
+from attnbook.pytorch import to_pytorch
 from attnbook.training import smoothed_loss
 from attnbook.transformer import Transformer
 

@@ -1,36 +1,19 @@
 """The exercises of the book. Chapters use ``check`` and ``hint``; tests use ``catalogue``."""
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 
-from . import (
-    ch01_looking_back,
-    ch02_queries_keys_values,
-    ch03_scaling,
-    ch04_softmax,
-    ch05_word_order,
-    ch06_positions,
-    ch07_heads,
-    ch08_blocks,
-    ch09_translating,
-    ch10_cost,
-)
-from .engine import Choice, Exercise, Prediction
-from .report import Report
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.report import Report
 
 __all__ = ["Choice", "Exercise", "Prediction", "Report", "catalogue", "check", "hint", "points"]
 
-_CHAPTERS = (
-    ch01_looking_back,
-    ch02_queries_keys_values,
-    ch03_scaling,
-    ch04_softmax,
-    ch05_word_order,
-    ch06_positions,
-    ch07_heads,
-    ch08_blocks,
-    ch09_translating,
-    ch10_cost,
-)
+_CHAPTERS = [
+    import_module(f"{__name__}.{module.name}")
+    for module in sorted(iter_modules(__path__), key=lambda module: module.name)
+    if module.name.startswith("ch")
+]
 _hints_given: dict[str, int] = {}
 
 

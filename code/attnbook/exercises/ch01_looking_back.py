@@ -4,14 +4,12 @@ import math
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed, no_gradient
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed, no_gradient
 
 cures_of_the_fixed_context = Choice(
     "1.0",
     "Cures of the fixed context",
-    stars=1,
-    minutes=2,
     hints=[
         "How many bits does a number of six digits carry? Do 32 numbers have room for them?",
         "There can be room, and yet packing and unpacking have to be learned.",
@@ -44,8 +42,6 @@ cures_of_the_fixed_context.wrong_option(
 number_of_weights = Prediction(
     "1.1",
     "The size of an alignment map",
-    stars=1,
-    minutes=3,
     answer=130.0,
     within=0.001,
     hints=[
@@ -95,8 +91,6 @@ number_of_weights.wrong_value(
 gated_step = Exercise(
     "1.2",
     "A gated step",
-    stars=1,
-    minutes=10,
     hints=[
         "`torch.cat([x, h], dim=-1)` puts them side by side, with the shape (batch, d_in + d).",
         "Both matrices are applied to the same pair. The sigmoid belongs to the gate, the tanh to "
@@ -225,8 +219,6 @@ def _(x, h, gate, candidate):
 context_vectors = Exercise(
     "1.3",
     "Context vectors of padded sources",
-    stars=2,
-    minutes=15,
     hints=[
         "`torch.arange(n) < lengths[:, None]` is True for the real tokens: (batch, n).",
         "Padding has to vanish before softmax shares out the weight. Which energy gives a weight "
@@ -387,8 +379,6 @@ def _(query, memory, lengths):
 coverage = Exercise(
     "1.4",
     "How much each source token was looked at",
-    stars=2,
-    minutes=10,
     hints=[
         "A row belongs to a token that was written, a column to one that was read. The coverage "
         "has one number for each column.",
@@ -515,8 +505,6 @@ def _(weights, target_lengths):
 concat_energy = Exercise(
     "1.5",
     "The concat energy for all pairs",
-    stars=2,
-    minutes=15,
     hints=[
         "In [q; k] W the first d_query rows of W meet the query, the others the key. So the "
         "product is a sum of two.",
@@ -667,8 +655,6 @@ def _(query, key, weight, v):
 layers_needed = Exercise(
     "1.6",
     "How many layers of convolution it takes",
-    stars=2,
-    minutes=10,
     hints=[
         "How far to one side does a single layer see, if its window has 3 tokens? If it has 5?",
         "Each further layer adds the same reach. The smallest number of layers is a division, "
@@ -765,8 +751,6 @@ def _(distance, window):
 crossing_share = Exercise(
     "1.7",
     "How often the look goes back",
-    stars=3,
-    minutes=20,
     hints=[
         "`weights.argmax(dim=-1)` gives one place for each row: (..., m).",
         "Compare all places with all: `places[..., :, None] > places[..., None, :]` is True at "
@@ -907,8 +891,6 @@ def _(weights):
 local_weights = Exercise(
     "1.8",
     "Attention within a window",
-    stars=3,
-    minutes=25,
     hints=[
         "`torch.arange(n) - centres[..., None]` is the signed distance of every position from the "
         "centre of every row: (batch, m, n).",

@@ -4,14 +4,12 @@ import math
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed, no_gradient, row_sums
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed, no_gradient, row_sums
 
 one_shared_map = Choice(
     "2.0",
     "One map for queries and keys",
-    stars=1,
-    minutes=2,
     hints=[
         "With one map, compare the score of the woman for the man with that of the man for the "
         "woman.",
@@ -40,8 +38,6 @@ one_shared_map.wrong_option(
 output_by_hand = Prediction(
     "2.1",
     "An output by hand",
-    stars=1,
-    minutes=5,
     answer=5.0,
     within=0.01,
     hints=[
@@ -87,8 +83,6 @@ output_by_hand.wrong_value(
 cross_attention = Exercise(
     "2.2",
     "One sentence asks another",
-    stars=1,
-    minutes=10,
     hints=[
         "Three products first: which of `x` and `memory` goes through which map?",
         "Those who ask have queries. Those who are asked have keys and values.",
@@ -272,8 +266,6 @@ def _(x, memory, query_map, key_map, value_map):
 contributions = Exercise(
     "2.3",
     "Who contributed what",
-    stars=2,
-    minutes=10,
     hints=[
         "One entry: the weight of query i on key j, times one feature of value j. No sum.",
         "The result has one axis more than either input. `weights[..., None]` adds an axis at the "
@@ -372,8 +364,6 @@ def _(weights, value):
 weights_on_other_words = Exercise(
     "2.4",
     "Looking at other words",
-    stars=2,
-    minutes=15,
     hints=[
         "Which pairs of tokens are the same word? Compare `words` with itself, once with an axis "
         "of size 1 at the end and once before it: a boolean (..., L, L).",
@@ -521,8 +511,6 @@ def _(query, key, words):
 score_matrix = Exercise(
     "2.5",
     "One matrix for two maps",
-    stars=2,
-    minutes=15,
     hints=[
         "Write the scores with the maps in place: (x W_Q)(x W_K)ᵀ / √d_k.",
         "The transpose of a product is the product of the transposes in reverse: (x W_K)ᵀ = "
@@ -616,8 +604,6 @@ def _(query_map, key_map):
 lookup_by_distance = Exercise(
     "2.6",
     "A look-up by distance",
-    stars=2,
-    minutes=15,
     hints=[
         "All pairs of a query and a key: give each an axis of size 1 where the other has its "
         "tokens, and subtract.",
@@ -769,8 +755,6 @@ def _(query, key, value, sharpness):
 query_map_for = Exercise(
     "2.7",
     "Maps written by hand",
-    stars=3,
-    minutes=25,
     hints=[
         "With x = I the queries are the rows of W_Q and the keys those of W_K. Write the scaled "
         "scores as a product of matrices.",

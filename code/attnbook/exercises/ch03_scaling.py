@@ -4,14 +4,12 @@ import math
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed, no_gradient, row_sums
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed, no_gradient, row_sums
 
 average_response = Choice(
     "3.0",
     "Does the gradient vanish?",
-    stars=1,
-    minutes=2,
     hints=[
         "The response is the Jacobian times the keys, over the divisor. Keep the weights as they "
         "are: what does leaving out a divisor of 32 do?",
@@ -38,8 +36,6 @@ average_response.wrong_option(
 typical_score = Prediction(
     "3.1",
     "A typical dot product",
-    stars=1,
-    minutes=3,
     answer=20.0,
     within=0.01,
     hints=[
@@ -76,8 +72,6 @@ typical_score.wrong_value(
 scaled_scores = Exercise(
     "3.2",
     "Scaled scores of several heads",
-    stars=1,
-    minutes=10,
     hints=[
         "Each head needs a matrix product of its own, tokens by tokens. Bring the axis of the "
         "heads in front of that of the tokens first: `query.transpose(1, 2)`.",
@@ -225,8 +219,6 @@ def _(query, key):
 effective_keys = Exercise(
     "3.3",
     "The effective number of keys",
-    stars=2,
-    minutes=10,
     hints=[
         "First the entropy of each row: multiply each weight by its logarithm, add up, change "
         "the sign. Then take the exponential.",
@@ -342,8 +334,6 @@ def _(weights):
 softmax_with_temperature = Exercise(
     "3.4",
     "A softmax with temperature",
-    stars=2,
-    minutes=10,
     hints=[
         "Divide the scores by the temperature first; everything else is softmax.",
         "e to the power of 1000 is infinite in floating point. What may be subtracted from all "
@@ -461,8 +451,6 @@ def _(scores, temperature):
 softmax_slope = Exercise(
     "3.5",
     "The slope of softmax with a temperature",
-    stars=2,
-    minutes=15,
     hints=[
         "Call the weights w = softmax(s / T). Equation (3.7) is their slope in s / T; you need "
         "their slope in s. Which rule of calculus connects the two?",
@@ -578,8 +566,6 @@ def _(scores, temperature):
 normalised_scores = Exercise(
     "3.6",
     "Scores of normalised queries and keys",
-    stars=2,
-    minutes=10,
     hints=[
         "The root mean square of a vector: square its features, take their mean, then the root.",
         "One for each vector, so along the last axis: `x.square().mean(dim=-1, keepdim=True)`.",
@@ -690,8 +676,6 @@ def _(query, key):
 real_spread = Exercise(
     "3.7",
     "Features with a mean that move together",
-    stars=3,
-    minutes=25,
     hints=[
         "Write q = μ + a and k = μ + b, where a and b have mean 0. Then q·k = dμ² + μ Σaᵢ + "
         "μ Σbᵢ + Σaᵢbᵢ, and the last three terms are uncorrelated.",
@@ -804,8 +788,6 @@ def _(d, rho, mu):
 query_init_std = Exercise(
     "3.8",
     "The scale hidden in the initial weights",
-    stars=3,
-    minutes=20,
     hints=[
         "One feature of the query is a sum of d_model terms xⱼWⱼᵢ. What is its variance if the "
         "entries of W_Q have the standard deviation s?",

@@ -4,14 +4,12 @@ import math
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed, row_sums
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed, row_sums
 
 rules_that_learn = Choice(
     "4.0",
     "Which rules learn?",
-    stars=1,
-    minutes=2,
     hints=[
         "Training tries small changes of the scores. Which wish says that a change is noticed?",
         "What becomes of shares of the raw scores where positive and negative ones nearly cancel?",
@@ -43,8 +41,6 @@ rules_that_learn.wrong_option(
 weight_in_a_crowd = Prediction(
     "4.1",
     "One key against a thousand",
-    stars=1,
-    minutes=5,
     answer=math.exp(5) / (math.exp(5) + 1000),
     within=0.01,
     hints=[
@@ -86,8 +82,6 @@ weight_in_a_crowd.wrong_value(
 received_attention = Exercise(
     "4.2",
     "Received attention without padding",
-    stars=1,
-    minutes=10,
     hints=[
         "How much a token receives is the sum of a column: over the queries, axis −2.",
         "A row of padding must not count. Multiply it by 0 before you add up: "
@@ -205,8 +199,6 @@ def _(weights, real):
 log_weights = Exercise(
     "4.3",
     "The logarithm of softmax",
-    stars=2,
-    minutes=12,
     hints=[
         "On paper: log(eˢ / Σ) = s − log Σ. The exponential and the logarithm of the numerator "
         "cancel before anything can underflow.",
@@ -318,8 +310,6 @@ def _(scores):
 temperature_for = Exercise(
     "4.4",
     "The temperature for a given weight",
-    stars=2,
-    minutes=12,
     hints=[
         "Let the others score 0 and the best one `gap`. Its weight is "
         "e^(gap/T) / (e^(gap/T) + n − 1).",
@@ -434,8 +424,6 @@ def _(gap, n, target):
 sampling_error = Exercise(
     "4.5",
     "The error of one draw",
-    stars=2,
-    minutes=15,
     hints=[
         "First the output, that is the mean of the draw: `weights @ value`.",
         "The difference of every value from every output has the shape (..., L_query, L_key, "
@@ -551,8 +539,6 @@ def _(weights, value):
 quiet_softmax = Exercise(
     "4.6",
     "A softmax that may say nothing",
-    stars=2,
-    minutes=15,
     hints=[
         "The 1 in the denominator is e⁰: it is as if there were one more key with the score 0, "
         "whose weight is thrown away.",
@@ -709,8 +695,6 @@ def _(scores, mask):
 merge = Exercise(
     "4.7",
     "Two halves of the keys",
-    stars=3,
-    minutes=20,
     hints=[
         "Each half has already divided by its own denominator. Over all keys the "
         "denominator is the sum of the two.",
@@ -846,8 +830,6 @@ def _(output_a, log_sum_a, output_b, log_sum_b):
 sparsemax = Exercise(
     "4.8",
     "Sparsemax",
-    stars=3,
-    minutes=25,
     hints=[
         "Suppose you knew that exactly the k largest scores stay above 0. Their weights must sum "
         "to 1, so τ = (sum of these k scores − 1) / k.",
@@ -983,8 +965,6 @@ def _(scores):
 forgetful_attention = Exercise(
     "4.9",
     "A memory that fades",
-    stars=3,
-    minutes=25,
     hints=[
         "Key s has faded t − s times when query t comes: its part is "
         "decay^(t − s) · (query_t · key_s), for s ≤ t.",

@@ -6,14 +6,12 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed
 
 order_through_a_mask = Choice(
     "5.0",
     "Order through a mask",
-    stars=1,
-    minutes=2,
     hints=[
         "Which scores does the mask forbid to the last token?",
         "What does a second layer read: the words, or what the words have heard?",
@@ -39,8 +37,6 @@ order_through_a_mask.wrong_option(
 outputs_of_dog = Prediction(
     "5.1",
     "One word behind a causal mask",
-    stars=1,
-    minutes=5,
     answer=8.0,
     within=0.01,
     hints=[
@@ -92,8 +88,6 @@ outputs_of_dog.wrong_value(
 permutation_matrix = Exercise(
     "5.2",
     "A reordering as a matrix",
-    stars=1,
-    minutes=10,
     hints=[
         "Row i of the matrix picks row `order[i]` of x. Where must its single 1 stand?",
         "The matrix has a 1 where the number of the column equals `order[i]`.",
@@ -203,8 +197,6 @@ def _(order):
 order_blind_ceiling = Exercise(
     "5.3",
     "The ceiling for an order-blind model",
-    stars=1,
-    minutes=10,
     hints=[
         "The model sees the bag and must give all its sentences one answer. Which answer is right "
         "most often, and how often?",
@@ -331,8 +323,6 @@ def _(counts):
 mask_from_places = Exercise(
     "5.4",
     "A causal mask for tokens in any order",
-    stars=2,
-    minutes=10,
     hints=[
         "Each query has a place, each key has a place: compare every one with every other.",
         "An axis of size 1 lets two tensors meet in all pairs: `query_places[:, :, None]`.",
@@ -472,8 +462,6 @@ def _(query_places, key_places):
 even_window_attention = Exercise(
     "5.5",
     "A window that shares evenly",
-    stars=2,
-    minutes=15,
     hints=[
         "With equal scores a token gives each token of its window the same weight. How large is "
         "it, at the start of the sentence and later?",
@@ -609,8 +597,6 @@ def _(value, window):
 reach = Exercise(
     "5.6",
     "What a token can have heard of",
-    stars=2,
-    minutes=15,
     hints=[
         "Follow one token: after the first layer it may know what its mask allows, and itself. "
         "After the second layer, what those know whom it sees there.",
@@ -746,8 +732,6 @@ def _(masks):
 set_summary = Exercise(
     "5.7",
     "One vector for a set of any size",
-    stars=2,
-    minutes=15,
     hints=[
         "Score the one query against each element and divide by the root of the number of "
         "features; softmax runs over the elements of one set.",
@@ -895,8 +879,6 @@ def _(query, x, lengths):
 order_blind_part = Exercise(
     "5.8",
     "What survives all orders",
-    stars=3,
-    minutes=25,
     hints=[
         "An entry on the diagonal stays on the diagonal, whatever the order: i and j are "
         "renamed alike. Where can it get to, and how often does it get there?",

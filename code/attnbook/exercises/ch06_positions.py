@@ -4,16 +4,13 @@ import math
 
 import torch
 
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed, row_sums
 from attnbook.positions import sinusoidal_positions
-
-from .engine import Choice, Exercise, Prediction
-from .properties import changed, row_sums
 
 beyond_the_trained_places = Choice(
     "6.0",
     "Beyond the trained places",
-    stars=1,
-    minutes=2,
     hints=[
         "Which vectors of the learned table has training ever touched?",
         "Many maps look one place back at the places 1 to 15. Does anything in the training prefer "
@@ -41,8 +38,6 @@ beyond_the_trained_places.wrong_option(
 longest_wavelength = Prediction(
     "6.1",
     "The slowest pair",
-    stars=1,
-    minutes=3,
     answer=2 * math.pi * 10000 ** (14 / 16),
     within=0.01,
     hints=[
@@ -106,8 +101,6 @@ def _integers(generator, low, high, shape):
 encode = Exercise(
     "6.2",
     "The encoding of any position",
-    stars=1,
-    minutes=10,
     hints=[
         "`positions[..., None]` has one more axis, along which the frequencies can lie.",
         "There is one angle for each pair: as many as `torch.arange(0, d, 2)` has entries. "
@@ -233,8 +226,6 @@ def _(positions, d):
 positions_of = Exercise(
     "6.3",
     "Positions in a padded batch",
-    stars=2,
-    minutes=10,
     hints=[
         "How many words stand before this one in its own row? That number is its position.",
         "`is_token.long().cumsum(dim=-1)` counts the words up to each place, the place itself "
@@ -349,8 +340,6 @@ def _(is_token):
 similarity_at = Exercise(
     "6.4",
     "Similarity at a distance",
-    stars=2,
-    minutes=10,
     hints=[
         "The cosine of an angle between vectors is their dot product divided by both lengths. "
         "Equation (6.6) has the dot product.",
@@ -466,8 +455,6 @@ def _(distances, d):
 nearest_position = Exercise(
     "6.5",
     "From the vector back to the position",
-    stars=2,
-    minutes=15,
     hints=[
         "Make the vectors of all positions, one in each row, and compare each given vector with "
         "every row.",
@@ -600,8 +587,6 @@ def _(vectors, first, length):
 grid_positions = Exercise(
     "6.6",
     "Positions in an image",
-    stars=2,
-    minutes=15,
     hints=[
         "Make two tables: `book.sinusoidal_positions(rows, d // 2)` and one for the columns.",
         "Each row's vector is needed once for every column, and the other way round: "
@@ -730,8 +715,6 @@ def _(rows, columns, d):
 turn_halves = Exercise(
     "6.7",
     "Rotary positions with the other pairing",
-    stars=3,
-    minutes=20,
     hints=[
         "`x.chunk(2, dim=-1)` gives the first and the second half: the two coordinates of all "
         "hands.",
@@ -874,8 +857,6 @@ def _(x):
 alibi_weights = Exercise(
     "6.8",
     "Attention that fades with distance",
-    stars=3,
-    minutes=25,
     hints=[
         "At which place does the first of the queries stand, if the last one stands at place "
         "L_key − 1?",

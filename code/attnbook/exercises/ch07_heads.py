@@ -4,14 +4,12 @@ import math
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed
 
 heads_that_start_alike = Choice(
     "7.0",
     "Heads that start alike",
-    stars=1,
-    minutes=2,
     hints=[
         "Two heads that compute the same numbers: can their gradients differ?",
         "On its way back from the loss to a head's query map, what does the gradient pass through?",
@@ -39,8 +37,6 @@ heads_that_start_alike.wrong_option(
 parameters = Prediction(
     "7.1",
     "Parameters of a layer",
-    stars=1,
-    minutes=5,
     answer=2.0 * 512 * 128 + 2 * 512 * 512,
     within=0.001,
     hints=[
@@ -103,8 +99,6 @@ parameters.wrong_value(
 split_three = Exercise(
     "7.2",
     "Queries, keys and values from one product",
-    stars=1,
-    minutes=10,
     hints=[
         "Into which three factors does the last axis fall, and which of them varies slowest?",
         "`x.unflatten(-1, (a, b, c))` cuts the last axis into three.",
@@ -236,8 +230,6 @@ def _(together, num_heads):
 score_matrices = Exercise(
     "7.3",
     "What asks for what",
-    stars=2,
-    minutes=15,
     hints=[
         "For one head the scores are (x W_Q)(x W_K)ᵀ / √d_k. Which product stands between x and "
         "xᵀ?",
@@ -381,8 +373,6 @@ def _(query_weight, key_weight, num_heads):
 attend = Exercise(
     "7.4",
     "Several heads that ask another sequence",
-    stars=2,
-    minutes=20,
     hints=[
         "Queries are made from `x`, keys and values from `memory`. Each of the three is split into "
         "heads in the same way.",
@@ -607,8 +597,6 @@ def _(x, memory, maps, num_heads, mask):
 without_pairs = Exercise(
     "7.5",
     "The layer without two of its heads",
-    stars=2,
-    minutes=20,
     hints=[
         "By (7.5) the output is a sum over the heads. Which terms are missing when i and j are "
         "off, and which when i and j are the same head?",
@@ -801,8 +789,6 @@ def _(heads, weight):
 divergences = Exercise(
     "7.6",
     "How differently heads look",
-    stars=2,
-    minutes=15,
     hints=[
         "`weights[:, :, None]` and `weights[:, None]` broadcast to all pairs of heads.",
         "`torch.special.xlogy(w, w)` is w log w, and 0 where w is 0.",
@@ -944,8 +930,6 @@ def _(weights):
 importance = Exercise(
     "7.7",
     "The importance of heads, all at once",
-    stars=3,
-    minutes=25,
     hints=[
         "With gates the output is the sum of g_i times what head i adds (7.5). How does one number "
         "of the output change with g_i?",

@@ -2,14 +2,12 @@
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed
 
 beyond_three_quarters = Choice(
     "8.0",
     "Is attention linear?",
-    stars=1,
-    minutes=2,
     hints=[
         "By what does a layer norm divide: by a constant, or by something that depends on the "
         "token?",
@@ -42,8 +40,6 @@ beyond_three_quarters.wrong_option(
 parameters = Prediction(
     "8.1",
     "The parameters of a block",
-    stars=1,
-    minutes=5,
     answer=49_984.0,
     within=0.0005,
     hints=[
@@ -92,8 +88,6 @@ parameters.wrong_value(
 rms_norm = Exercise(
     "8.2",
     "A norm without a mean",
-    stars=1,
-    minutes=10,
     hints=[
         "Write the formula from right to left: square, average, add, root, divide, scale.",
         "`mean(dim=-1, keepdim=True)` keeps the axis, so that the division fits again.",
@@ -245,8 +239,6 @@ def _parts(generator, d):
 parallel_block = Exercise(
     "8.3",
     "Two sub-layers side by side",
-    stars=1,
-    minutes=5,
     hints=[
         "What do both sub-layers get to see, and how often is the norm computed?",
         "Three things are added in the end.",
@@ -365,8 +357,6 @@ def _(x, attend, feed, norm):
 packed_mask = Exercise(
     "8.4",
     "Several sentences in one row",
-    stars=2,
-    minutes=15,
     hints=[
         "Three conditions, each a boolean tensor that broadcasts to (batch, L, L): same sentence, "
         "not later, no padding. All must hold.",
@@ -500,8 +490,6 @@ def _(document):
 two_sources = Exercise(
     "8.5",
     "A decoder that reads two sources",
-    stars=2,
-    minutes=15,
     hints=[
         "There are four sub-layers, each with a norm before it and a residual connection around "
         "it.",
@@ -673,8 +661,6 @@ def _(x, text, image, attend, read, feed, norm):
 updates = Exercise(
     "8.6",
     "Who wrote what into the stream",
-    stars=2,
-    minutes=15,
     hints=[
         "Run the stream forward as the model does, and keep each addition before you add it.",
         "The first entry is the stream that comes in. `torch.stack` puts a list of tensors on a "
@@ -797,8 +783,6 @@ def _(x, sublayers, norm):
 sentence_leaks = Exercise(
     "8.7",
     "Does the batch leak?",
-    stars=3,
-    minutes=25,
     hints=[
         "Replace one sentence by another, call `f` again, and see which sentences come out "
         "changed.",
@@ -967,8 +951,6 @@ def _(f, x):
 folded = Exercise(
     "8.8",
     "A norm that disappears into a map",
-    stars=3,
-    minutes=20,
     hints=[
         "Write the normalised token as z. The norm gives γ ⊙ z + β, and the map makes "
         "(γ ⊙ z + β) W + b of it.",

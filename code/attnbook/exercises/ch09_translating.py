@@ -9,15 +9,12 @@ import torch
 import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
-
-from .engine import Choice, Exercise, Prediction
-from .properties import changed, no_gradient
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed, no_gradient
 
 behind_a_wrong_word = Choice(
     "9.0",
     "Behind a wrong word",
-    stars=1,
-    minutes=2,
     hints=[
         "What has the model learned about the words before: can they ever be wrong?",
         "Three places on, how many right words stand between the wrong one and the next?",
@@ -43,8 +40,6 @@ behind_a_wrong_word.wrong_option(
 whole_sentences = Prediction(
     "9.1",
     "Sentences without a mistake",
-    stars=1,
-    minutes=3,
     answer=100 * 0.99**20,
     within=0.005,
     hints=[
@@ -108,8 +103,6 @@ def _padded_words(generator, lengths, *, words=20):
 teacher_forcing = Exercise(
     "9.2",
     "What the decoder reads and what it is to say",
-    stars=1,
-    minutes=10,
     hints=[
         "Write both rows for the sentence 7 8 9 on paper, one below the other. Then do it again "
         "for a sentence of one word in the same batch.",
@@ -266,8 +259,6 @@ def _(targets):
 smoothed_loss = Exercise(
     "9.3",
     "The smoothed loss of a batch",
-    stars=2,
-    minutes=15,
     hints=[
         "Start from `logits.log_softmax(dim=-1)`: both terms of (9.2) are made of it.",
         "`gather` with `target[..., None]` picks one of the V numbers at each place.",
@@ -489,8 +480,6 @@ def _(logits, target, epsilon):
 rate = Exercise(
     "9.4",
     "A learning rate with a given peak",
-    stars=1,
-    minutes=10,
     hints=[
         "At which step do the two terms of (9.3) meet, and how large are they there?",
         "Divide both terms by that number: what comes out is 1 at its highest.",
@@ -659,8 +648,6 @@ class _Decoder:
 greedy = Exercise(
     "9.5",
     "Greedy search",
-    stars=2,
-    minutes=15,
     hints=[
         "Keep one list of tokens. With what does it begin, and what is added to it in each round?",
         "There are two reasons to stop. Which of them leaves a token that is not part of the "
@@ -845,8 +832,6 @@ def _(scores_of, max_length):
 extend = Exercise(
     "9.6",
     "One step of beam search",
-    stars=3,
-    minutes=25,
     hints=[
         "How many continuations does one sentence have in all? The best are chosen among all of "
         "them, so they must compete along one axis.",
@@ -1056,8 +1041,6 @@ def _(scores, log_probs):
 clipped_precision = Exercise(
     "9.7",
     "BLEU's clipped precision",
-    stars=2,
-    minutes=15,
     hints=[
         "How many sequences of n words stand one after another in a list of L words? Try L = 4 "
         "and n = 3.",
@@ -1274,8 +1257,6 @@ class _Checkpoint(dict):
 averaged = Exercise(
     "9.8",
     "One model from several checkpoints",
-    stars=1,
-    minutes=10,
     hints=[
         "The result is the output of a single network. Which parameters does it have?",
         "Build a new dictionary with the names of the first checkpoint.",

@@ -4,14 +4,12 @@ import math
 
 import torch
 
-from .engine import Choice, Exercise, Prediction
-from .properties import changed
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.properties import changed
 
 cost_of_the_fused_version = Choice(
     "10.0",
     "What the fused version saves",
-    stars=1,
-    minutes=2,
     hints=[
         "How many products of a query with a key does the output depend on, however it is "
         "computed?",
@@ -38,8 +36,6 @@ cost_of_the_fused_version.wrong_option(
 cache_size = Prediction(
     "10.1",
     "The size of a cache",
-    stars=1,
-    minutes=5,
     answer=1536.0,
     within=0.02,
     hints=[
@@ -93,8 +89,6 @@ def _layer_flops(length, d_model, num_heads, kv_heads):
 layer_flops = Exercise(
     "10.2",
     "Operations of a layer with shared keys",
-    stars=1,
-    minutes=10,
     hints=[
         "Which of the four maps become smaller when heads share keys and values, and how many "
         "features do they make?",
@@ -215,8 +209,6 @@ def _future(query, key, first_query, first_key):
 tile_of_weights = Exercise(
     "10.3",
     "A tile of weights, computed anew",
-    stars=2,
-    minutes=15,
     hints=[
         "Softmax is $e^{s_j}$ divided by a denominator that you have already: in which form?",
         "The denominator belongs to the query, so it is the same along the axis of the keys: "
@@ -359,8 +351,6 @@ def _(query, key, log_sum, first_query, first_key):
 positions_in_slots = Exercise(
     "10.4",
     "What is in the slots of a rolling cache",
-    stars=2,
-    minutes=15,
     hints=[
         "Write the slots of `window = 4` on paper, token by token, up to the seventh.",
         "The last token has the position `written - 1`. How many places before it was the token "
@@ -466,8 +456,6 @@ def _(written, window):
 pool_heads = Exercise(
     "10.5",
     "From many heads of keys to few",
-    stars=2,
-    minutes=12,
     hints=[
         "Give the rows three axes instead of one: which group, which head in it, which feature.",
         "`weight.unflatten(0, (…, …, …))` makes them; the mean goes over one of the three.",
@@ -571,8 +559,6 @@ def _(weight, num_heads, kv_heads):
 tokens_reached = Exercise(
     "10.6",
     "Windows with gaps",
-    stars=2,
-    minutes=15,
     hints=[
         "Take two layers with window 2 and dilation 2, and write down every place that the top "
         "token can reach. How many are there?",
@@ -687,8 +673,6 @@ def _(windows, dilations):
 score_gradient = Exercise(
     "10.7",
     "The gradient of a tile of scores",
-    stars=3,
-    minutes=25,
     hints=[
         "A weight's own gradient is how much the output changes with it: its value, times the "
         "gradient of the output.",
@@ -816,8 +800,6 @@ def _(weights, value, output, output_gradient):
 decode_step = Exercise(
     "10.8",
     "One step of decoding",
-    stars=3,
-    minutes=25,
     hints=[
         "Give the heads of queries two axes: the group, and the head within it. Then each group "
         "meets its own keys.",

@@ -1,0 +1,1 @@
+"""What makes the book and its course material from the chapters; nothing else imports it."""

@@ -1,0 +1,67 @@
+"""Where the book lives: its repository, its published pages, and the setup cell that follows."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import yaml
+
+from attnbook.course.chapter import notebooks, tags
+
+SETUP = """\
+# Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
+try:
+    import google.colab
+except ImportError:
+    pass
+else:
+    %pip install --quiet "attnbook @ git+{url}@{branch}#subdirectory=code"
+"""
+
+
+def repository(root: Path) -> dict[str, str]:
+    """The address and the branch of the book's repository, from _config.yml."""
+    return yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]
+
+
+def setup_cell(root: Path) -> str:
+    """The source of the setup cell that every notebook has, for the address in _config.yml."""
+    place = repository(root)
+    return SETUP.format(url=place["url"], branch=place["branch"]).rstrip()
+
+
+def set_repository(root: Path, url: str) -> None:
+    """Write the book's address into _config.yml and into the setup cell of every notebook.
+
+    Raises ``ValueError`` if the address is not that of a GitHub repository, the only kind that
+    Colab opens.
+    """
+    url = url.removesuffix("/").removesuffix(".git")
+    if not re.fullmatch(r"https://github\.com/[A-Za-z0-9][\w.-]*/[\w.-]*\w[\w.-]*", url, re.A):
+        raise ValueError(f"not of the form https://github.com/OWNER/REPOSITORY: {url}")
+    config = root / "_config.yml"
+    text, count = re.subn(
+        r"(?m)^(repository:\n  url: ).*$", rf"\g<1>{url}", config.read_text("utf8")
+    )
+    if count != 1:
+        raise ValueError(f"{config} must have one `repository:` with `url:` as its first entry")
+    books = {path: nbformat.read(path, as_version=4) for path in notebooks(root)}
+    config.write_text(text, "utf8")
+    for path, notebook in books.items():
+        for cell in notebook.cells:
+            if "setup" in tags(cell):
+                cell.source = setup_cell(root)
+        nbformat.write(notebook, path)
+
+
+def published_at(repository: str) -> str:
+    """Where GitHub Pages serves the book of a repository; ends with a slash.
+
+    >>> published_at("https://github.com/ada/attention-step-by-step")
+    'https://ada.github.io/attention-step-by-step/'
+    >>> published_at("https://github.com/ada/ada.github.io")
+    'https://ada.github.io/'
+    """
+    owner, name = repository.split("/")[-2:]
+    home = f"{owner}.github.io".lower()
+    return f"https://{home}/" + (f"{name}/" if name.lower() != home else "")

@@ -1,0 +1,154 @@
+"""Which chapters there are, and what stands in one: its tags, its exercises, its code's names."""
+
+import ast
+import re
+import symtable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from nbformat import NotebookNode
+
+HEADING = re.compile(
+    r"^### Exercise (?P<id>[\d.]+) (?P<stars>[★☆]{3}) · (?P<minutes>\d+) min$", re.M
+)
+
+MODEL_ANSWER = re.compile(r"\n*<details>\s*<summary>A model answer</summary>(.*?)</details>", re.S)
+
+POINTS_A_STAR = 2
+
+EXERCISE_TAGS = {"setup", "exercise", "solution"}
+
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
+
+COMPARE_SENTENCE = re.compile(r"(, then compare| Then compare)\.$", re.M)
+
+
+def contents(root: Path) -> list[Path]:
+    """The book's files in the order of ``_toc.yml``, without their endings."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text("utf8"))
+
+    def files(entry: dict) -> Iterator[Path]:
+        if "file" in entry:
+            yield root / entry["file"]
+        for group in ("parts", "chapters", "sections"):
+            for inner in entry.get(group, []):
+                yield from files(inner)
+
+    return [root / toc["root"], *files(toc)]
+
+
+def notebooks(root: Path) -> list[Path]:
+    """The book's notebooks, in order: the page that it opens with, then the chapters."""
+    paths = [file.with_name(file.name + ".ipynb") for file in contents(root)]
+    return [path for path in paths if path.exists()]
+
+
+def chapters(root: Path) -> list[Path]:
+    """The notebooks of the book's chapters, in order."""
+    return [path for path in notebooks(root) if re.match(r"\d\d-", path.name)]
+
+
+def pages(root: Path) -> list[Path]:
+    """The built pages of the book, in order."""
+    built = root / "_build/html"
+    return [built / f"{file.relative_to(root)}.html" for file in contents(root)]
+
+
+def tags(cell: NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def linked_title(path: Path, chapter: NotebookNode) -> str:
+    """A chapter's number and its question, which links to it from another page."""
+    number, question = re.match(r"# (\d+) · (.+)", chapter.cells[0].source).groups()
+    return f"{number} · [{question}]({path.name})"
+
+
+@dataclass
+class ChapterExercise:
+    """An exercise as it stands in a chapter: its text, and its cells or its model answer."""
+
+    id: str
+    stars: int
+    minutes: int
+    text: str
+    stub: str = ""  # ends with the call of check; "" if it is answered in words
+    solution: str = ""
+    model_answer: str = ""
+
+    @property
+    def points(self) -> int:
+        """By stars; an answer in words has as many as its rubric, "(2 points)", adds up to.
+
+        The choice before an experiment, N.0, has none: whoever is wrong has learned most.
+        """
+        if self.id.endswith(".0"):
+            return 0
+        if not self.model_answer:
+            return POINTS_A_STAR * self.stars
+        return sum(map(int, re.findall(r"\((\d+) points?", self.model_answer)))
+
+    @property
+    def call(self) -> tuple[str, str]:
+        """The stub without its last line, and the name that this line hands to check."""
+        *code, check = self.stub.rstrip().split("\n")
+        return "\n".join(code).rstrip(), check.split(", ")[1].rstrip(")")
+
+
+def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
+    """Yield the exercises of a chapter, in its order."""
+    for i, cell in enumerate(chapter.cells):
+        found = HEADING.search(cell.source)
+        if cell.cell_type != "markdown" or not found:
+            continue
+        text = cell.source[found.start() :]
+        answer = MODEL_ANSWER.search(text)
+        task = ChapterExercise(
+            id=found["id"],
+            stars=found["stars"].count("★"),
+            minutes=int(found["minutes"]),
+            text=text[: answer.start()] if answer else text.rstrip(),
+        )
+        if answer:
+            task.text = without_comparison(task.text)
+            task.model_answer = answer[1].strip()
+        else:
+            stub, solution = chapter.cells[i + 1 : i + 3]
+            task.stub, task.solution = stub.source, solution.source
+        yield task
+
+
+def without_comparison(text: str) -> str:
+    """Where there is no model answer, nobody is told to compare with it."""
+    return COMPARE_SENTENCE.sub(lambda found: "." if found[1].startswith(",") else "", text)
+
+
+def definitions(code: str) -> list[tuple[ast.stmt, str]]:
+    """What a cell imports, defines and assigns, each with its source."""
+    lines = code.split("\n")
+    found = []
+    for statement in ast.parse(code).body:
+        if isinstance(statement, DEFINITIONS):
+            decorators = getattr(statement, "decorator_list", [])
+            first = min([statement.lineno, *(d.lineno for d in decorators)])
+            source = "\n".join(lines[first - 1 : statement.end_lineno])
+            found.append((statement, source))
+    return found
+
+
+def names(code: str) -> tuple[set[str], set[str]]:
+    """The names that a piece of code takes from outside, and those it defines."""
+    top = symtable.symtable(code, "cell", "exec")
+    used, defined = set(), set()
+    tables = [top]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        for symbol in table.get_symbols():
+            if table is top and (symbol.is_assigned() or symbol.is_imported()):
+                defined.add(symbol.get_name())
+            if symbol.is_referenced() and (table is top or symbol.is_global()):
+                used.add(symbol.get_name())
+    return used, defined

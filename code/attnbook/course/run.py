@@ -1,0 +1,37 @@
+"""Executing a notebook as a learner would, and storing what it prints."""
+
+import base64
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from attnbook.figures import style
+from attnbook.files import replace_file
+
+
+def run(path: Path) -> None:
+    """Execute a chapter as a learner would, alone in an empty folder, and store its outputs.
+
+    Raises ``nbclient.exceptions.CellExecutionError`` if a cell fails; the file is then unchanged.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as empty_folder:
+        NotebookClient(
+            notebook,
+            timeout=600,
+            kernel_name="python3",
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": empty_folder}},
+        ).execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                whole = base64.b64decode(output.data["image/png"])
+                small = style.with_fewer_colours(whole, 256)
+                output.data["image/png"] = base64.b64encode(small).decode()
+    # the version of whoever ran it last is no property of the chapter
+    notebook.metadata.language_info = {"name": "python"}
+    replace_file(path, (nbformat.writes(notebook) + "\n").encode())

@@ -1,0 +1,110 @@
+"""How good are translations? BLEU, counted in the two ways that papers count it.
+
+    python -m attnbook.scoring                       the translator that comes with the package
+    python -m attnbook.scoring --folder runs/multi30k
+
+Needs ``pip install "attnbook[score]"``; the sentences of Multi30k are downloaded, or read from the
+folder ATTNBOOK_MULTI30K.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from sacrebleu.metrics import BLEU
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from tqdm.auto import tqdm
+
+from attnbook.data import Multi30k
+from attnbook.files import replace_file
+from attnbook.translator import ENGLISH_TO_GERMAN, Translator
+
+TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+
+
+def bleu(
+    translations: Sequence[str], references: Sequence[str], language: str
+) -> dict[str, float | str]:
+    """BLEU of translations into a language, in per cent, upper and lower case alike.
+
+    ``tokenised`` is the figure of Multi30k's literature, that of the script multi-bleu.perl: both
+    sides lower-cased and cut into words as Moses does. ``sacrebleu`` is SacreBLEU's own, which cuts
+    the words itself, and ``signature`` says exactly how. The two may differ.
+
+    Raises ``ValueError`` if there are more or fewer translations than references, or none.
+    Sources: Papineni et al. 2002, https://aclanthology.org/P02-1040/; Post 2018,
+    https://arxiv.org/abs/1804.08771.
+    """
+    if len(translations) != len(references) or not references:
+        raise ValueError(
+            "every translation needs one reference: "
+            f"got {len(translations)} translations and {len(references)} references"
+        )
+    normaliser = MosesPunctNormalizer(lang=language)
+    tokeniser = MosesTokenizer(lang=language)
+
+    def words(text: str) -> str:
+        text = normaliser.normalize(text.lower())
+        return tokeniser.tokenize(text, return_str=True, escape=False)
+
+    as_moses = BLEU(tokenize="none", smooth_method="none", force=True)
+    own = BLEU(lowercase=True)
+    result = {
+        "tokenised": as_moses.corpus_score(
+            [words(text) for text in translations], [[words(text) for text in references]]
+        ).score,
+        "sacrebleu": own.corpus_score(translations, [references]).score,
+    }
+    return {name: round(score, 2) for name, score in result.items()} | {
+        "signature": str(own.get_signature())
+    }
+
+
+def scores(translator: Translator, *, beam_size: int = 5) -> dict[str, dict]:
+    """BLEU of a translator from English to German on Multi30k's test sets, greedy and with a beam.
+
+    The exponent of the length penalty is 1: log-probabilities are divided nearly by the length.
+    """
+    result = {}
+    for part in tqdm(TESTS, unit="test set", disable=None):
+        sources, references = zip(*Multi30k("en", "de").texts(part), strict=True)
+        result[part] = {
+            name: bleu(
+                translator.translate(sources, beam_size=size, length_penalty=1.0), references, "de"
+            )
+            for name, size in (("greedy", 1), (f"beam {beam_size}", beam_size))
+        }
+    return result
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Score a translator and write the result beside it, into scores.json."""
+    command = argparse.ArgumentParser(
+        prog="python -m attnbook.scoring",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("--folder", type=Path, default=ENGLISH_TO_GERMAN, help="of the translator")
+    options = command.parse_args(arguments)
+    try:
+        result = scores(Translator.load(options.folder))
+    except (ValueError, OSError) as error:
+        command.error(str(error))
+    keep_scores(options.folder, result)
+
+
+def keep_scores(folder: Path, result: dict[str, dict]) -> None:
+    """Print scores and write them to the translator's folder."""
+    for part, searches in result.items():
+        for search, score in searches.items():
+            print(
+                f"{part:17s} {search:7s} BLEU {score['tokenised']:.2f} tokenised, "
+                f"{score['sacrebleu']:.2f} sacreBLEU ({score['signature']})"
+            )
+    text = json.dumps(result, indent=2) + "\n"
+    replace_file(folder / "scores.json", text.encode())
+
+
+if __name__ == "__main__":
+    main()

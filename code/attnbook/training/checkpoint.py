@@ -1,0 +1,161 @@
+"""A training in a folder: saved so that no interruption loses it, continued where it was."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from attnbook.files import read_json, replace_file
+
+
+class Checkpoint:
+    """A training in a folder: its tensors as safetensors, everything else as JSON, no pickles.
+
+    The tensors are the parameters and what Adam keeps of each, not a module's buffers.
+
+    ``state.json`` names the file of tensors that belongs to it and is replaced last, in one go.
+    So whenever the process is killed, the folder holds one complete training: the new or the old.
+    The tensors of the last ``keep`` saves stay in the folder.
+    """
+
+    def __init__(self, folder: str | Path, *, keep: int = 1) -> None:
+        self.folder = Path(folder)
+        self.keep = keep
+
+    def save(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict, history: dict
+    ) -> None:
+        """Write the state after the last step of ``history``."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        tensors = {}
+        for name, parameter in model.named_parameters():
+            tensors[f"model.{name}"] = parameter.detach()
+            for key, value in optimizer.state[parameter].items():
+                tensors[f"adam.{key}.{name}"] = value
+        file = f"step-{len(history['losses'])}.safetensors"
+        replace_file(self.folder / file, save(tensors))
+        state = {"tensors": file, "settings": settings, **history}
+        replace_file(self.folder / "state.json", json.dumps(state).encode())
+        for old in saved_tensors(self.folder)[: -self.keep]:
+            old.unlink()
+
+    def load(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict
+    ) -> dict | None:
+        """Bring model and optimizer to the saved state; return its history, None if there is none.
+
+        Raises ``ValueError`` if it was saved with other settings or for another model.
+        """
+        path = self.folder / "state.json"
+        if not path.exists():
+            return None
+        state = read_json(path)
+        try:
+            saved, file = state.pop("settings"), state.pop("tensors")
+            history = {name: state[name] for name in ("losses", "evaluations")}
+        except KeyError as error:
+            raise ValueError(f"{path} lacks {error}") from error
+        require_same_settings(self.folder, saved, settings)
+        tensors = _read_tensors(self.folder / file)
+        _copy_into(model, _weights(tensors), self.folder)
+        adam = optimizer.state_dict()
+        adam["state"] = {
+            i: {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+            for i, (name, _) in enumerate(model.named_parameters())
+            if f"adam.step.{name}" in tensors  # else it was never trained
+        }
+        optimizer.load_state_dict(adam)
+        return history
+
+
+def saved_tensors(folder: str | Path) -> list[Path]:
+    """The files of tensors that a training has left in its folder, the oldest first."""
+    files = Path(folder).glob("step-*.safetensors")
+    return sorted(files, key=lambda file: int(file.stem.split("-")[1]))
+
+
+def average_checkpoints(model: nn.Module, folder: str | Path, last: int) -> None:
+    """Give a model the mean of the weights in the ``last`` checkpoints of its training.
+
+    With a rate that never reaches 0, the weights of each step wander around a better place: their
+    mean is nearer to it. Where fewer checkpoints are there, it is the mean of those.
+
+    Raises ``ValueError`` if there is none, or they are of another model.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 6.1.
+    """
+    if last < 1:
+        raise ValueError(f"last must be at least 1: got {last}")
+    files = saved_tensors(folder)[-last:]
+    if not files:
+        raise ValueError(f"{folder} holds no checkpoint to average")
+    trainings = [_weights(_read_tensors(file)) for file in files]
+    mean = {
+        name: torch.stack([weights[name] for weights in trainings]).mean(dim=0)
+        for name in trainings[0]
+    }
+    _copy_into(model, mean, Path(folder))
+
+
+def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
+    """Raise ``ValueError`` and name the differences if there are any."""
+    changed = [
+        f"{name}={saved.get(name)} there, {settings.get(name)} now"
+        for name in settings | saved
+        if saved.get(name) != settings.get(name)
+    ]
+    if changed:
+        raise ValueError(
+            f"{folder} holds a training with other settings ({'; '.join(changed)}): "
+            "choose another folder"
+        )
+
+
+def save_weights(model: nn.Module, path: str | Path, *, dtype: torch.dtype | None = None) -> None:
+    """Write a model's parameters, not its buffers, as safetensors; shared ones are written once.
+
+    With a ``dtype`` they are rounded to it: ``torch.float16`` halves the file.
+    """
+    tensors = {name: p.detach().to(dtype or p.dtype) for name, p in model.named_parameters()}
+    replace_file(Path(path), save(tensors))
+
+
+def load_weights(model: nn.Module, path: str | Path) -> None:
+    """Read what ``save_weights`` wrote.
+
+    Raises ``ValueError`` if the parameters' names or shapes are those of another model. (The number
+    of heads changes neither.)
+    """
+    _copy_into(model, _read_tensors(Path(path)), Path(path))
+
+
+def _weights(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix("model."): tensor
+        for name, tensor in tensors.items()
+        if name.startswith("model.")
+    }
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _copy_into(model: nn.Module, tensors: dict[str, Tensor], where: Path) -> None:
+    parameters = dict(model.named_parameters())
+    for name in parameters | tensors:
+        here, there = (
+            tuple(side[name].shape) if name in side else "missing" for side in (parameters, tensors)
+        )
+        if here != there:
+            raise ValueError(
+                f"{where} is of another model: {name} is {here} here and {there} there"
+            )
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(tensors[name])

@@ -1,0 +1,197 @@
+"""One training loop: on a CPU or a GPU, in one process or many, interrupted and resumed at will.
+
+A training is a function of its settings: the pairs of step n, and the random numbers drawn in it,
+depend on n and on the seed alone. So it can stop anywhere and go on as if it had not.
+"""
+
+import math
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import TqdmWarning
+
+from attnbook.data import Batch, Pair, PairsOfStep, collate
+from attnbook.decoding import inference
+from attnbook.training.checkpoint import Checkpoint
+from attnbook.training.loss import smoothed_loss
+from attnbook.training.parallel import rank_and_world, require_equal_everywhere
+
+with warnings.catch_warnings():
+    # a notebook without ipywidgets gets bars of text: no reason to warn
+    warnings.simplefilter("ignore", TqdmWarning)
+    from tqdm.auto import trange
+
+
+def learning_rate(step: int, *, peak: float, warmup: int) -> float:
+    """The rate of a step, counted from 0: up in a line for ``warmup`` steps, then down as 1/√step.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 5.3, eq. 3, with the
+    peak given instead of following from ``d_model``.
+    """
+    step += 1
+    return peak * min(step / max(warmup, 1), math.sqrt(max(warmup, 1) / step))
+
+
+def train(
+    model: nn.Module,
+    pairs_of_step: PairsOfStep,
+    *,
+    steps: int,
+    peak_rate: float,
+    warmup: int,
+    label_smoothing: float = 0.0,
+    clip: float = 1.0,
+    seed: int = 0,
+    device: torch.device | str = "cpu",
+    folder: str | Path | None = None,
+    save_every: int = 1000,
+    keep: int = 1,
+    evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
+    evaluate_every: int = 1000,
+    progress: bool = True,
+) -> dict:
+    """Train a model, in place, on the pairs that ``pairs_of_step(step)`` gives for each step.
+
+    Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9, ``learning_rate`` with this peak and
+    warm-up, gradients clipped to the norm ``clip``. On CUDA the forward pass runs in bfloat16 where
+    that is safe. PyTorch's random numbers are seeded anew at every step.
+
+    Under ``torchrun`` each process takes its share of every batch; the result is that of one
+    process, but for rounding and dropout. Call it inside ``processes``.
+
+    With a ``folder``, the training is saved there every ``save_every`` steps and at the end, and
+    continues from what it finds there. The last ``keep`` of these checkpoints stay, for
+    ``average_checkpoints``. ``evaluate(model)`` is called every ``evaluate_every`` steps
+    and at the end, without dropout and gradients. Afterwards the model is on ``device``, in
+    evaluation mode.
+
+    Returns the history: ``{"losses": [one a step], "evaluations": [{"step": …, …}]}``; a loss is
+    the mean over the batch's target tokens, in nats, with label smoothing. Raises ``ValueError`` if
+    a number is impossible, a loss is not finite, or the folder holds a training of more steps, with
+    other settings or of another model.
+
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
+    and bfloat16 came later.
+    """
+    for name, number in {
+        "steps": steps,
+        "save_every": save_every,
+        "keep": keep,
+        "evaluate_every": evaluate_every,
+    }.items():
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1: got {number}")
+    for name, number in {"peak_rate": peak_rate, "clip": clip}.items():
+        if not number > 0:
+            raise ValueError(f"{name} must be above 0: got {number}")
+    settings = {
+        "peak_rate": peak_rate,
+        "warmup": warmup,
+        "label_smoothing": label_smoothing,
+        "clip": clip,
+        "seed": seed,
+    }
+    rank, world = rank_and_world()
+    device = torch.device(device)
+    model.to(device)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+    )
+    checkpoint = None
+    history = {"losses": [], "evaluations": []}
+    if folder is not None:
+        checkpoint = Checkpoint(folder, keep=keep)
+        history = checkpoint.load(model, optimizer, settings) or history
+    first = len(history["losses"])
+    require_equal_everywhere(first, folder)
+    if first > steps:
+        raise ValueError(f"{folder} holds a training of {first} steps: got steps={steps}")
+
+    objective = _Objective(model, label_smoothing)
+    if world > 1:
+        objective = DistributedDataParallel(
+            objective, device_ids=[device] if device.type == "cuda" else None
+        )
+    model.train()
+    bar = trange(
+        first,
+        steps,
+        initial=first,
+        total=steps,
+        unit="step",
+        # None: shown to people, not written into log files
+        disable=None if progress and rank == 0 else True,
+    )
+    for step in bar:
+        chance = random.Random(f"{seed} {step} {rank}")
+        torch.manual_seed(chance.getrandbits(63))
+        rate = learning_rate(step, peak=peak_rate, warmup=warmup)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        loss = _gradients(objective, pairs_of_step(step), device)
+        if not math.isfinite(loss):
+            raise ValueError(
+                f"the loss of step {step} is {loss}: try a lower peak rate than {peak_rate:g} "
+                f"or a longer warm-up than {warmup} steps"
+            )
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        history["losses"].append(loss)
+        bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+
+        done = step + 1
+        due = done % evaluate_every == 0 or done == steps
+        if evaluate is not None and due and rank == 0:
+            with inference(model):
+                result = {n: float(x) for n, x in evaluate(model).items()}
+            history["evaluations"].append({"step": done, **result})
+            if progress:
+                text = "  ".join(f"{name} {x:g}" for name, x in result.items())
+                bar.write(f"step {done}  {text}")
+        if checkpoint is not None and (done % save_every == 0 or done == steps):
+            if rank == 0:
+                checkpoint.save(model, optimizer, settings, history)
+            if world > 1:
+                dist.barrier()  # nobody leaves before it is saved
+    model.eval()
+    return history
+
+
+class _Objective(nn.Module):
+    """A model and its loss in one module, so that DistributedDataParallel sees the whole step."""
+
+    def __init__(self, model: nn.Module, label_smoothing: float) -> None:
+        super().__init__()
+        self.model, self.label_smoothing = model, label_smoothing
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        hidden, _ = self.model.hidden(batch.source, batch.target[:, :-1], batch.source_lengths)
+        return smoothed_loss(
+            hidden, self.model.output.weight, batch.target[:, 1:], self.label_smoothing
+        )
+
+
+def _gradients(objective: nn.Module, pairs: Sequence[Pair], device: torch.device) -> float:
+    """Backpropagate the loss of this process's share of the pairs; return the loss of all."""
+    if not pairs:
+        raise ValueError("a step needs at least one pair: got none")
+    rank, world = rank_and_world()
+    share = pairs[rank::world]
+    batch = collate(share or pairs[:1]).to(device)
+    tokens = sum(len(target) + 1 for _, target in pairs)  # each with its END
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        loss = objective(batch) * bool(share) / tokens
+    # DistributedDataParallel takes the mean over the processes; the sum is wanted
+    (loss * world).backward()
+    loss = loss.detach()
+    if world > 1:
+        dist.all_reduce(loss)
+    return loss.item()

@@ -1,0 +1,243 @@
+"""Every chapter reads well in four places, proves its claims and stores a clean run."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT
+
+from attnbook.course import address, claims
+from attnbook.course.chapter import chapters, notebooks
+from attnbook.exercises import Choice, Prediction, catalogue
+
+CHAPTERS = chapters(ROOT)
+CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
+CLAIMS = claims.ledger(ROOT / "chapters")
+
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+every_notebook = pytest.mark.parametrize("path", notebooks(ROOT), ids=lambda path: path.stem)
+
+
+def number(path: Path) -> int:
+    return int(path.stem.split("-")[0])
+
+
+def read(path: Path):
+    return nbformat.read(path, as_version=4)
+
+
+def cells(path: Path, kind: str) -> list:
+    return [cell for cell in read(path).cells if cell.cell_type == kind]
+
+
+def tags(cell) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def prose(path: Path) -> str:
+    """The text of a chapter without its code spans."""
+    text = "\n\n".join(cell.source for cell in cells(path, "markdown"))
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def test_the_contents_list_every_chapter_in_order():
+    files = [CONTENTS["root"], *(entry["file"] for entry in CONTENTS["chapters"])]
+    notebooks = [ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()]
+    texts = [ROOT / f"{f}.md" for f in files if (ROOT / f"{f}.md").exists()]
+    assert notebooks == [ROOT / "chapters/index.ipynb", *CHAPTERS]
+    assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
+    assert len(notebooks) + len(texts) == len(files)
+
+
+@every_notebook
+def test_the_notebook_is_valid_and_small(path):
+    nbformat.validate(read(path))
+    assert path.stat().st_size < 1_000_000
+    assert read(path).metadata.language_info == {"name": "python"}
+
+
+@every_chapter
+def test_the_title_asks_the_chapters_question(path):
+    first = read(path).cells[0]
+    assert re.match(rf"# {number(path)} · .+\?\n", first.source)
+    for expected in ("> **Question.**", "**Time:**", "**You need first:**", "**Afterwards"):
+        assert expected in first.source
+
+
+@every_notebook
+def test_the_setup_cell_is_the_books(path):
+    code = cells(path, "code")
+    assert tags(code[0]) == ["setup", "remove-cell"]
+    assert code[0].source == address.setup_cell(ROOT)
+    assert code[0].outputs == []
+    assert not any("setup" in tags(cell) for cell in code[1:])
+
+
+@every_notebook
+def test_the_text_is_plain_markdown(path):
+    text = prose(path)
+    assert not re.search(r"^\s*(:::|```\{)|\{[a-z:]+\}`", text, re.M), "MyST"
+    html = re.findall(r"</?([a-z]+)[^>]*>", text)
+    assert set(html) <= {"details", "summary"}, html
+    assert "![" not in text, "an image that is no output"
+    assert not re.search(r"\\(begin|label|eqref)\b", text), "not shown alike everywhere"
+    assert text.count("$$") % 2 == 0
+
+
+@every_chapter
+def test_equations_are_numbered_in_order_and_references_exist(path):
+    text = prose(path)
+    numbers = re.findall(r"\\tag\{([\d.]+)\}", text)
+    assert numbers == [f"{number(path)}.{i + 1}" for i in range(len(numbers))]
+    for reference in re.findall(rf"\(({number(path)}\.\d+)\)", text):
+        assert reference in numbers
+
+
+@every_notebook
+def test_every_cell_was_run_in_order_without_errors_or_warnings(path):
+    code = cells(path, "code")
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    for cell in code:
+        for output in cell.outputs:
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr"
+            assert " at 0x" not in json.dumps(output), "an address differs every time"
+    assert "execution" not in json.dumps([cell.metadata for cell in code])
+
+
+@every_chapter
+def test_every_figure_has_a_text_and_a_caption(path):
+    everything = read(path).cells
+    figures = 0
+    for cell, following in itertools.pairwise(everything):
+        pictures = [
+            output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
+        ]
+        if pictures:
+            figures += 1
+            assert len(pictures) == 1
+            alt = cell.metadata["mystnb"]["image"]["alt"]
+            assert len(alt) > 80 and "\n" not in alt
+            caption = f"*Figure {number(path)}.{figures}. "
+            assert following.source.startswith(caption)
+            assert tags(cell) == ["hide-input"]
+    assert figures
+
+
+@every_notebook
+def test_lines_of_code_fit_the_page(path):
+    for cell in cells(path, "code"):
+        if not {"setup", "hide-input"} & set(tags(cell)):
+            assert max(map(len, cell.source.split("\n"))) <= 80, cell.source
+
+
+def claim_tags(path: Path) -> dict[str, list]:
+    found: dict[str, list] = {}
+    for cell in cells(path, "code"):
+        for tag in tags(cell):
+            if tag.startswith("claim-"):
+                found.setdefault(tag.removeprefix("claim-"), []).append(cell)
+    return found
+
+
+@every_chapter
+def test_every_claim_of_the_chapter_has_a_cell_that_asserts_it(path):
+    found = claim_tags(path)
+    home = {id for id, claim in CLAIMS.items() if claim["chapter"] == number(path)}
+    assert home <= set(found) <= set(CLAIMS)
+    for id, proofs in found.items():
+        for cell in proofs:
+            assert re.search(r"^assert ", cell.source, re.M), id
+
+
+def test_the_ledger_has_43_claims_in_ten_chapters():
+    assert list(CLAIMS) == [f"C{i:02d}" for i in range(1, 44)]
+    assert {claim["chapter"] for claim in CLAIMS.values()} <= set(range(1, 11))
+
+
+def test_the_ten_chapters_prove_all_43_claims():
+    assert [number(path) for path in CHAPTERS] == list(range(1, 11))
+    assert set().union(*map(claim_tags, CHAPTERS)) == set(CLAIMS)
+
+
+@every_chapter
+def test_exercises_of_chapter_and_catalogue_are_the_same(path):
+    everything = read(path).cells
+    graded = [e for e in catalogue() if e.id.startswith(f"{number(path)}.")]
+    assert len(graded) >= 6
+    headings = {}
+    for i, cell in enumerate(everything):
+        match = re.match(r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source)
+        if cell.cell_type == "markdown" and cell.source.startswith("### Exercise"):
+            assert match, cell.source[:60]
+            headings[match[1]] = i, match[2]
+    for exercise in graded:
+        i, stars = headings.pop(exercise.id)
+        assert stars in ("★☆☆", "★★☆", "★★★")
+        stub, solution = everything[i + 1 : i + 3]
+        assert tags(stub) == ["exercise"]
+        assert tags(solution) == ["solution", "hide-cell"]
+        assert solution.source.startswith(f"# @title Solution {exercise.id}\n")
+        assert solution.metadata["cellView"] == "form"
+        assert solution.metadata["jupyter"] == {"source_hidden": True}
+        for cell, says in ((stub, "not attempted."), (solution, "solved.")):
+            last = cell.source.rstrip().split("\n")[-1]
+            assert last.startswith(f'check("{exercise.id}", ')
+            assert says in cell.outputs[0].data["text/plain"]
+            if not isinstance(exercise, Choice | Prediction):
+                assert f"def {last.split(', ')[1][:-1]}(" in cell.source
+    for i, *_ in headings.values():  # those without a check have a model answer
+        assert "<summary>A model answer</summary>" in everything[i].source
+
+
+@every_chapter
+def test_the_chapter_asks_for_one_choice_within_its_story(path):
+    chapter = f"{number(path)}."
+    choice, *more = (
+        exercise
+        for exercise in catalogue()
+        if isinstance(exercise, Choice) and exercise.id.startswith(chapter)
+    )
+    assert choice.id == f"{chapter}0" and not more
+    sources = [cell.source for cell in read(path).cells]
+    headings = [source.split(" ★")[0] for source in sources]
+    place = headings.index(f"### Exercise {choice.id}")
+    story = "\n\n".join(sources[:place])
+    assert "\n## " in story and "## Exercises" not in story
+    task, stub, solution = sources[place : place + 3]
+    assert re.findall(r"^- \*\*(.+?)\*\* ", task, re.M) == choice.options
+    assert re.findall(r'"([A-Z])"', stub) == choice.options
+    assert re.findall(r'"([A-Z])"', solution) == [choice.reference]
+
+
+def classes_of_the_package() -> set[str]:
+    return {
+        name
+        for path in (ROOT / "code/attnbook").glob("*.py")
+        for name in re.findall(r"^class (\w+)", path.read_text("utf8"), re.M)
+    }
+
+
+@every_chapter
+def test_a_part_of_the_model_is_named_in_its_section_before_it_is_built(path):
+    section = ""
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown":
+            section = f"{section}\n\n{cell.source}".split("\n## ")[-1].lower()
+            continue
+        for name in re.findall(r"^class (\w+)", cell.source, re.M):
+            if name in classes_of_the_package():
+                words = re.sub(r"\B([A-Z])", r" \1", name).lower()
+                text = section.replace("-", " ")
+                assert words in text, f"{name}: {section[:60]}"
+
+
+@every_chapter
+def test_the_last_sections_sum_up_and_name_sources(path):
+    headings = re.findall(r"^## (.+)$", prose(path), re.M)
+    assert headings[-3:] == ["Exercises", "What we measured", "Where this comes from"]
+    assert re.search(r"\]\(https://arxiv\.org/abs/", prose(path).split("## ")[-1])

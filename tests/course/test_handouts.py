@@ -1,0 +1,174 @@
+"""Notebooks made from the chapters: nothing of a solution left, nothing of a teacher's lost."""
+
+import ast
+import builtins
+import json
+import re
+
+import nbformat
+import pytest
+from conftest import ROOT
+from nbclient import NotebookClient
+
+from attnbook.course import __main__ as commands, assignment, handouts
+from attnbook.course.chapter import chapters, exercises_of, names, tags
+from attnbook.exercises import Choice, Prediction, catalogue
+from shared import as_colab_saves
+
+CHAPTERS = chapters(ROOT)
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def telling_lines(task):
+    """The lines of a solution that give it away: not the stub's, nor trivial ones."""
+    lines = {line.strip() for line in task.solution.split("\n")[1:-1]}
+    lines |= {line.strip() for line in task.model_answer.split("\n")}
+    return {line for line in lines - {*task.stub.split("\n")} if len(line) > 14}
+
+
+@every_chapter
+def test_a_students_chapter_has_no_trace_of_a_solution(path):
+    chapter = read(path)
+    shown = "\n".join(c.source for c in handouts.student(chapter).cells)
+    story = "\n".join(
+        c.source for c in chapter.cells if "solution" not in tags(c) and "<details>" not in c.source
+    )
+    for task in exercises_of(chapter):
+        assert task.solution or task.model_answer
+        for line in telling_lines(task):
+            assert line not in shown or line in story, line
+    assert "Solution" not in shown and "solution is folded" not in shown
+    assert "<details>" not in shown and "then compare." not in shown
+    assert "The last one is answered in words." in shown
+    outputs = [c.get("outputs") for c in handouts.student(chapter).cells]
+    assert not any(outputs)
+
+
+@every_chapter
+def test_a_students_chapter_needs_nothing_that_was_taken_out(path):
+    known = set(dir(builtins)) | {"get_ipython", "__name__"}
+    for cell in handouts.student(read(path)).cells:
+        if cell.cell_type == "code" and "setup" not in tags(cell):
+            used, defined = names(cell.source)
+            assert used - defined <= known, used - defined - known
+            known |= defined
+
+
+def test_a_students_chapter_runs_untouched_also_after_colab_saved_it():
+    chapter = read(ROOT / "chapters/04-softmax.ipynb")
+    notebook = as_colab_saves(handouts.student(chapter))
+    nbformat.validate(notebook)
+    NotebookClient(notebook, timeout=300).execute()
+    reports = re.findall(r"○ Exercise 4\.\d", json.dumps(notebook.cells, ensure_ascii=False))
+    assert len(set(reports)) >= 8
+
+
+@every_chapter
+def test_every_exercise_of_the_catalogue_is_a_task_with_its_points(path):
+    todo = {task.id: task for task in exercises_of(read(path))}
+    number = int(path.stem[:2])
+    graded = [e for e in catalogue() if e.id.startswith(f"{number}.")]
+    assert {e.id for e in graded} == {id for id, task in todo.items() if task.solution}
+    for exercise in graded:
+        counts = not isinstance(exercise, Choice)
+        task = todo[exercise.id]
+        assert task.points == 2 * task.stars * counts
+    (in_words,) = [task for task in todo.values() if task.model_answer]
+    assert 3 <= in_words.points <= 8
+    assert "What a good answer contains" in in_words.model_answer
+    end = [c.source for c in read(path).cells if "</details>" in c.source]
+    assert len(end) == 1 and end[0].rstrip().endswith("</details>")
+
+
+@every_chapter
+def test_an_assignment_holds_what_its_solutions_need(path):
+    notebook = assignment.assignment(read(path), [1, 2], "https://example.org")
+    nbformat.validate(notebook)
+    known = set(dir(builtins))
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and about["grade_id"] != "setup":
+            used, defined = names(cell.source)
+            assert used - defined <= known, cell.source
+            known |= defined
+    ids = [c.metadata["nbgrader"]["grade_id"] for c in notebook.cells if "nbgrader" in c.metadata]
+    assert len(ids) == len(set(ids))
+
+
+def test_an_assignment_brings_along_what_the_chapter_built_and_its_task_names():
+    source = (
+        assignment.assignment(read(ROOT / "chapters/02-queries-keys-values.ipynb"), [1], "x")
+        .cells[2]
+        .source
+    )
+    names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    assert names == ["attention"]
+
+
+@every_chapter
+def test_the_answer_book_shows_solutions_hints_and_what_is_recognised(path):
+    notebook = handouts.answers(read(path))
+    nbformat.validate(notebook)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    found = {tag for c in notebook.cells for tag in tags(c)}
+    assert "hide-cell" not in found and "<details>" not in text
+    number = int(path.stem[:2])
+    for exercise in catalogue():
+        if exercise.id.startswith(f"{number}."):
+            assert all(hint in text for hint in exercise.hints)
+            for name in exercise.mistakes:
+                assert f"**{name}.**" in text
+            if not isinstance(exercise, Prediction):
+                assert f"# @title Solution {exercise.id}" in text
+
+
+def test_files_are_written_kept_and_brought_up_to_date(tmp_path):
+    folder = handouts.Folder(tmp_path / "new/course")
+    for name in ("a", "b/c", "d"):
+        folder.write(name, "one")
+    assert folder.written == ["a", "b/c", "d"] and folder.kept == []
+    (tmp_path / "new/course/b/c").write_text("mine")
+    folder = handouts.Folder(tmp_path / "new/course")
+    for name in ("a", "b/c"):
+        folder.write(name, "two")
+    assert folder.written == ["a"] and folder.kept == ["b/c"]
+    assert (folder.path / "a").read_text() == "two"
+    assert (folder.path / "b/c").read_text() == "mine"
+    assert (folder.path / "d").read_text() == "one"
+
+
+def test_a_file_that_was_there_before_is_kept(tmp_path):
+    (tmp_path / "a").write_text("somebody's")
+    folder = handouts.Folder(tmp_path)
+    folder.write("a", "ours")
+    assert folder.kept == ["a"] and (tmp_path / "a").read_text() == "somebody's"
+
+
+def test_seeds_are_drawn_once_for_a_folder(tmp_path):
+    folder = handouts.Folder(tmp_path)
+    seeds = folder.seeds()
+    assert len(set(seeds)) == 3
+    folder.write("a", "x")
+    assert handouts.Folder(tmp_path).seeds() == seeds
+    assert handouts.Folder(tmp_path / "other").seeds() != seeds
+
+
+@pytest.mark.parametrize("command", ["student", "assignment", "answers"])
+def test_the_command_writes_once_and_again_and_says_what_it_kept(
+    command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(ROOT)
+    commands.main([command, str(tmp_path)])
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    notebooks = [path for path in files if path.suffix == ".ipynb"]
+    assert len(notebooks) == (11 if command == "answers" else 10)
+    notebooks[0].write_text("edited")
+    commands.main([command, str(tmp_path)])
+    assert f"kept as you have edited it: {notebooks[0]}" in capsys.readouterr().out
+    assert notebooks[0].read_text() == "edited"
+    for path in files.keys() - {notebooks[0]}:
+        assert path.read_bytes() == files[path], path

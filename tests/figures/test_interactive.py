@@ -1,0 +1,923 @@
+"""Figures to touch: right numbers, by mouse and keyboard, with nobody else asked, everywhere."""
+
+import html
+import json
+import re
+
+import browser
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+
+from attnbook.attention import attention
+from attnbook.figures import interactive
+from attnbook.positions import frequencies, sinusoidal_positions
+
+browser.skip_without()
+
+KEYS = torch.tensor([[1.0, 0.25], [-0.5, 1.0], [0.5, 0.75], [-1.0, -0.75]])
+VALUES = torch.tensor([10.0, -20.0, 35.5, 4.0])
+NAMES = ["cat", "dog", "<i>", "a name that is rather long"]
+generator = torch.Generator().manual_seed(0)
+QUERY = torch.randn(3, 64, generator=generator)
+KEY = torch.randn(3, 8, 64, generator=generator)
+
+torch.manual_seed(0)
+WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
+ROWS = ["she", "reads", "a", "book", "<b>"]
+COLUMNS = ["sie", "liest", "ein", "Buch", "</script>", "."]
+LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
+EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
+TOKENS = ["dog", "bites", "</script>", "today", "dog"]
+FIGURES = {
+    "query": lambda: interactive.query(
+        KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
+    ),
+    "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
+    "map": lambda: interactive.attention_map(
+        WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
+    ),
+    "decoding": lambda: interactive.decoding(
+        WEIGHTS[0, 0],
+        source=COLUMNS,
+        written=ROWS,
+        likeliest=LIKELIEST,
+        alt="Five steps of a translation.",
+    ),
+    "permutation": lambda: interactive.permutation(
+        EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
+    ),
+    "waves": lambda: interactive.waves(d_model=20, length=60, alt="Ten clocks."),
+}
+every_figure = pytest.mark.parametrize("kind", FIGURES)
+
+
+@pytest.fixture
+def show(chromium):
+    """Open HTML in a page that reaches nobody; collect what it asks for and complains of."""
+    contexts = []
+
+    def open_page(body, *, width=800, scheme="light", motion="no-preference"):
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion=motion
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.trouble, page.asked = [], []
+        page.on("console", lambda m: page.trouble.append(m.text))
+        page.on("pageerror", lambda error: page.trouble.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def numbers(place):
+    """The table under a figure: its heading, and its rows of a heading and numbers."""
+    details = place.locator("details").first
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+    rows = details.locator("tr")
+    rows.first.wait_for()  # the table is made once it is opened
+    table = [rows.nth(i).locator("th, td").all_inner_texts() for i in range(rows.count())]
+    return table[0][1:], {row[0]: row[1:] for row in table[1:]}
+
+
+def values(place):
+    return torch.tensor(
+        [[float(text.replace("−", "-")) for text in row] for row in numbers(place)[1].values()],
+        dtype=torch.float64,
+    )
+
+
+def close(shown, right):
+    return torch.allclose(shown.double(), right.double(), rtol=0, atol=1e-3)
+
+
+@every_figure
+def test_a_figure_asks_nobody_and_logs_nothing(show, kind):
+    page = show(FIGURES[kind]().to_html())
+    page.wait_for_selector("details")
+    assert page.asked == [] and page.trouble == []
+
+
+@every_figure
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 800])
+def test_a_figure_is_accessible_and_never_scrolls_the_page(show, kind, scheme, width):
+    page = show(FIGURES[kind]().to_html(), width=width, scheme=scheme)
+    page.locator("summary").click()
+    found = Axe().run(page).response["violations"]
+    assert [v for v in found if v["impact"] in ("serious", "critical")] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@every_figure
+def test_a_figure_works_in_a_sandboxed_frame(show, kind):
+    figure = FIGURES[kind]().to_html()
+    page = show(
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(figure)}" '
+        'width="700" height="800"></iframe>'
+    )
+    frame = page.frame_locator("iframe")
+    assert numbers(frame)[1]
+    assert page.trouble == []
+
+
+@every_figure
+def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
+    figure = FIGURES[kind]()
+    page = show(re.sub(r"<script.*?</script>", "", figure.to_html(), flags=re.S))
+    picture = page.locator("img")
+    assert picture.get_attribute("alt") == figure.alt
+    assert picture.evaluate("e => e.naturalWidth") > 200
+
+
+@every_figure
+def test_two_figures_on_a_page_share_what_they_define(show, kind):
+    figure = FIGURES[kind]()
+    page = show(figure.to_html() + figure.to_html())
+    assert page.locator("summary").count() == 2 and page.trouble == []
+
+
+@every_figure
+def test_a_figure_follows_the_theme_around_it(show, kind):
+    page = show(FIGURES[kind]().to_html())
+    dark = "document.querySelector('main > *').hasAttribute('dark')"
+    assert not page.evaluate(dark)
+    for change, expected in (
+        ("document.documentElement.dataset.theme = 'dark'", True),
+        ("document.documentElement.dataset.theme = 'light'", False),
+        ("delete document.documentElement.dataset.theme", False),
+        ("document.documentElement.setAttribute('theme', 'dark')", True),
+        ("document.documentElement.removeAttribute('theme')", False),
+        ("document.body.dataset.jpThemeLight = 'false'", True),
+        ("delete document.body.dataset.jpThemeLight", False),
+        ("document.body.dataset.vscodeThemeKind = 'vscode-dark'", True),
+    ):
+        page.evaluate(change)
+        page.wait_for_function(f"{dark} === {str(expected).lower()}")
+
+
+@every_figure
+def test_nothing_moves_for_who_asked_for_that(show, kind):
+    page = show(FIGURES[kind]().to_html(), motion="reduce")
+    moving = """[...document.querySelector('main > *').shadowRoot.querySelectorAll('*')]
+        .filter(e => getComputedStyle(e).transitionDuration !== '0s'
+                  || getComputedStyle(e).animationName !== 'none').length"""
+    assert page.evaluate(moving) == 0
+
+
+@every_figure
+def test_a_figure_is_small(kind):
+    figure = FIGURES[kind]()
+    assert len(figure.to_html()) < 100_000
+    bundle = figure._repr_mimebundle_()
+    assert bundle["text/plain"] == figure.alt
+
+
+def column(place, name):
+    """The numbers of one column of the table; cells without any are left out."""
+    heading, rows = numbers(place)
+    texts = [row[heading.index(name)] for row in rows.values()]
+    return torch.tensor([float(text.replace("−", "-")) for text in texts if text]).double()
+
+
+def check_query(page, query, temperature=1.0):
+    """All that is shown is what PyTorch computes for this query."""
+    query = torch.tensor(query)
+    scores = KEYS @ query / 2**0.5 / temperature
+    weights = scores.softmax(dim=-1)
+    output = weights @ VALUES
+    assert list(numbers(page)[1]) == [*NAMES, "output"]
+    assert close(column(page, "score"), scores)
+    assert close(column(page, "weight"), weights)
+    assert close(column(page, "value"), VALUES)
+    parts = torch.cat([weights * VALUES, output[None]])
+    assert close(column(page, "weight × value"), parts)
+    bars = page.locator(".bars li").all_inner_texts()
+    for j, bar in enumerate(bars):
+        number = f"{weights[j]:.2f} × {VALUES[j]:g}".replace("-", "−")
+        assert bar.split() == [*NAMES[j].split(), *number.split()]
+    best = weights.argmax()
+    said = "The query is at ({:.2f}, {:.2f}). It gives {} the weight {:.2f}, "
+    said = said.format(*query, NAMES[best], weights[best]).replace("-", "−")
+    assert page.locator(".said").inner_text().startswith(said)
+    ending = f". The output is {output:.2f}.".replace("-", "−")
+    assert page.locator(".said").inner_text().endswith(ending)
+    widths = page.locator(".bar").evaluate_all(
+        "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
+    )
+    assert torch.tensor(widths).sub(weights).abs().max() < 0.02
+
+
+def test_the_query_is_dragged_by_the_mouse(show):
+    page = show(FIGURES["query"]().to_html())
+    check_query(page, [0.8, 0.4])
+    handle = page.get_by_role("slider", name="Query, moved")
+    plane = page.locator("svg").first.bounding_box()
+    unit = (plane["width"] * (160 - 12) / 320) / 1.25  # pixels for a 1
+
+    def to(x, y):
+        across = plane["x"] + plane["width"] / 2 + unit * x
+        return across, plane["y"] + plane["height"] / 2 - unit * y
+
+    page.mouse.move(*to(0.8, 0.4))
+    page.mouse.down()
+    page.mouse.move(*to(0.0, 0.0), steps=3)
+    page.mouse.move(*to(-0.7, -0.5), steps=3)
+    check_query(page, [-0.7, -0.5])
+    page.mouse.move(plane["x"] + 600, plane["y"] - 90)  # out of the plane
+    check_query(page, [1.25, 1.25])
+    page.mouse.up()
+    page.mouse.move(*to(0.2, 0.2))
+    check_query(page, [1.25, 1.25])
+    page.mouse.click(*to(-0.2, 0.6))
+    check_query(page, [-0.2, 0.6])
+    assert min(handle.bounding_box()[side] for side in ("width", "height")) > 24
+
+
+def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
+    tall = FIGURES["query"]().to_html() + "<p style='height: 2000px'>"
+    page = show(tall, width=390)
+    numbers(page)  # opened now, so that the focus stays with the query
+    page.evaluate("scrollTo(0, 0)")
+    touch = page.context.new_cdp_session(page)
+    plane = page.locator("svg").first.bounding_box()
+    unit = (plane["width"] * (160 - 12) / 320) / 1.25  # pixels for a 1
+
+    def swipe(start, end):
+        """From a point of the plane to another, in ten steps."""
+        for step in range(12):
+            share = min(step, 10) / 10
+            x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
+            across = plane["x"] + plane["width"] / 2 + unit * x
+            down = plane["y"] + plane["height"] / 2 - unit * y
+            kind = {0: "touchStart", 11: "touchEnd"}.get(step, "touchMove")
+            points = [] if step == 11 else [{"x": across, "y": down}]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    swipe((0.8, 0.4), (-0.5, 1.0))
+    assert page.evaluate("scrollY") == 0
+    check_query(page, [-0.5, 1.0])
+    page.keyboard.press("ArrowUp")
+    check_query(page, [-0.5, 1.05])
+    swipe((0.8, -0.8), (0.8, 0.8))
+    page.wait_for_function("scrollY > 20")
+    check_query(page, [-0.5, 1.05])
+
+
+def test_the_query_is_moved_by_keyboard_alone(show):
+    page = show(FIGURES["query"]().to_html())
+    numbers(page)
+    page.evaluate("document.activeElement.blur()")
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
+    def value(name):
+        slider = page.get_by_role("slider", name=name)
+        return slider.get_attribute("aria-valuetext")
+
+    page.locator("summary").focus()
+    press(*["Shift+Tab"] * 4)
+    press("ArrowLeft", "ArrowLeft")
+    check_query(page, [0.7, 0.4])
+    press("Tab", "End")
+    check_query(page, [0.7, 1.25])
+    assert value("Query y") == "1.25"
+    press("Tab", "Home")
+    check_query(page, [0.7, 1.25], temperature=0.01)
+    press("ArrowRight", "ArrowRight", "ArrowRight")
+    check_query(page, [0.7, 1.25], temperature=0.1)
+    assert value("Temperature") == "0.1"
+    press("Tab", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown")
+    check_query(page, [0.75, 1.1], temperature=0.1)
+    assert value("Query, moved") == "x 0.75, y 1.10"
+    press("ArrowUp", *["ArrowLeft"] * 50)
+    check_query(page, [-1.25, 1.15], temperature=0.1)
+    assert value("Query x") == "−1.25"
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 6.0, 1e4])
+def test_the_plane_reaches_a_quarter_beyond_the_numbers(size):
+    data = interactive.query(
+        size * torch.eye(2), torch.ones(2), query=[0, 0], labels="ab", alt=""
+    ).data
+    assert 1.25 * size <= data["reach"] <= 1.35 * size
+    assert 25 <= data["reach"] / data["step"] <= 101
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "query", "labels", "message"),
+    [
+        (torch.ones(3, 3), torch.ones(3), [1, 1], "abc", r"got \(3, 3\)"),
+        (torch.ones(3, 2), torch.ones(3, 2), [1, 1], "abc", r"and \(3, 2\)"),
+        (torch.ones(3, 2), torch.ones(3), [1, 1], "ab", "2 labels"),
+        (torch.ones(0, 2), torch.ones(0), [1, 1], "", "got 0"),
+        (torch.ones(13, 2), torch.ones(13), [1, 1], "x" * 13, "got 13"),
+        (torch.ones(1, 2), torch.ones(1), [1, 1, 1], "a", r"got shape \(3,\)"),
+        (torch.ones(1, 2), torch.ones(1), [1, torch.inf], "a", "query .* inf"),
+        (torch.ones(1, 2) / 0, torch.ones(1), [1, 1], "a", "keys .* inf"),
+        (torch.ones(1, 2), -torch.ones(1) / 0, [1, 1], "a", "values .* -inf"),
+    ],
+)
+@pytest.mark.usefixtures("no_shape_checks")
+def test_keys_that_cannot_be_asked_are_refused(keys, values, query, labels, message):
+    with pytest.raises(ValueError, match=message):
+        interactive.query(keys, values, query=query, labels=labels, alt="")
+
+
+def check_scale(page, d, *, divided=False, draw=0):
+    """All that is shown is what PyTorch computes from the first d features."""
+    scores = KEY[draw, :, :d] @ QUERY[draw, :d]
+    scores = (scores / (d**0.5 if divided else 1)).double()
+    weights = scores.softmax(dim=-1)
+    entropy = torch.special.entr(weights).sum()
+    jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), scores).norm()
+    measures = torch.stack([weights.max(), entropy, jacobian])
+    assert close(column(page, "score"), scores)
+    assert close(column(page, "weight"), torch.cat([weights, measures]))
+    shares = torch.cat([weights, measures / torch.tensor([1, 8, 0.5])])
+    shares[9] = entropy / torch.tensor(8.0).log()
+    widths = page.locator(".bar").evaluate_all(
+        "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
+    )
+    assert torch.tensor(widths).sub(shares).abs().max() < 0.02
+    said = page.locator(".said").inner_text()
+    assert said.startswith(
+        f"d = {d}, {'divided by √d' if divided else 'undivided'}: key "
+        f"{weights.argmax() + 1} has the largest weight, {weights.max():.2f}."
+    )
+    assert said.endswith("deaf." if jacobian < 0.01 else "listens.")
+    return jacobian < 0.01
+
+
+def test_the_weights_at_each_size_are_pytorchs(show):
+    page = show(FIGURES["scale"]().to_html())
+    deaf = []
+    for draw in range(3):
+        page.get_by_label("Draw").select_option(f"draw {draw + 1}")
+        for divided in (False, True):
+            page.get_by_label("divide by √d").set_checked(divided)
+            for place in range(6):
+                page.get_by_role("slider").fill(str(place))
+                at = {"divided": divided, "draw": draw}
+                deaf.append(check_scale(page, 2 ** (place + 1), **at))
+    assert True in deaf and False in deaf
+
+
+def test_the_size_is_set_and_divided_by_keyboard_alone(show):
+    page = show(FIGURES["scale"]().to_html())
+    numbers(page)
+    page.locator("summary").focus()
+    for _ in range(3):
+        page.keyboard.press("Shift+Tab")
+    check_scale(page, 2)
+    page.keyboard.press("End")
+    check_scale(page, 64)
+    page.keyboard.press("ArrowLeft")
+    check_scale(page, 32)
+    slider = page.get_by_role("slider", name="Features d")
+    assert slider.get_attribute("aria-valuetext") == "32"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    check_scale(page, 32, divided=True)
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    check_scale(page, 32, divided=True, draw=1)
+
+
+def test_weights_stay_numbers_where_exponentials_overflow(show):
+    query, key = torch.tensor([[30.0, 30.0]]), torch.zeros(1, 2, 2)
+    key[0, 0] = 30
+    page = show(interactive.scale(query, key, alt="Two weights.").to_html())
+    expected = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0])
+    assert close(column(page, "weight"), expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "message"),
+    [
+        ((8,), (3, 8), r"got \(8,\) and \(3, 8\)"),
+        ((2, 8), (2, 3, 4), r"got \(2, 8\) and \(2, 3, 4\)"),
+        ((1, 8), (2, 3, 8), r"got \(1, 8\) and \(2, 3, 8\)"),
+        ((0, 8), (0, 3, 8), r"got \(0, 8\)"),
+        ((1, 1), (1, 3, 1), r"2 or more features.*got \(1, 1\)"),
+        ((1, 8), (1, 1, 8), r"2 to 12 keys.*\(1, 1, 8\)"),
+        ((1, 8), (1, 13, 8), r"2 to 12 keys.*\(1, 13, 8\)"),
+    ],
+)
+@pytest.mark.usefixtures("no_shape_checks")
+def test_draws_that_do_not_fit_are_refused(query, key, message):
+    with pytest.raises(ValueError, match=message):
+        interactive.scale(torch.ones(query), torch.ones(key), alt="")
+    with pytest.raises(ValueError, match="key must be finite: got nan"):
+        interactive.scale(torch.ones(1, 4), torch.ones(1, 3, 4) * torch.nan, alt="")
+
+
+def test_the_map_shows_the_weights_of_each_block_and_head(show):
+    page = show(FIGURES["map"]().to_html())
+    heading, rows = numbers(page)
+    assert heading == COLUMNS and list(rows) == ROWS
+    assert close(values(page), WEIGHTS[0, 0])
+    page.get_by_label("Block").select_option("block 2")
+    page.get_by_label("Head").select_option("head 3")
+    assert close(values(page), WEIGHTS[1, 2])
+    page.get_by_label("Head").select_option("mean of all heads")
+    assert close(values(page), WEIGHTS[1].mean(dim=0))
+
+
+def test_the_map_opens_where_it_is_told_to(show):
+    for start, right, block, head in (
+        ((1, 2), WEIGHTS[1, 2], "block 2", "head 3"),
+        ((0, 3), WEIGHTS[0].mean(dim=0), "block 1", "mean of all heads"),
+    ):
+        figure = interactive.attention_map(
+            WEIGHTS, rows=ROWS, columns=COLUMNS, alt="Weights.", start=start
+        )
+        page = show(figure.to_html())
+        assert close(values(page), right)
+        for label, name in (("Block", block), ("Head", head)):
+            menu = page.get_by_label(label).locator("option:checked")
+            assert menu.inner_text() == name
+
+
+@pytest.mark.parametrize("start", [(2, 0), (0, 4), (-1, 0)])
+def test_a_start_that_is_not_there_is_refused(start):
+    with pytest.raises(ValueError, match=re.escape(f"no start {start}")):
+        interactive.attention_map(WEIGHTS, rows=ROWS, columns=COLUMNS, alt="", start=start)
+
+
+@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("width", [390, 800])
+def test_a_figure_keeps_its_height_whatever_one_does(show, kind, width):
+    page = show(FIGURES[kind]().to_html(), width=width)
+    figure = page.locator(f"attnbook-{kind}")
+    before = figure.bounding_box()["height"]
+    for slider in page.get_by_role("slider").all():
+        for key in ("End", "Home", "ArrowRight"):
+            slider.press(key)
+            assert figure.bounding_box()["height"] == before
+    for switch in page.get_by_role("switch").all():
+        switch.check()
+    for button in page.get_by_role("button").all():
+        button.press("Enter")
+    for token in page.locator("li[role=option]").all():
+        token.hover()
+        assert figure.bounding_box()["height"] == before
+    assert figure.bounding_box()["height"] == before
+
+
+def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
+    page = show(FIGURES["map"]().to_html())
+    best = WEIGHTS[0, 0].argmax(dim=-1).tolist()
+
+    def said():
+        return page.locator(".said").inner_text()
+
+    def says(row):
+        weight = WEIGHTS[0, 0, row, best[row]]
+        return f"{ROWS[row]} looks at {COLUMNS[best[row]]} {weight:.2f}"
+
+    assert said().startswith("Point at a token")
+    page.get_by_role("option", name="book").hover()
+    assert said().startswith(says(3))
+    page.mouse.move(5, 600)
+    assert said().startswith("Point at a token")
+    page.get_by_label("Head").focus()
+    page.keyboard.press("Tab")
+    for key, row in (("", 0), ("ArrowDown", 1), ("End", 4), ("ArrowDown", 4)):
+        if key:
+            page.keyboard.press(key)
+        assert said().startswith(says(row)), key
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowUp")
+    assert said().startswith(says(0))
+    page.keyboard.press("Escape")
+    assert said().startswith("Point at a token")
+
+
+@pytest.mark.parametrize("size", [1, 50])
+def test_the_map_takes_one_to_fifty_tokens(show, size):
+    weights = torch.full((size, size), 1 / size)
+    tokens = [f"token {i}" for i in range(size)]
+    figure = interactive.attention_map(weights, rows=tokens, columns=tokens, alt="Even weights.")
+    page = show(figure.to_html(), width=390)
+    assert page.locator(".weight").count() == size * size
+    assert close(values(page), weights)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert len(figure.to_html()) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns"),
+    [((2, 3), 3, 3), ((1, 1, 1, 2, 2), 2, 2), ((51, 1), 51, 1), ((0, 2), 0, 2)],
+)
+@pytest.mark.usefixtures("no_shape_checks")
+def test_a_map_that_does_not_fit_is_refused_with_its_sizes(shape, rows, columns):
+    with pytest.raises(ValueError, match=f"{rows} rows and {columns} columns"):
+        interactive.attention_map(
+            torch.zeros(shape), rows=["x"] * rows, columns=["y"] * columns, alt=""
+        )
+
+
+def test_a_translation_is_followed_token_by_token(show):
+    page = show(FIGURES["decoding"]().to_html())
+    assert close(values(page), WEIGHTS[0, 0])
+
+    def shows(t):
+        weights = WEIGHTS[0, 0, t]
+        assert page.locator("mark").inner_text() == ROWS[t]
+        assert page.locator(".written").inner_text().split() == ROWS[: t + 1]
+        chips = page.locator(".token small").all_inner_texts()
+        assert close(torch.tensor([*map(float, chips)]), weights.round(decimals=2))
+        bars = page.locator(".candidates span").all_inner_texts()
+        assert bars == [f"first {t}", f"{0.5 + 0.1 * t:.2f}", "second", "0.25"]
+        most = COLUMNS[weights.argmax()]
+        said = page.locator(".said").inner_text()
+        assert said == (f"Writing {ROWS[t]}, it looks most at {most} ({weights.max():.2f}).")
+
+    shows(0)
+    page.get_by_role("button", name="next").click()
+    shows(1)
+    back = page.get_by_role("button", name="back")
+    back.click()
+    shows(0)
+    assert back.get_attribute("aria-disabled") == "true"
+    back.press("Enter")
+    shows(0)
+    page.get_by_label("Token").focus()
+    page.keyboard.press("End")
+    shows(4)
+    page.keyboard.press("ArrowLeft")
+    shows(3)
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
+    with pytest.raises(ValueError, match=r"2 written tokens .* \(5, 6\) and 1 l"):
+        interactive.decoding(
+            WEIGHTS[0, 0], source=COLUMNS, written=["a", "b"], likeliest=[[]], alt=""
+        )
+
+
+@pytest.mark.parametrize("kind", ["map", "decoding", "permutation", "query", "scale"])
+def test_numbers_in_a_figure_are_short(kind):
+    data = json.dumps(FIGURES[kind]().data)
+    assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4
+
+
+def said(page):
+    return page.locator(".said").inner_text()
+
+
+def outputs(order, positions):
+    x = EMBEDDINGS[order] + (POSITIONS if positions else 0)
+    return attention(x, x, x)[0]
+
+
+def table(page):
+    """The numbers of a table with repeated headings: the heading of each row, and the rest."""
+    numbers(page)
+    rows = page.locator("tbody tr")
+    cells = [rows.nth(i).locator("td").all_inner_texts() for i in range(5)]
+    shown = [[float(text.replace("−", "-")) for text in row] for row in cells]
+    tokens = rows.locator("th").all_inner_texts()
+    return tokens, torch.tensor(shown, dtype=torch.float64)
+
+
+def shows(page, order, positions=False):
+    """Tokens, table and sentence are those of this order."""
+    names = [TOKENS[i] for i in order]
+    tokens, shown = table(page)
+    right = outputs(order, positions)
+    change = (right - outputs(range(5), positions)[order]).abs().max()
+    if order == [0, 1, 2, 3, 4]:
+        sentence = "the first order"
+    elif positions:
+        assert change > 0.05
+        sentence = f"the largest change of a number is {change:.2f}."
+    else:
+        sentence = "The outputs are those of before, in the new order."
+    return (
+        page.locator(".places button").all_inner_texts() == tokens == names
+        and close(shown, right)
+        and sentence in said(page)
+        and f"“{' '.join(names)}”" in said(page)
+    )
+
+
+def drag(page, start, end, *, drop=True):
+    """Take the token at one place to another, by the mouse."""
+    for place, act in ((start, page.mouse.down), (end, page.mouse.up)):
+        box = page.locator(".places button").nth(place).bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+        if drop or place == start:
+            act()
+
+
+def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
+    page = show(FIGURES["permutation"]().to_html(), motion="reduce")
+    assert shows(page, [0, 1, 2, 3, 4])
+    drag(page, 0, 3)
+    assert shows(page, [1, 2, 3, 0, 4])
+    assert said(page).startswith("dog is now at place 4: ")
+    page.keyboard.press("ArrowRight")  # the focus went along
+    assert shows(page, [1, 2, 3, 4, 0])
+    page.keyboard.press("ArrowLeft")
+    page.mouse.move(300, 600)  # let go: nothing follows the mouse any more
+    page.mouse.move(20, 600)
+    assert shows(page, [1, 2, 3, 0, 4])
+    drag(page, 4, 0, drop=False)
+    page.mouse.move(2000, 600)  # beyond the edge is the last place
+    page.mouse.up()
+    assert shows(page, [1, 2, 3, 0, 4])
+
+
+def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
+    page = show(FIGURES["permutation"]().to_html() + "<p style='height: 2000px'>", width=390)
+    touch = page.context.new_cdp_session(page)
+    box = page.locator(".places button").nth(0).bounding_box()
+    start = box["x"] + 9, box["y"] + 9
+
+    def swipe(dx, dy):
+        for type, part in (
+            ("touchStart", 0),
+            *(("touchMove", part / 8) for part in range(1, 9)),
+            ("touchEnd", 1),
+        ):
+            at = {"x": start[0] + dx * part, "y": start[1] + dy * part}
+            points = [] if type == "touchEnd" else [at]
+            touch.send("Input.dispatchTouchEvent", {"type": type, "touchPoints": points})
+
+    swipe(2 * box["width"] + 20, 5)
+    assert shows(page, [1, 2, 0, 3, 4])
+    assert page.evaluate("scrollY") == 0
+    swipe(5, -70)
+    page.wait_for_function("scrollY > 20")
+    assert shows(page, [1, 2, 0, 3, 4])
+
+
+def test_tokens_are_moved_by_keyboard_alone(show):
+    page = show(FIGURES["permutation"]().to_html())
+    pressed = page.locator('.places [aria-pressed="true"]')
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
+    page.eval_on_selector("details", "e => { e.open = true }")
+    press(*["Tab"] * 5)
+    press("ArrowLeft")  # there is nothing before the first
+    assert shows(page, [0, 1, 2, 3, 4])
+    press("Tab", "ArrowRight", "ArrowRight", "Control+ArrowRight")
+    assert shows(page, [0, 2, 3, 1, 4])
+    assert said(page).startswith("bites is now at place 4: ")
+    assert pressed.get_attribute("aria-label") == "bites, place 4 of 5"
+    assert pressed.evaluate("e => e === e.getRootNode().activeElement")
+    press("Alt+ArrowRight", "ArrowRight")
+    assert shows(page, [0, 2, 3, 4, 1])
+    press(*["Shift+Tab"] * 8)  # to "Earlier"
+    press("Enter", "Space")
+    assert shows(page, [0, 2, 1, 3, 4])
+    press("Tab", "Enter")  # "Later"
+    assert shows(page, [0, 2, 3, 1, 4])
+    press("Tab", "Tab", "Space")  # "with positions"
+    assert shows(page, [0, 2, 3, 1, 4], positions=True)
+    press("Shift+Tab", "Enter")  # "First order"
+    assert shows(page, [0, 1, 2, 3, 4], positions=True)
+    press("Tab", "Tab", "Enter", *["Shift+Tab"] * 3, "Enter")  # first, later
+    assert shows(page, [1, 0, 2, 3, 4], positions=True)
+
+
+def test_with_positions_outputs_depend_on_the_place(show):
+    page = show(FIGURES["permutation"]().to_html())
+    drag(page, 3, 1)
+    assert shows(page, [0, 3, 1, 2, 4])
+    page.get_by_label("with positions").check()
+    assert shows(page, [0, 3, 1, 2, 4], positions=True)
+    page.get_by_role("button", name="</script>, place 4").click()
+    page.get_by_role("button", name="Later").click()
+    assert shows(page, [0, 3, 1, 4, 2], positions=True)
+    page.get_by_label("with positions").uncheck()
+    assert shows(page, [0, 3, 1, 4, 2])
+
+
+def test_bars_are_as_long_as_the_outputs(show):
+    page = show(FIGURES["permutation"]().to_html())
+    page.locator(".places button").nth(1).press("ArrowRight")
+    bars = page.eval_on_selector_all(
+        ".output",
+        """all => all.map(e => [e.x, e.width].map(a => a.baseVal.value))
+                   .map(([x, width]) => x < 49.99 ? -width : width)""",
+    )
+    right = outputs([0, 2, 1, 3, 4], False)
+    both = torch.stack([outputs([0, 1, 2, 3, 4], on) for on in (False, True)])
+    assert close(torch.tensor(bars).view(5, 4) / 48, right / both.abs().max())
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_moved_token_glides_unless_one_asked_for_no_motion(show, motion):
+    page = show(FIGURES["permutation"]().to_html(), motion=motion)
+    moving = (
+        page.locator(".places button")
+        .nth(1)
+        .evaluate(
+            """e => {
+          const down = { key: "ArrowRight", bubbles: true };
+          e.dispatchEvent(new KeyboardEvent("keydown", down));
+          return e.getRootNode().getAnimations().length;
+        }"""
+        )
+    )
+    assert moving == (0 if motion == "reduce" else 2)
+
+
+@pytest.mark.parametrize(("tokens", "d"), [(3, 2), (8, 8)])
+def test_three_to_eight_tokens_fit_a_telephone(show, tokens, d):
+    x = torch.eye(8)[:tokens, :d]
+    figure = interactive.permutation(
+        x, tokens=["understanding"] * tokens, positions=x, alt="Outputs."
+    )
+    page = show(figure.to_html(), width=390)
+    assert page.locator(".output").count() == tokens * d
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize(
+    ("tokens", "embeddings", "positions"),
+    [
+        (2, (2, 4), (2, 4)),
+        (9, (9, 4), (9, 4)),
+        (3, (4, 4), (4, 4)),
+        (3, (3, 1), (3, 1)),
+        (3, (3, 9), (3, 9)),
+        (3, (3, 4), (4, 4)),
+        (3, (3, 4, 1), (3, 4, 1)),
+    ],
+)
+@pytest.mark.usefixtures("no_shape_checks")
+def test_tokens_that_cannot_be_put_in_order_are_refused_with_their_sizes(
+    tokens, embeddings, positions
+):
+    says = (
+        f"got {tokens} tokens, embeddings of shape {embeddings} and positions of shape {positions}"
+    )
+    with pytest.raises(ValueError, match=re.escape(says)):
+        interactive.permutation(
+            torch.zeros(embeddings), tokens=["x"] * tokens, positions=torch.zeros(positions), alt=""
+        )
+
+
+@pytest.mark.parametrize("name", ["embeddings", "positions"])
+@pytest.mark.usefixtures("no_shape_checks")
+def test_numbers_that_are_not_finite_are_refused(name):
+    vectors = {"embeddings": torch.ones(3, 2), "positions": torch.ones(3, 2)}
+    vectors[name][1, 1] = torch.nan
+    with pytest.raises(ValueError, match=f"{name} must be finite: got nan"):
+        interactive.permutation(**vectors, tokens=["x"] * 3, alt="")
+
+
+def slide(page, label, value):
+    """Bring a slider to a value, by keys."""
+    slider = page.get_by_role("slider", name=label, exact=True)
+    slider.press("Home")
+    for _ in range(value):
+        slider.press("ArrowRight")
+
+
+def product(page):
+    return float(re.search(r" = (-?\d+\.\d+)", said(page).replace("−", "-"))[1])
+
+
+def waves_are(page, p, k):
+    """Table, sentence and clocks are those of position p and offset k."""
+    marks = sinusoidal_positions(120, 20, dtype=torch.float64)
+    _, rows = numbers(page)
+    assert list(rows) == [*map(str, range(10)), "sum"]
+    shown = torch.tensor(
+        [
+            [float(text.replace("−", "-")) for text in row]
+            for pair, row in rows.items()
+            if pair != "sum"
+        ],
+        dtype=torch.float64,
+    )
+    omega, at_p, later, cosine = shown.T
+    total = marks[p] @ marks[p + k]
+    faces = page.locator(".clocks output").all_inner_texts()
+    right = [f"{torch.cos(k * frequencies(20)[i]):.2f}" for i in PAIRS]
+    return (
+        torch.allclose(omega, frequencies(20), rtol=1e-3)
+        and close(at_p.sin(), marks[p, ::2])
+        and close(at_p.cos(), marks[p, 1::2])
+        and close(later.sin(), marks[p + k, ::2])
+        and close(later.cos(), marks[p + k, 1::2])
+        and close(cosine.sum() / 10, total / 10)
+        and close(torch.tensor(float(rows["sum"][-1].replace("−", "-"))), total)
+        and abs(product(page) - total) < 0.006
+        and f"PE({p}) · PE({p + k})" in said(page)
+        and [text.replace("−", "-") for text in faces] == right
+    )
+
+
+PAIRS = [0, 1, 2, 3, 4, 5, 6, 7]  # of ten; the slowest are left out
+
+
+def test_clocks_and_products_are_those_of_the_positions(show):
+    page = show(FIGURES["waves"]().to_html())
+    assert waves_are(page, 3, 5)
+    for label, value, now in (
+        ("Position p", 17, (17, 5)),
+        ("Offset k", 11, (17, 11)),
+        ("Offset k", 0, (17, 0)),
+        ("Position p", 0, (0, 0)),
+    ):
+        slide(page, label, value)
+        assert waves_are(page, *now)
+        assert page.locator("label output").all_inner_texts() == [*map(str, now)]
+
+
+def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
+    page = show(FIGURES["waves"]().to_html())
+
+    def attributes(selector):
+        return page.eval_on_selector_all(selector, "all => all.map(e => e.getAttribute('d'))")
+
+    def curve():
+        numbers = re.findall(r"[\d.]+", attributes(".curve")[0])
+        return torch.tensor([*map(float, numbers)])
+
+    product_before, curve_before = product(page), curve()
+    hands = attributes(".hand")
+    page.get_by_label("Position p").press("ArrowRight")
+    assert said(page).startswith("Moving p turns all hands, but the product s")
+    assert product(page) == product_before
+    assert close(curve(), curve_before)
+    assert not {*hands} & {*attributes(".hand")}
+    page.get_by_label("Offset k").press("ArrowRight")
+    assert product(page) != product_before
+    assert "Moving p" not in said(page)
+    assert close(curve(), curve_before)
+
+
+def test_hands_point_to_sine_and_cosine(show):
+    page = show(FIGURES["waves"]().to_html())
+    slide(page, "Position p", 9)
+    ends = page.eval_on_selector_all(
+        ".hand", "all => all.map(e => e.getAttribute('d').split('L')[1])"
+    )
+    ends = torch.tensor([[*map(float, end.split(","))] for end in ends]) / 40
+    marks = sinusoidal_positions(15, 20).view(15, 10, 2)
+    right = marks[[9, 14]][:, PAIRS] * torch.tensor([1, -1])  # y grows downwards
+    assert close(ends.view(8, 2, 2), right.transpose(0, 1))
+    arcs = page.eval_on_selector_all(".turn", "all => all.map(e => e.getAttribute('d'))")
+    large = [re.search(r"A30,30 0 (\d) 1 ", arc)[1] for arc in arcs]
+    assert large == [*"10000000"]  # five steps of pair 0 are beyond half a turn
+
+
+def test_the_curve_is_the_product_against_the_offset(show):
+    page = show(FIGURES["waves"]().to_html())
+    slide(page, "Offset k", 7)
+    path = page.locator(".curve").get_attribute("d")
+    points = torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).view(-1, 2)
+    marks = sinusoidal_positions(60, 20)
+    right = marks @ marks[0]
+    height = (points[0, 1] - points[:, 1]) / (points[0, 1] - points[7, 1])
+    assert close(height, (right - 10) / (right[7] - 10))
+    mark = page.locator(".here")
+    place = [float(mark.get_attribute(name)) for name in ("cx", "cy")]
+    assert close(torch.tensor(place), points[7])
+
+
+@pytest.mark.parametrize(("d_model", "length"), [(2, 2), (16, 9), (512, 500)])
+def test_waves_of_every_size_fit_a_telephone(show, d_model, length):
+    figure = interactive.waves(d_model=d_model, length=length, alt="Clocks.")
+    page = show(figure.to_html(), width=390)
+    assert page.locator(".face").count() == min(d_model // 2, 8)
+    assert page.locator(".clocks").inner_text().startswith("pair 0\n")
+    slide(page, "Offset k", 1)
+    mark = sinusoidal_positions(2, d_model, dtype=torch.float64)
+    assert abs(product(page) - mark[0] @ mark[1]) < 0.006
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize(
+    ("d_model", "length", "says"),
+    [
+        (5, 9, "d_model must be even and from 2 to 512: got 5"),
+        (0, 9, "got 0"),
+        (514, 9, "got 514"),
+        (4, 1, "length must be from 2 to 500: got 1"),
+        (4, 501, "got 501"),
+    ],
+)
+@pytest.mark.usefixtures("no_shape_checks")
+def test_waves_of_other_sizes_are_refused(d_model, length, says):
+    with pytest.raises(ValueError, match=says):
+        interactive.waves(d_model=d_model, length=length, alt="")

@@ -1,0 +1,111 @@
+"""The book's figures: right data, legible colours, errors that name the sizes."""
+
+import io
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from PIL import Image
+
+from attnbook.figures import style
+
+matplotlib.use("agg")
+ROLES = ("QUERY", "KEY", "VALUE", "WEIGHTS")
+COLORS = (*ROLES, "NEUTRAL", "OTHER", "BLACK", "RED")
+
+
+def luminance(color):
+    """Relative luminance as WCAG 2 defines it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def in_dark_mode(color):
+    """The page's CSS in dark mode: invert(0.93), then hue-rotate(180deg)."""
+    inverted = np.array([0.93 - 0.86 * c for c in to_rgb(color)])
+    rotation = np.array(  # the matrix of the CSS filter effects specification for 180 degrees
+        [[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]]
+    )
+    return np.clip(rotation @ inverted, 0, 1)
+
+
+@pytest.mark.parametrize("name", COLORS)
+def test_every_colour_stands_out_on_light_and_dark_pages(name):
+    color = getattr(style, name)
+    assert contrast(to_rgb(color), to_rgb("white")) >= 4.5
+    assert contrast(in_dark_mode(color), to_rgb("#121212")) >= 4.5
+
+
+def test_no_two_roles_share_a_colour_or_a_marker():
+    colors = [getattr(style, name) for name in COLORS]
+    assert len(set(colors)) == len(colors)
+    _, axes = style.subplots()
+    for color in colors:
+        style.curve(axes, [0, 1], [[0, 1]], label=color, color=color)
+    assert len({line.get_marker() for line in axes.lines}) == len(colors)
+    plt.close("all")
+
+
+def test_a_curve_is_the_mean_with_the_range_as_its_band():
+    _, axes = style.subplots()
+    style.curve(axes, [1, 2], [[0.0, 4.0], [2.0, 8.0]], label="runs", color="k")
+    assert axes.lines[0].get_ydata().tolist() == [1.0, 6.0]
+    corners = {tuple(point) for point in axes.collections[0].get_paths()[0].vertices}
+    assert {(1.0, 0.0), (1.0, 2.0), (2.0, 4.0), (2.0, 8.0)} <= corners
+    plt.close("all")
+
+
+def test_a_heat_map_has_a_token_on_each_line_and_a_number_in_each_cell():
+    _, axes = style.subplots()
+    style.heat_map(axes, [[0.25, 0.75]], rows=["it"], columns=["the", "cat"])
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["the", "cat"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["it"]
+    assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
+    plt.close("all")
+
+
+def test_a_large_heat_map_has_no_numbers():
+    _, axes = style.subplots()
+    labels = list(map(str, range(13)))
+    style.heat_map(axes, np.eye(13), rows=labels, columns=labels)
+    assert not axes.texts
+    plt.close("all")
+
+
+def test_numbers_in_a_heat_map_are_legible_on_every_shade():
+    _, axes = style.subplots()
+    weights = np.linspace(0, 1, 12)[None]
+    style.heat_map(axes, weights, rows=["q"], columns=list("abcdefghijkl"))
+    image = axes.images[0]
+    for weight, text in zip(weights[0], axes.texts, strict=True):
+        shade = image.cmap(image.norm(weight))[:3]
+        assert contrast(shade, to_rgb(text.get_color())) >= 4.5
+    plt.close("all")
+
+
+def test_wrong_sizes_raise_an_error_that_names_them():
+    _, axes = style.subplots()
+    with pytest.raises(ValueError, match=r"\(runs, 3\): got \(2, 2\)"):
+        style.curve(axes, [1, 2, 3], np.ones((2, 2)), label="x", color="k")
+    with pytest.raises(ValueError, match=r"\(2, 2\).*got 1 rows and 2 columns"):
+        style.heat_map(axes, np.eye(2), rows=["a"], columns=["b", "c"])
+    plt.close("all")
+
+
+def test_a_picture_of_few_colours_is_as_large_and_on_white():
+    ramp = Image.linear_gradient("L").convert("RGBA")
+    ramp.putpixel((0, 0), (0, 0, 0, 0))  # transparent
+    file = io.BytesIO()
+    ramp.save(file, "png")
+    small = style.with_fewer_colours(file.getvalue(), 8)
+    picture = Image.open(io.BytesIO(small)).convert("RGB")
+    assert picture.size == ramp.size
+    assert len(picture.getcolors()) <= 8
+    assert min(picture.getpixel((0, 0))) > 200

@@ -1,0 +1,88 @@
+"""BLEU against numbers worked out by hand, and the translator that comes with the package."""
+
+import json
+import math
+
+import pytest
+
+from attnbook import evaluation
+from attnbook.evaluation import bleu
+from attnbook.translator import ENGLISH_TO_GERMAN, Translator
+
+REFERENCE = "Ein Mann fährt mit dem Rad, und ein Hund läuft neben ihm."
+
+
+def test_a_perfect_translation_scores_100_whatever_its_case():
+    score = bleu([REFERENCE.upper()], [REFERENCE], "de")
+    assert score["tokenised"] == score["sacrebleu"] == 100
+
+
+def test_bleu_is_clipped_precisions_times_a_penalty_for_brevity():
+    # words, cut from their punctuation: 14 in the reference, 12 here
+    translation = "ein mann fährt mit dem rad, und ein hund läuft."
+    precisions = 12 / 12, 10 / 11, 9 / 10, 8 / 9
+    by_hand = math.exp(1 - 14 / 12) * math.prod(precisions) ** (1 / 4)
+    score = bleu([translation], [REFERENCE], "de")
+    assert score["tokenised"] == pytest.approx(100 * by_hand, abs=0.01)
+    assert score["sacrebleu"] == pytest.approx(100 * by_hand, abs=0.01)
+    assert "case:lc" in score["signature"] and "tok:13a" in score["signature"]
+
+
+def test_the_two_figures_cut_words_differently():
+    translation, reference = ("3,5 km bergauf gehen sie", "3,5km bergauf gehen sie")
+    scores = bleu([translation], [reference], "de")
+    assert scores["tokenised"] != scores["sacrebleu"]
+
+
+@pytest.mark.parametrize("texts", [([], []), (["a"], []), (["a"], ["a", "b"])])
+def test_every_translation_needs_one_reference(texts):
+    with pytest.raises(ValueError, match="every translation needs one ref"):
+        bleu(*texts, "de")
+
+
+def test_the_command_scores_a_folder_and_keeps_the_result(tmp_path, monkeypatch, capsys):
+    sentences = [("A man rides.", "ein mann fährt mit dem rad.")] * 3
+    monkeypatch.setattr(evaluation.Multi30k, "texts", lambda *_: sentences)
+    monkeypatch.setattr(
+        Translator,
+        "translate",
+        lambda self, texts, beam_size, length_penalty: (
+            ["ein mann fährt mit dem rad." if beam_size > 1 else "ein mann"] * len(texts)
+        ),
+    )
+    Translator.load(ENGLISH_TO_GERMAN).save(tmp_path)
+    evaluation.main(["--folder", str(tmp_path)])
+    kept = json.loads((tmp_path / "scores.json").read_text("utf8"))
+    assert set(kept) == set(evaluation.TESTS)
+    assert kept["test_2016_flickr"]["beam 5"]["tokenised"] == 100
+    assert kept["test_2016_flickr"]["greedy"]["tokenised"] < 50
+    assert capsys.readouterr().out.count("BLEU 100.00 tokenised") == 3
+
+
+def test_a_folder_without_a_translator_is_named(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        evaluation.main(["--folder", str(tmp_path)])
+    assert "config.json" in capsys.readouterr().err
+
+
+def test_the_packages_translator_is_small_and_translates():
+    files = {path.name: path.stat().st_size for path in ENGLISH_TO_GERMAN.iterdir()}
+    assert sum(files.values()) < 6_000_000
+    assert {
+        "README.md",
+        "config.json",
+        "curve.json",
+        "model.safetensors",
+        "scores.json",
+        "settings.json",
+        "source.model",
+    } == set(files)
+    translator = Translator.load(ENGLISH_TO_GERMAN)
+    found = translator.translate(["A man is reading a book."], beam_size=5)
+    assert found == ["ein mann liest ein buch."]
+
+
+def test_the_packages_translator_has_the_scores_that_the_book_promises():
+    kept = json.loads((ENGLISH_TO_GERMAN / "scores.json").read_text("utf8"))
+    assert set(kept) == set(evaluation.TESTS)
+    assert kept["test_2016_flickr"]["beam 5"]["tokenised"] >= 38

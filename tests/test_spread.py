@@ -1,0 +1,19 @@
+"""Numbers measured with several seeds are printed with their spread."""
+
+import pytest
+
+from attnbook.spread import mean_and_range
+
+
+def test_the_mean_stands_before_half_the_range():
+    assert mean_and_range([0.0, 1.0, 5.0], digits=1) == "2.0 ± 2.5"
+
+
+def test_a_mean_that_rounds_to_zero_has_no_sign():
+    assert mean_and_range([-0.001, 0.0]) == "0.00 ± 0.00"
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_no_run_has_no_mean():
+    with pytest.raises(ValueError, match="at least one run"):
+        mean_and_range([])

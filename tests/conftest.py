@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import socket
-import struct
 import sys
 from pathlib import Path
 
@@ -20,21 +18,15 @@ def pytest_sessionstart() -> None:
     """Compute on one thread, and let `unshare -rn pytest` run, which cuts off every network.
 
     Tensors are small here, and two threads wait for each other as soon as anything else runs.
-    Notebook kernels and the browser talk to this machine through loopback, so raise that.
+    Notebook kernels and the browser talk to this machine through loopback, so switch that on.
     """
     torch.set_num_threads(1)
     os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start
-    if sys.platform != "linux":
-        return
-    import fcntl
+    if sys.platform == "linux":
+        from pyroute2 import IPRoute, NetlinkError
 
-    get_flags, set_flags, up, layout = (0x8913, 0x8914, 1, "16sH14x")  # see netdevice(7)
-    with socket.socket() as any_socket, contextlib.suppress(OSError):
-        answer = fcntl.ioctl(any_socket, get_flags, struct.pack(layout, b"lo", 0))
-        _, flags = struct.unpack(layout, answer)
-        if not flags & up:
-            request = struct.pack(layout, b"lo", flags | up)
-            fcntl.ioctl(any_socket, set_flags, request)
+        with IPRoute() as network, contextlib.suppress(NetlinkError):  # only root may, or has to
+            network.link("set", index=1, state="up")
 
 
 def pytest_collection_modifyitems(items: list) -> None:

@@ -65,6 +65,15 @@ def test_a_folder_without_a_translator_is_named(tmp_path, capsys):
     assert "config.json" in capsys.readouterr().err
 
 
+def test_an_error_while_scoring_is_no_error_in_the_options(monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("shapes do not match")
+
+    monkeypatch.setattr(evaluation, "scores", broken)
+    with pytest.raises(ValueError, match="shapes do not match"):
+        evaluation.main([])
+
+
 def test_the_packages_translator_is_small_and_translates():
     files = {path.name: path.stat().st_size for path in ENGLISH_TO_GERMAN.iterdir()}
     assert sum(files.values()) < 6_000_000

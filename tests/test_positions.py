@@ -95,12 +95,30 @@ def test_rotation_keeps_dtype_and_device(device, dtype):
 
 
 def test_the_module_gives_any_length_from_any_start():
-    module = SinusoidalPositions(6)
+    module = SinusoidalPositions(6).double()
     for length, start in ((3, 0), (2, 254), (256, 0), (1, 256), (700, 300)):
         expected = sinusoidal_positions(length, 6, start=start, dtype=torch.float64)
         assert torch.equal(module(length, start), expected)
     assert torch.equal(module(3), module(3, 0))
     assert not list(module.parameters()) and not module.state_dict()
+
+
+def test_sinusoids_are_computed_once_and_not_again_at_every_step(monkeypatch):
+    module = SinusoidalPositions(6)
+    first = module(20)
+    monkeypatch.setattr("attnbook.positions.sinusoidal_positions", None)  # a call would fail
+    assert torch.equal(module(5, 3), first[3:8])
+
+
+def test_a_table_made_for_inference_serves_training_and_another_dtype():
+    embedding = TokenEmbedding(9, 6, positions=SinusoidalPositions(6))
+    tokens = torch.tensor([[1, 2, 3]])
+    with torch.inference_mode():
+        embedding(tokens)
+    embedding(tokens).square().sum().backward()
+    embedding.double()(tokens).square().sum().backward()
+    exact = sinusoidal_positions(3, 6, dtype=torch.float64)
+    assert torch.equal(embedding.positions(3), exact)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -179,6 +197,7 @@ def test_dropout_follows_the_sum_of_word_and_position():
         (lambda: shift_matrix(1, 0), "d_model must be even.*got 0"),
         (lambda: rotary(torch.zeros(2, 3)), "must be even.*got 3"),
         (lambda: SinusoidalPositions(0), "d_model must be.*got 0"),
+        (lambda: SinusoidalPositions(4)(3, -1), "cannot be negative: got 3 and -1"),
         (lambda: LearnedPositions(0, 4), "max_length must be.*got 0"),
         (lambda: LearnedPositions(4, 0), "d_model must be.*got 0"),
     ],

@@ -1,5 +1,7 @@
 """The house: commands that hold word for word, traps that stay closed."""
 
+import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -64,6 +66,66 @@ def test_shapes_are_checked_in_every_module_that_annotates_them(root):
     }
     assert {*checked} == {m.removesuffix(".__init__") for m in annotated}
     assert checker == "beartype.beartype"
+
+
+# from the bottom upwards: a module imports from its own line and from those above alone
+LAYERS = """
+files spread
+attention positions
+multihead
+blocks
+transformer
+seq2seq decoding pytorch
+data
+training.checkpoint training.loss training.parallel training.loop training
+translator
+training.__main__ train evaluation scoring
+figures
+exercises
+course
+"""
+
+
+def is_module(name, code):
+    path = code / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def imports(path, code):
+    """The modules of the package that one of its files imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            names = {name if is_module(name, code) else node.module for name in inside}
+        else:
+            continue
+        yield from {name for name in names if name.split(".")[0] == "attnbook"}
+
+
+def test_imports_lead_downwards_and_nowhere_in_a_circle(root):
+    code = root / "code"
+    rank = {name: i for i, line in enumerate(LAYERS.split("\n")) for name in line.split()}
+
+    def layer(module):
+        name = module.removeprefix("attnbook").removeprefix(".")
+        while name not in rank:
+            assert "." in name, f"{module} is in no layer"
+            name = name.rpartition(".")[0]
+        return rank[name]
+
+    graph = {}
+    for path in (code / "attnbook").rglob("*.py"):
+        module = ".".join(path.relative_to(code).with_suffix("").parts)
+        if module == "attnbook.__init__":
+            continue
+        module = module.removesuffix(".__init__")
+        graph[module] = {*imports(path, code)} - {module}
+        above = [name for name in graph[module] if layer(name) > layer(module)]
+        assert not above, f"{module} imports {above}"
+    tuple(graphlib.TopologicalSorter(graph).static_order())  # a circle is an error
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["format", "--check"]])

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -25,7 +24,6 @@ from attnbook.training import (
     checkpoint,
     learning_rate,
     load_weights,
-    parallel,
     save_weights,
     smoothed_loss,
     train,
@@ -403,22 +401,33 @@ def call(arguments):
 # blows up to whole steps, different ones in every arrangement.
 SCRIPT = """
 import sys, torch
+from pathlib import Path
 from attnbook.data import NumberDataset
-from attnbook.training import processes, save_weights, train
-from attnbook.training.checkpoint import saved_tensors
+from attnbook.training import processes, rank_and_world, train
 from attnbook.transformer import Transformer
 numbers = NumberDataset("en", "fr", below=1000)
 torch.manual_seed(0)
 model = Transformer(source_size=len(numbers.source), target_size=len(numbers.target),
                     d_model=16, num_heads=2, num_layers=1, d_ff=32, dropout=0.0).double()
-with processes("cpu") as device:
+
+def learn(folder):
     train(model, lambda s: [numbers.pair(n) for n in numbers.sample(1 + s % 13, seed=s)], steps=30,
           peak_rate=0.01, warmup=5, label_smoothing=0.1, device=device, progress=False,
-          folder=sys.argv[1])
+          folder=folder)
+
+with processes("cpu") as device:
+    folder = sys.argv[1]
+    learn(folder)
+    rank, world = rank_and_world()
+    if world > 1:
+        try:  # only the first process finds the training
+            learn(folder if rank == 0 else folder + "-elsewhere")
+        except ValueError as error:
+            Path(f"{folder}-{rank}.txt").write_text(str(error))
 """
 
 
-def test_two_processes_reach_the_parameters_that_one_reaches(tmp_path):
+def test_two_processes_reach_the_parameters_of_one_and_refuse_different_folders(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     call([script, tmp_path / "one"])
@@ -435,6 +444,9 @@ def test_two_processes_reach_the_parameters_that_one_reaches(tmp_path):
         torch.testing.assert_close(two[name], tensor, rtol=1e-9, atol=1e-9)
     assert two_state["losses"] == pytest.approx(one_state["losses"])
     assert one_state["losses"][-1] < 0.7 * one_state["losses"][0]
+    for rank in (0, 1):
+        said = (tmp_path / f"two-{rank}.txt").read_text()
+        assert "the processes found different trainings" in said and "[30, 0] steps" in said
 
 
 def test_the_command_runs_in_two_processes(tmp_path):
@@ -453,7 +465,7 @@ def test_the_command_runs_in_two_processes(tmp_path):
 
 def test_a_killed_command_started_again_gives_the_same_curve(tmp_path):
     arguments = ["-m", "attnbook.train", *SMALL]
-    arguments += options("--steps 400 --dropout 0.1 --save-every 2 --folder")
+    arguments += options("--steps 120 --dropout 0.1 --save-every 2 --folder")
     killed, straight = tmp_path / "killed", tmp_path / "straight"
     process = subprocess.Popen(
         [sys.executable, *arguments, killed],
@@ -465,46 +477,24 @@ def test_a_killed_command_started_again_gives_the_same_curve(tmp_path):
     while not (killed / "state.json").exists():
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.01)
-    time.sleep(0.3)
+    time.sleep(0.1)
     process.send_signal(signal.SIGKILL)
     process.wait()
     done = json.loads((killed / "state.json").read_text())["losses"]
-    assert 0 < len(done) < 400
+    assert 0 < len(done) < 120
     assert not (killed / "model.safetensors").exists()
     for folder in (killed, straight):
         call([*arguments, folder])
     curve, expected = (
         json.loads((folder / "state.json").read_text()) for folder in (killed, straight)
     )
-    assert curve == expected and len(expected["losses"]) == 400
+    assert curve == expected and len(expected["losses"]) == 120
     weights, expected = (
         (folder / "model.safetensors").read_bytes() for folder in (killed, straight)
     )
     assert weights == expected
     files = [path.name for path in killed.glob("step-*")]
-    assert files == ["step-400.safetensors"]
-
-
-def test_processes_that_find_different_trainings_stop():
-    class FakeDist:
-        @staticmethod
-        def is_initialized():
-            return True
-
-        @staticmethod
-        def get_world_size():
-            return 2
-
-        @staticmethod
-        def all_gather_object(out, _):
-            out[:] = [0, 5]
-
-    original, parallel.dist = parallel.dist, FakeDist
-    try:
-        with pytest.raises(ValueError, match=r"in runs, after \[0, 5\] steps"):
-            parallel.require_equal_everywhere(0, "runs")
-    finally:
-        parallel.dist = original
+    assert files == ["step-120.safetensors"]
 
 
 def small_command(tmp_path, *more):
@@ -536,6 +526,10 @@ def test_the_command_learns_saves_and_shows_number_words(tmp_path, capsys):
         (["--average", "0"], "average must be at least 1: got 0"),
         (["--threads", "0"], "threads must be at least 1: got 0"),
         (["--dropout", "2"], "got 2.0"),
+        (["--clip", "0"], "clip must be above 0: got 0.0"),
+        (["--peak-rate", "0"], "peak_rate must be above 0: got 0.0"),
+        (["--label-smoothing", "2"], "label_smoothing must lie between 0 and 1: got 2.0"),
+        (["--evaluate-every", "0"], "evaluate_every must be at least 1: got 0"),
         (["--longest", "0"], "with longest=0"),
         (["--device", "gpu"], "device must be cpu or cuda: got gpu"),
         (["--num-layers", "0"], "num_layers must be at least 1: got 0"),
@@ -551,20 +545,31 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys, arguments, says):
     command.main(small_command(tmp_path))  # the folder is as good as new
 
 
-def test_the_command_learns_99_of_100_numbers_it_has_never_seen(tmp_path, capsys):
-    folder = str(tmp_path / "run")
-    command.main(["--task", "numbers", "--steps", "500", "--folder", folder])
-    printed = capsys.readouterr().out
-    last = re.findall(r"step 500  exact ([\d.]+)", printed)
-    assert len(last) == 1 and float(last[0]) >= 0.99
-    assert printed.count("as expected") >= 4
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.main(small_command(tmp_path, "--device", "cuda"))
     assert "device is cuda, but PyTorch finds no GPU" in capsys.readouterr().err
+
+
+def test_an_error_within_the_training_is_no_error_in_the_options(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("shapes do not match")
+
+    monkeypatch.setattr(command, "train", broken)
+    with pytest.raises(ValueError, match="shapes do not match"):
+        command.main(small_command(tmp_path))
+
+
+def test_a_full_disk_is_named_without_a_traceback(tmp_path, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "run/state.json")
+
+    monkeypatch.setattr(command, "train", full)
+    with pytest.raises(SystemExit) as stop:
+        command.main(small_command(tmp_path))
+    assert stop.value.code == 1
+    assert "No space left on device: 'run/state.json'" in capsys.readouterr().err
 
 
 def test_an_interruption_says_how_to_continue(tmp_path, capsys, monkeypatch):

@@ -1,30 +1,37 @@
 """A trained translator: texts in, texts out, saved and loaded."""
 
+import contextlib
+import io
+import re
+
 import pytest
 import torch
 
 from attnbook.data import NumberDataset, SubwordTokenizer
-from attnbook.training import train
+from attnbook.training import __main__ as command
 from attnbook.translator import Translator
 
-NUMBERS = NumberDataset("en", "fr", below=20_000)
+NUMBERS = NumberDataset("en", "fr")
 
 
 @pytest.fixture(scope="module")
-def translator():
-    torch.manual_seed(0)
-    translator = Translator(
-        NUMBERS.source, NUMBERS.target, d_model=48, num_heads=4, num_layers=2, d_ff=96, dropout=0.0
-    )
-    train(
-        translator.model,
-        lambda s: [NUMBERS.pair(n) for n in NUMBERS.sample(64, seed=s)],
-        steps=500,
-        peak_rate=0.01,
-        warmup=100,
-        progress=False,
-    )
-    return translator
+def training(tmp_path_factory):
+    """The folder of a translator that the command has trained, and what the command printed."""
+    folder, printed = tmp_path_factory.mktemp("run"), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        command.main(["--task", "numbers", "--steps", "500", "--folder", str(folder)])
+    return folder, printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def translator(training):
+    return Translator.load(training[0])
+
+
+def test_the_command_learns_99_of_100_numbers_it_has_never_seen(training):
+    last = re.findall(r"step 500  exact ([\d.]+)", training[1])
+    assert len(last) == 1 and float(last[0]) >= 0.99
+    assert training[1].count("as expected") >= 4
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

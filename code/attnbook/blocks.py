@@ -30,13 +30,12 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """How a sub-layer joins the residual stream: what goes into it, and what becomes of its result.
+    """What surrounds a sub-layer on the residual stream x: a norm, and dropout of the update.
 
     Pre-norm (``norm_first=True``): ``x + dropout(sublayer(norm(x)))``, as analysed by Xiong et al.
     2020, https://arxiv.org/abs/2002.04745. Post-norm: ``norm(x + dropout(sublayer(x)))``, as in
-    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4.
-
-    Two methods, one before and one after the sub-layer, because attention also returns weights.
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4. The blocks read
+    the same for both: ``after(x + dropout(sublayer(before(x))))``.
     """
 
     def __init__(self, d_model: int, *, dropout: float, norm_first: bool) -> None:
@@ -45,17 +44,12 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def enter(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        """What the sub-layer gets to see of the stream x."""
+    def before(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """What the sub-layer gets to see of the stream: with pre-norm, its norm."""
         return self.norm(x) if self.norm_first else x
 
-    def leave(
-        self,
-        x: Float[Tensor, "*batch d_model"],
-        update: Float[Tensor, "*batch d_model"],
-    ) -> Float[Tensor, "*batch d_model"]:
-        """The stream x with the sub-layer's result added."""
-        x = x + self.dropout(update)
+    def after(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """The stream behind the addition: with post-norm, its norm."""
         return x if self.norm_first else self.norm(x)
 
 
@@ -92,14 +86,15 @@ class EncoderBlock(nn.Module):
         Float[Tensor, "batch heads length length"] | None,
     ]:
         """Return the new stream and, on request, the attention weights of each head."""
+        residual = self.attention_residual
         update, weights = self.self_attention(
-            self.attention_residual.enter(x),
-            mask=mask,
-            need_weights=need_weights,
+            residual.before(x), mask=mask, need_weights=need_weights
         )
-        x = self.attention_residual.leave(x, update)
-        update = self.feed_forward(self.feed_forward_residual.enter(x))
-        return self.feed_forward_residual.leave(x, update), weights
+        x = residual.after(x + residual.dropout(update))
+
+        residual = self.feed_forward_residual
+        update = self.feed_forward(residual.before(x))
+        return residual.after(x + residual.dropout(update)), weights
 
 
 class DecoderBlock(nn.Module):
@@ -154,24 +149,22 @@ class DecoderBlock(nn.Module):
             raise ValueError(
                 f"with the past in a cache, tokens come one at a time: got {x.shape[1]}"
             )
-        entered = self.self_attention_residual.enter(x)
-        keys_and_values = self.self_attention.keys_and_values(entered)
+        residual = self.self_attention_residual
+        normed = residual.before(x)
+        keys_and_values = self.self_attention.keys_and_values(normed)
         if past is not None:
             keys_and_values = past.append(*keys_and_values)
         update, self_weights = self.self_attention(
-            entered,
-            keys_and_values,
-            causal=past is None,
-            need_weights=need_weights,
+            normed, keys_and_values, causal=past is None, need_weights=need_weights
         )
-        x = self.self_attention_residual.leave(x, update)
+        x = residual.after(x + residual.dropout(update))
+
+        residual = self.cross_attention_residual
         update, cross_weights = self.cross_attention(
-            self.cross_attention_residual.enter(x),
-            memory,
-            memory_mask,
-            need_weights=need_weights,
+            residual.before(x), memory, memory_mask, need_weights=need_weights
         )
-        x = self.cross_attention_residual.leave(x, update)
-        update = self.feed_forward(self.feed_forward_residual.enter(x))
-        x = self.feed_forward_residual.leave(x, update)
-        return x, self_weights, cross_weights
+        x = residual.after(x + residual.dropout(update))
+
+        residual = self.feed_forward_residual
+        update = self.feed_forward(residual.before(x))
+        return residual.after(x + residual.dropout(update)), self_weights, cross_weights

@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import sentencepiece
@@ -146,7 +145,7 @@ class NumberDataset:
             raise ValueError(f"below must lie between 100 and 10**12: got {below}")
         self.source, self.target = NumberTokenizer(source), NumberTokenizer(target)
         self.below, self.longest, self.seed = below, longest, seed
-        self.pair = lru_cache(200_000)(self.pair)  # spelling takes time
+        self._pairs: dict[int, Pair] = {}
 
     def texts(self, number: int) -> tuple[str, str]:
         """A number in the words of both languages."""
@@ -154,8 +153,10 @@ class NumberDataset:
 
     def pair(self, number: int) -> Pair:
         """The tokens of a number in both languages."""
-        source, target = self.texts(number)
-        return self.source.encode(source), self.target.encode(target)
+        if number not in self._pairs:  # spelling takes time
+            source, target = self.texts(number)
+            self._pairs[number] = self.source.encode(source), self.target.encode(target)
+        return self._pairs[number]
 
     def is_held_out(self, number: int) -> bool:
         """Whether this number is for testing only."""
@@ -413,16 +414,19 @@ class EpochSampler:
         # with END; a target's START is read, but not written
         self._lengths = [max(len(s) + 1, len(t) + 1) for s, t in pairs]
         self._starts = [0]  # the first step of each epoch so far
-        self._epoch = lru_cache(maxsize=2)(self._epoch)
+        self._latest: tuple[int, list[list[int]]] = -1, []  # an epoch and its batches
 
-    def _epoch(self, epoch: int) -> list[list[int]]:
-        return batches_by_length(self._lengths, self.max_tokens, seed=f"{self.seed} {epoch}")
+    def _batches(self, epoch: int) -> list[list[int]]:
+        if self._latest[0] != epoch:
+            seed = f"{self.seed} {epoch}"
+            self._latest = epoch, batches_by_length(self._lengths, self.max_tokens, seed=seed)
+        return self._latest[1]
 
     def __call__(self, step: int) -> list[Pair]:
         """The pairs of one step, counted from 0."""
         while self._starts[-1] <= step:
             epoch = len(self._starts) - 1
-            self._starts.append(self._starts[-1] + len(self._epoch(epoch)))
+            self._starts.append(self._starts[-1] + len(self._batches(epoch)))
         epoch = bisect_right(self._starts, step) - 1
-        indices = self._epoch(epoch)[step - self._starts[epoch]]
+        indices = self._batches(epoch)[step - self._starts[epoch]]
         return [self.pairs[i] for i in indices]

@@ -88,10 +88,13 @@ def main(arguments: list[str] | None = None) -> None:
     command.add_argument("--folder", type=Path, default=ENGLISH_TO_GERMAN, help="of the translator")
     options = command.parse_args(arguments)
     try:
-        result = scores(Translator.load(options.folder))
+        translator = Translator.load(options.folder)
     except (ValueError, OSError) as error:
         command.error(str(error))
-    keep_scores(options.folder, result)
+    try:
+        keep_scores(options.folder, scores(translator))
+    except OSError as error:  # no sentences, no room
+        command.exit(1, f"{command.prog}: {error}\n")
 
 
 def keep_scores(folder: Path, result: dict[str, dict]) -> None:

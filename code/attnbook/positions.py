@@ -1,6 +1,7 @@
 """Positions: attention does not see order, so the vectors themselves have to carry it."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -100,16 +101,36 @@ def rotary(
 
 
 class SinusoidalPositions(nn.Module):
-    """``sinusoidal_positions`` as a module: nothing to learn, nothing to store, any length."""
+    """``sinusoidal_positions`` as a module: nothing to learn, nothing to save, any length.
+
+    The table is computed when it is first needed, in the module's dtype and on its device, and
+    again whenever a longer one is needed.
+    """
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
         _require_positive("d_model", d_model)
-        self.d_model = d_model
+        # no buffer, which processes that train together would have to have of equal length
+        self.table = torch.empty(0, d_model)
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
-        """Positions ``start`` to ``start + length - 1``, in float64 on the CPU."""
-        return sinusoidal_positions(length, self.d_model, start=start, dtype=torch.float64)
+        """Positions ``start`` to ``start + length - 1``.
+
+        Raises ``ValueError`` for a negative length or start.
+        """
+        if length < 0 or start < 0:
+            raise ValueError(f"length and start cannot be negative: got {length} and {start}")
+        end = start + length
+        if end > len(self.table):
+            longer = max(end, 2 * len(self.table))
+            waves = sinusoidal_positions(longer, self.table.shape[1], dtype=self.table.dtype)
+            self.table = waves.to(self.table.device)
+        return self.table[start:end]
+
+    def _apply(self, convert: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        # what .to() and .double() call; a table in float32 would keep its rounding errors
+        self.table = convert(self.table[:0])
+        return super()._apply(convert, recurse)
 
 
 class LearnedPositions(nn.Module):

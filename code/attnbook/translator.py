@@ -12,7 +12,7 @@ from attnbook.files import read_json
 from attnbook.training import load_weights, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
-Tokens = NumberTokenizer | SubwordTokenizer
+Tokenizer = NumberTokenizer | SubwordTokenizer
 
 # the folder of the translator from English to German that comes with the package
 ENGLISH_TO_GERMAN = Path(__file__).parent / "multi30k_en_de"
@@ -25,7 +25,9 @@ class Translator:
     from the tokens.
     """
 
-    def __init__(self, source_tokens: Tokens, target_tokens: Tokens, **options: object) -> None:
+    def __init__(
+        self, source_tokens: Tokenizer, target_tokens: Tokenizer, **options: object
+    ) -> None:
         self.source_tokens, self.target_tokens = source_tokens, target_tokens
         self.options = options
         self.model = Transformer(

@@ -19,7 +19,8 @@ import argparse
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -45,75 +46,114 @@ from attnbook.training import (
     smoothed_loss,
     train,
 )
-from attnbook.translator import Tokens, Translator
+from attnbook.translator import Tokenizer, Translator
 
-# Settings of each task, with their defaults
+
+def setting(meaning: str) -> object:
+    """A field of ``Settings``, and what the command's help says of it."""
+    return field(metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the result of a training depends on, whatever the task.
+
+    Raises ``ValueError`` for numbers with which no training can run.
+    """
+
+    source: str = setting("language to translate from")
+    target: str = setting("language to translate into")
+    d_model: int = setting("features of a token")
+    num_heads: int = setting("attention heads")
+    num_layers: int = setting("blocks of the encoder, and of the decoder")
+    d_ff: int = setting("width of the feed-forward networks")
+    dropout: float = setting("probability of dropping a feature")
+    norm: str = setting("pre or post: layer norm before or after a sub-layer")
+    batch: int = setting("size of a batch: numbers; tokens of multi30k")
+    steps: int = setting("steps of training in all")
+    peak_rate: float = setting("highest learning rate")
+    warmup: int = setting("steps until the highest rate is reached")
+    label_smoothing: float = setting("probability spread over all words")
+    clip: float = setting("largest norm of a gradient")
+    save_every: int = setting("steps from one checkpoint to the next")
+    average: int = setting("take the mean of so many last checkpoints")
+    seed: int = setting("of weights, data and dropout")
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "steps", "save_every", "average"):
+            number = getattr(self, name)
+            if number < 1:
+                raise ValueError(f"{name} must be at least 1: got {number}")
+        for name in ("peak_rate", "clip"):
+            number = getattr(self, name)
+            if not number > 0:
+                raise ValueError(f"{name} must be above 0: got {number}")
+        if not 0 <= self.label_smoothing <= 1:
+            raise ValueError(
+                f"label_smoothing must lie between 0 and 1: got {self.label_smoothing}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberSettings(Settings):
+    """Settings of the task numbers."""
+
+    below: int = setting("train and test on numbers below this one")
+    longest: int | None = setting("hold out all numbers of more tokens than this")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Multi30kSettings(Settings):
+    """Settings of the task multi30k."""
+
+    vocabulary: int = setting("number of subwords, for both languages together")
+
+
 DEFAULTS = {
-    "numbers": {
-        "source": "en",
-        "target": "fr",
-        "below": 100_000,
-        "longest": None,
-        "d_model": 64,
-        "num_heads": 4,
-        "num_layers": 2,
-        "d_ff": 256,
-        "dropout": 0.0,
-        "norm": "pre",
-        "batch": 128,
-        "steps": 700,
-        "peak_rate": 0.003,
-        "warmup": 100,
-        "label_smoothing": 0.0,
-        "clip": 1.0,
-        "save_every": 250,
-        "average": 1,
-        "seed": 0,
-    },
-    "multi30k": {
-        "source": "en",
-        "target": "de",
-        "vocabulary": 6000,
-        "d_model": 128,
-        "num_heads": 4,
-        "num_layers": 4,
-        "d_ff": 256,
-        "dropout": 0.2,
-        "norm": "pre",
-        "batch": 2048,
-        "steps": 8000,
-        "peak_rate": 0.0035,
-        "warmup": 1000,
-        "label_smoothing": 0.1,
-        "clip": 1.0,
-        "save_every": 250,
-        "average": 5,
-        "seed": 0,
-    },
+    "numbers": NumberSettings(
+        source="en",
+        target="fr",
+        below=100_000,
+        longest=None,
+        d_model=64,
+        num_heads=4,
+        num_layers=2,
+        d_ff=256,
+        dropout=0.0,
+        norm="pre",
+        batch=128,
+        steps=700,
+        peak_rate=0.003,
+        warmup=100,
+        label_smoothing=0.0,
+        clip=1.0,
+        save_every=250,
+        average=1,
+        seed=0,
+    ),
+    "multi30k": Multi30kSettings(
+        source="en",
+        target="de",
+        vocabulary=6000,
+        d_model=128,
+        num_heads=4,
+        num_layers=4,
+        d_ff=256,
+        dropout=0.2,
+        norm="pre",
+        batch=2048,
+        steps=8000,
+        peak_rate=0.0035,
+        warmup=1000,
+        label_smoothing=0.1,
+        clip=1.0,
+        save_every=250,
+        average=5,
+        seed=0,
+    ),
 }
-# What they mean, and their types
-SETTINGS = {
-    "source": ("language to translate from", str),
-    "target": ("language to translate into", str),
-    "below": ("train and test on numbers below this one", int),
-    "longest": ("hold out all numbers of more tokens than this", int),
-    "vocabulary": ("number of subwords, for both languages together", int),
-    "d_model": ("features of a token", int),
-    "num_heads": ("attention heads", int),
-    "num_layers": ("blocks of the encoder, and of the decoder", int),
-    "d_ff": ("width of the feed-forward networks", int),
-    "dropout": ("probability of dropping a feature", float),
-    "norm": ("pre or post: layer norm before or after a sub-layer", str),
-    "batch": ("size of a batch: numbers; tokens of multi30k", int),
-    "steps": ("steps of training in all", int),
-    "peak_rate": ("highest learning rate", float),
-    "warmup": ("steps until the highest rate is reached", int),
-    "label_smoothing": ("probability spread over all words", float),
-    "clip": ("largest norm of a gradient", float),
-    "save_every": ("steps from one checkpoint to the next", int),
-    "average": ("take the mean of so many last checkpoints", int),
-    "seed": ("of weights, data and dropout", int),
-}
+# every setting that some task has
+SETTINGS = {field.name: field for task in DEFAULTS.values() for field in fields(task)}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -126,18 +166,18 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--task", required=True, choices=DEFAULTS)
     command.add_argument("--folder", required=True, type=Path, help="where the training is kept")
     group = command.add_argument_group("settings, with defaults for each task")
-    for name, (meaning, kind) in SETTINGS.items():
+    for name, about in SETTINGS.items():
         defaults = [
-            f"{task}: {'none' if known[name] is None else known[name]}"
+            f"{task}: {'none' if getattr(known, name) is None else getattr(known, name)}"
             for task, known in DEFAULTS.items()
-            if name in known
+            if hasattr(known, name)
         ]
         group.add_argument(
             "--" + name.replace("_", "-"),
-            type=kind,
+            type=int if name == "longest" else about.type,
             choices=["pre", "post"] if name == "norm" else None,
             metavar="X",
-            help=f"{meaning} ({', '.join(defaults)})",
+            help=f"{about.metadata['meaning']} ({', '.join(defaults)})",
         )
     group = command.add_argument_group("options that do not change the result, but for rounding")
     group.add_argument("--device", help="cpu or cuda (default: cuda where there is one)")
@@ -152,19 +192,19 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def settings_of(options: argparse.Namespace) -> dict:
-    """The task and its settings, with defaults for those not given.
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings of the task, with defaults for those not given.
 
-    Raises ``ValueError`` for a setting that the task does not have.
+    Raises ``ValueError`` for a setting that the task does not have, or that cannot be.
     """
     defaults = DEFAULTS[options.task]
     given = {
         name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None
     }
-    foreign = given.keys() - defaults.keys()
+    foreign = [name for name in given if not hasattr(defaults, name)]
     if foreign:
-        raise ValueError(f"{options.task} has no setting {', '.join(sorted(foreign))}")
-    return {"task": options.task, **defaults, **given}
+        raise ValueError(f"{options.task} has no setting {', '.join(foreign)}")
+    return replace(defaults, **given)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -172,54 +212,96 @@ def main(arguments: list[str] | None = None) -> None:
     command = parser()
     options = command.parse_args(arguments)
     try:
-        settings = settings_of(options)
-        if options.threads is not None and options.threads < 1:
-            raise ValueError(f"threads must be at least 1: got {options.threads}")
-        if settings["average"] < 1:
-            raise ValueError(f"average must be at least 1: got {settings['average']}")
-        if options.threads:
-            torch.set_num_threads(options.threads)
-        with processes(options.device) as device:
-            run(settings, options, device)
-    except (ValueError, OSError) as error:
-        command.error(str(error))
+        with ExitStack() as stack:
+            try:
+                settings = settings_of(options)
+                if options.evaluate_every < 1:
+                    raise ValueError(
+                        f"evaluate_every must be at least 1: got {options.evaluate_every}"
+                    )
+                if options.threads is not None:
+                    if options.threads < 1:
+                        raise ValueError(f"threads must be at least 1: got {options.threads}")
+                    torch.set_num_threads(options.threads)
+                device = stack.enter_context(processes(options.device))
+                task, translator = prepare(options, settings)
+            except ValueError as error:
+                command.error(str(error))
+            run(options, settings, task, translator, device)
+    except OSError as error:  # no data, no room
+        command.exit(1, f"{command.prog}: {error}\n")
     except KeyboardInterrupt:
         command.exit(130, "\ninterrupted: the same command continues from the last save\n")
 
 
-def run(settings: dict, options: argparse.Namespace, device: torch.device) -> None:
-    """Prepare the data and the model, train, and show what was learned."""
-    is_main = rank_and_world()[0] == 0
-    task = _numbers(settings) if settings["task"] == "numbers" else _multi30k(settings)
-    torch.manual_seed(settings["seed"])
-    sizes = ("d_model", "num_heads", "num_layers", "d_ff", "dropout")
+@dataclass
+class Task:
+    """What is to be learned, and how to tell whether it has been."""
+
+    source_tokens: Tokenizer
+    target_tokens: Tokenizer
+    pairs_of_step: PairsOfStep
+    evaluate: Callable[[Translator], dict[str, float]]
+    examples: list[tuple[str, str]]
+
+
+def prepare(options: argparse.Namespace, settings: Settings) -> tuple[Task, Translator]:
+    """Read the data, build the model and note the settings in the folder.
+
+    Raises ``ValueError`` for settings of which no model can be built, or other ones than those
+    of the training that the folder holds; ``OSError`` if the data cannot be had.
+    """
+    task = _numbers(settings) if isinstance(settings, NumberSettings) else _multi30k(settings)
+    task.pairs_of_step(0)  # are there any?
+    torch.manual_seed(settings.seed)
     translator = Translator(
         task.source_tokens,
         task.target_tokens,
-        **{name: settings[name] for name in sizes},
-        norm_first=settings["norm"] == "pre",
+        d_model=settings.d_model,
+        num_heads=settings.num_heads,
+        num_layers=settings.num_layers,
+        d_ff=settings.d_ff,
+        dropout=settings.dropout,
+        norm_first=settings.norm == "pre",
         tied=task.source_tokens is task.target_tokens,
     )
+    if rank_and_world()[0] == 0:
+        _keep_settings(options.folder, {"task": options.task, **asdict(settings)})
+    return task, translator
+
+
+def run(
+    options: argparse.Namespace,
+    settings: Settings,
+    task: Task,
+    translator: Translator,
+    device: torch.device,
+) -> None:
+    """Train, and show what was learned."""
+    is_main = rank_and_world()[0] == 0
     if is_main:
-        _keep_settings(options.folder, settings)
         count = sum(p.numel() for p in translator.model.parameters())
         print(f"{count:,} parameters, on {device}", flush=True)
-    how = ("steps", "peak_rate", "warmup", "label_smoothing", "clip", "seed")
     history = train(
         translator.model,
         task.pairs_of_step,
-        **{name: settings[name] for name in how},
+        steps=settings.steps,
+        peak_rate=settings.peak_rate,
+        warmup=settings.warmup,
+        label_smoothing=settings.label_smoothing,
+        clip=settings.clip,
+        seed=settings.seed,
         device=device,
         folder=options.folder,
-        save_every=settings["save_every"],
-        keep=settings["average"],
+        save_every=settings.save_every,
+        keep=settings.average,
         evaluate=lambda _: task.evaluate(translator),
         evaluate_every=options.evaluate_every,
     )
     if not is_main:
         return
-    if settings["average"] > 1:
-        average_checkpoints(translator.model, options.folder, settings["average"])
+    if settings.average > 1:
+        average_checkpoints(translator.model, options.folder, settings.average)
         with inference(translator.model):
             for name, result in task.evaluate(translator).items():
                 print(f"the mean of the last checkpoints: {name} {result:g}")
@@ -231,30 +313,19 @@ def run(settings: dict, options: argparse.Namespace, device: torch.device) -> No
         print("  as expected" if written == target else f"  expected: {target}")
 
 
-@dataclass
-class Task:
-    """What is to be learned, and how to tell whether it has been."""
-
-    source_tokens: Tokens
-    target_tokens: Tokens
-    pairs_of_step: PairsOfStep
-    evaluate: Callable[[Translator], dict[str, float]]
-    examples: list[tuple[str, str]]
-
-
-def _numbers(settings: dict) -> Task:
+def _numbers(settings: NumberSettings) -> Task:
     numbers = NumberDataset(
-        settings["source"],
-        settings["target"],
-        below=settings["below"],
-        longest=settings["longest"],
-        seed=settings["seed"],
+        settings.source,
+        settings.target,
+        below=settings.below,
+        longest=settings.longest,
+        seed=settings.seed,
     )
     tested = numbers.sample(1000, held_out=True, seed="test")
     texts = [numbers.texts(number) for number in tested]
 
     def pairs_of_step(step: int) -> list[Pair]:
-        drawn = numbers.sample(settings["batch"], seed=step)
+        drawn = numbers.sample(settings.batch, seed=step)
         return [numbers.pair(number) for number in drawn]
 
     def evaluate(translator: Translator) -> dict[str, float]:
@@ -265,20 +336,20 @@ def _numbers(settings: dict) -> Task:
     return Task(numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5])
 
 
-def _multi30k(settings: dict) -> Task:
-    data = Multi30k(settings["source"], settings["target"])
+def _multi30k(settings: Multi30kSettings) -> Task:
+    data = Multi30k(settings.source, settings.target)
     texts = {
         # as SubwordTokenizer gives them back
         part: [(s.lower(), t.lower()) for s, t in data.texts(part)]
         for part in ("train", "val")
     }
     subwords = SubwordTokenizer.learn(
-        (text for pair in texts["train"] for text in pair), settings["vocabulary"]
+        (text for pair in texts["train"] for text in pair), settings.vocabulary
     )
     pairs = {
         part: [(subwords.encode(s), subwords.encode(t)) for s, t in texts[part]] for part in texts
     }
-    pairs_of_step = EpochSampler(pairs["train"], settings["batch"], seed=settings["seed"])
+    pairs_of_step = EpochSampler(pairs["train"], settings.batch, seed=settings.seed)
     unseen = pairs["val"]
 
     def evaluate(translator: Translator) -> dict[str, float]:

@@ -80,17 +80,8 @@ def train(
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
     and bfloat16 came later.
     """
-    for name, number in {
-        "steps": steps,
-        "save_every": save_every,
-        "keep": keep,
-        "evaluate_every": evaluate_every,
-    }.items():
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1: got {number}")
-    for name, number in {"peak_rate": peak_rate, "clip": clip}.items():
-        if not number > 0:
-            raise ValueError(f"{name} must be above 0: got {number}")
+    at_least_1 = {"save_every": save_every, "keep": keep, "evaluate_every": evaluate_every}
+    _require_possible({"steps": steps} | at_least_1, {"peak_rate": peak_rate, "clip": clip})
     settings = {
         "peak_rate": peak_rate,
         "warmup": warmup,
@@ -130,11 +121,10 @@ def train(
         disable=None if progress and rank == 0 else True,
     )
     for step in bar:
-        chance = random.Random(f"{seed} {step} {rank}")
-        torch.manual_seed(chance.getrandbits(63))
-        rate = learning_rate(step, peak=peak_rate, warmup=warmup)
+        rng = random.Random(f"{seed} {step} {rank}")
+        torch.manual_seed(rng.getrandbits(63))
         for group in optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = learning_rate(step, peak=peak_rate, warmup=warmup)
         loss = _gradients(objective, pairs_of_step(step), device)
         if not math.isfinite(loss):
             raise ValueError(
@@ -148,21 +138,30 @@ def train(
         bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
 
         done = step + 1
-        due = done % evaluate_every == 0 or done == steps
-        if evaluate is not None and due and rank == 0:
+        is_last = done == steps
+        if evaluate is not None and rank == 0 and (done % evaluate_every == 0 or is_last):
             with inference(model):
-                result = {n: float(x) for n, x in evaluate(model).items()}
+                result = {name: float(x) for name, x in evaluate(model).items()}
             history["evaluations"].append({"step": done, **result})
             if progress:
                 text = "  ".join(f"{name} {x:g}" for name, x in result.items())
                 bar.write(f"step {done}  {text}")
-        if checkpoint is not None and (done % save_every == 0 or done == steps):
+        if checkpoint is not None and (done % save_every == 0 or is_last):
             if rank == 0:
                 checkpoint.save(model, optimizer, settings, history)
             if world > 1:
                 dist.barrier()  # nobody leaves before it is saved
     model.eval()
     return history
+
+
+def _require_possible(at_least_1: dict[str, int], above_0: dict[str, float]) -> None:
+    for name, number in at_least_1.items():
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1: got {number}")
+    for name, number in above_0.items():
+        if not number > 0:
+            raise ValueError(f"{name} must be above 0: got {number}")
 
 
 class _Objective(nn.Module):

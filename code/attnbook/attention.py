@@ -200,9 +200,9 @@ def attention(
         mask, causal = triangle if mask is None else mask & triangle, False
 
     if need_weights:
-        scores = scaled_dot_scores(query, key)
+        scores = scaled_dot_scores(query, key)  # (..., query, key)
         weights = F.dropout(masked_softmax(scores, mask), dropout)
-        return weights @ value, weights
+        return weights @ value, weights  # (..., query, d_v)
     output = F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal
     )

@@ -1,23 +1,46 @@
-"""Write a target token by token: always the likeliest, or several candidates side by side.
-
-Both searches take a ``Transformer``, a ``Seq2Seq``, or any module with two methods:
-``begin(source, source_lengths, max_length=)`` reads the sources and returns a state, and
-``step(tokens, state)`` appends one token to each target, changes the state accordingly and returns
-the scores of the next token, ``(batch, vocabulary)``. For beam search the state has two methods:
-``repeat(times)`` puts copies of each row next to each other, and ``reorder(rows)`` lets row b
-continue what row ``rows[b]``, of the same source, has written.
-"""
+"""Write a target token by token: always the likeliest, or several candidates side by side."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
+@runtime_checkable
+class Decoder(Protocol):
+    """What both searches need of a model: a ``Transformer`` and a ``Seq2Seq`` have it."""
+
+    def begin(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"] | None,
+        *,
+        max_length: int,
+    ) -> "State":
+        """Read the sources and get ready to write up to ``max_length`` tokens."""
+
+    def step(
+        self, tokens: Int[Tensor, " batch"], state: "State"
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """Append one token to each target, in ``state``, and score the next."""
+
+
+@runtime_checkable
+class State(Protocol):
+    """What a decoder remembers of the targets so far; beam search changes its rows."""
+
+    def repeat(self, times: int) -> None:
+        """Put ``times`` copies of each row next to each other."""
+
+    def reorder(self, rows: Int[Tensor, " batch"]) -> None:
+        """Let row b continue what row ``rows[b]``, of the same source, has written."""
+
+
 def greedy_search(
-    model: nn.Module,
+    model: Decoder,
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, " batch"] | None = None,
     *,
@@ -50,7 +73,7 @@ def greedy_search(
 
 
 def beam_search(
-    model: nn.Module,
+    model: Decoder,
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, " batch"] | None = None,
     *,

@@ -142,7 +142,7 @@ class MultiHeadAttention(nn.Module):
         on request, the weights of each head. Raises ``ValueError`` for different batch sizes, and
         what ``attention`` raises.
         """
-        query = self._split(self.query(x))
+        query = self._split(self.query(x))  # (batch, heads, query, d_k)
         if not isinstance(memory, tuple):
             memory = self.keys_and_values(x if memory is None else memory)
         key, value = memory
@@ -159,7 +159,7 @@ class MultiHeadAttention(nn.Module):
             dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,
         )
-        return self.output(self._merge(heads)), weights
+        return self.output(self._merge(heads)), weights  # (batch, query, d_model)
 
     def keys_and_values(self, memory: Float[Tensor, "batch key d_model"]) -> KeysAndValues:
         """The keys and values of all heads: what is worth keeping while the queries change."""

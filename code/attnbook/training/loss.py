@@ -20,9 +20,11 @@ def smoothed_loss(
     other word ``ε / V``, so that the loss of one target is
     ``-(1 - ε) log p(target) - ε mean of log p(word)``, in nats, where p is the scores' softmax.
 
-    The scores are worked through piece by piece and never stored as a whole, which saves time and
-    memory where there are many words. They have the weight's dtype, also under autocast, and are
-    summed in float32 at least. There is no second derivative.
+    This is ``F.cross_entropy(hidden @ weight.mT, target, ignore_index=PAD, label_smoothing=…,
+    reduction="sum")``, but the scores are worked through piece by piece and never stored as a
+    whole. With 6000 words that takes two thirds of the time and a fraction of the memory
+    (``python code/benchmarks --only "our loss"``). The scores have the weight's dtype, also under
+    autocast, and are summed in float32 at least. There is no second derivative.
 
     Raises ``ValueError`` for shapes that do not fit and a smoothing outside 0 to 1.
     Source: Szegedy et al. 2016, https://arxiv.org/abs/1512.00567, section 7.

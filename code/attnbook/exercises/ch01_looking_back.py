@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, no_gradient
 
@@ -118,7 +119,7 @@ def _(generator):
         torch.tensor([[1.0], [-0.5]]),
         torch.tensor([[0.5], [0.25]]),
     )
-    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 3, 3)]:
+    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 1, 1)]:
         shapes = (batch, d_in), (batch, d), (d_in + d, d), (d_in + d, d)
         x, h, gate, candidate = (torch.randn(shape, generator=generator) for shape in shapes)
         yield x, 2 * h, gate / 2, candidate / 2
@@ -251,12 +252,12 @@ def _(generator):
         torch.tensor([[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]),
         torch.tensor([2]),
     )
-    for m, n, d, lengths in [
-        (3, 5, 4, [5, 2]),
-        (2, 4, 3, [1, 4, 3]),
-        (4, 6, 2, [3, 6]),
-        (4, 4, 3, [2, 3]),
-    ]:
+    yield (  # low energies, and a padded state that shows in the result if it gets any weight
+        torch.tensor([[[2.0, 0.0]]]),
+        torch.tensor([[[-10.0, 1.0], [-10.5, 3.0], [0.0, 1e25]]]),
+        torch.tensor([2]),
+    )
+    for m, n, d, lengths in [(3, 5, 4, [5, 2]), (1, 4, 1, [1, 4, 3]), (4, 4, 3, [2, 3])]:
         yield (
             torch.randn(len(lengths), m, d, generator=generator),
             torch.randn(len(lengths), n, d, generator=generator),
@@ -272,6 +273,18 @@ def _(f, query, memory, lengths):
         f(query, memory, lengths),
         f(query, other, lengths),
         "with other padding a feature goes from {} to {}",
+    )
+
+
+@context_vectors.holds("Padding gets a weight of exactly 0, however low the other energies are.")
+def _(f, query, memory, lengths):
+    low = -1000 / memory.shape[-1]  # against a query of ones: an energy of −1000
+    states = torch.where(_is_real(memory, lengths).mT, low, torch.zeros_like(memory))
+    found = f(torch.ones_like(query), states, lengths)
+    if found.isnan().any():  # exponentials without a maximum: the task asks for no such energies
+        return None
+    return changed(
+        torch.full_like(query, low), found, "each real state is full of {}, a context has {}"
     )
 
 
@@ -401,7 +414,7 @@ def _(weights, target_lengths):
 @coverage.inputs
 def _(generator):
     yield (torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.0, 0.9], [0.6, 0.2, 0.2]]]), torch.tensor([2]))
-    for m, n, lengths in [(4, 3, [4, 2]), (5, 6, [1, 5, 3]), (4, 4, [3, 1])]:
+    for m, n, lengths in [(4, 3, [4, 2]), (5, 1, [1, 5, 3]), (4, 4, [3, 1]), (1, 5, [1, 1])]:
         energies = 2 * torch.randn(len(lengths), m, n, generator=generator)
         yield energies.softmax(dim=-1), torch.tensor(lengths)
 
@@ -536,7 +549,7 @@ def _(generator):
     )
     for batch, m, n, d_query, d_key, d_hidden in [
         ((), 3, 5, 4, 2, 6),
-        ((2,), 2, 4, 3, 5, 4),
+        ((1,), 2, 1, 3, 5, 4),
         ((2,), 3, 3, 2, 2, 5),
     ]:
         yield (
@@ -674,17 +687,18 @@ def _(distance, window):
 
 @layers_needed.inputs
 def _(generator):
-    yield 5, 5
-    yield from [(2, 3), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
+    yield 4, 7
+    yield from [(2, 3), (5, 7), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
 
 
 @layers_needed.holds("With that many layers a change arrives, with fewer not.")
 def _(f, distance, window):
-    layers, reach = float(f(distance, window)), _reach(window)
+    layers, reach = to_float(f(distance, window)), _reach(window)
     seen = layers * reach
-    if not distance <= seen:
+    if not distance <= seen + 1e-4:
         return (
-            f"{layers:g} layers with a window of {window} see {seen:g} tokens away, not {distance}."
+            f"You return {layers:g}; with a window of {window} that many see {seen:g} tokens away, "
+            f"not {distance}."
         )
     if (layers - 1) * reach >= distance:
         return (
@@ -695,15 +709,22 @@ def _(f, distance, window):
 
 @layers_needed.holds("It is a whole number.")
 def _(f, distance, window):
-    layers = float(f(distance, window))
-    if layers != int(layers):
-        return f"For distance={distance}, window={window} you return {layers:.4g}."
+    layers = to_float(f(distance, window))
+    if not min(layers % 1, -layers % 1) < 1e-4:
+        return f"For distance={distance}, window={window} you return {layers:.7g}."
 
 
 @layers_needed.mistake("rounded down")
 def _(distance, window):
     """You round down. The last part of the way then remains out of sight."""
     return distance // _reach(window)
+
+
+@layers_needed.mistake("rounded to the nearest")
+def _(distance, window):
+    """You round to the nearest whole number. Where less than half a layer is left over you drop
+    it, and the last part of the way remains out of sight."""
+    return round(distance / _reach(window))
 
 
 @layers_needed.mistake("not rounded")
@@ -778,7 +799,7 @@ def _(weights):
 @crossing_share.inputs
 def _(generator):
     yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
-    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 3), (2, 3, 4, 4)]:
+    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 1), (1, 2, 4, 4)]:
         yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
 
 
@@ -793,16 +814,18 @@ def _(f, weights):
     forward = torch.arange(weights.shape[-2])  # stays at the last one
     found = f(_map_of(forward, weights)).max().item()
     if not abs(found) < 1e-4:
-        return f"You return {found:.4g}."
+        return f"You return {found:.7g}."
 
 
 @crossing_share.holds("If the looks always go back the share is 1.")
 def _(f, weights):
     m = min(weights.shape[-2:])
+    if m < 2:  # to go back takes two places
+        return None
     back = torch.arange(m).flip(0)
     found = f(_map_of(back, weights)).min().item()
     if not abs(found - 1) < 1e-4:
-        return f"You return {found:.4g}."
+        return f"You return {found:.7g}."
 
 
 @crossing_share.holds("Sharper weights with the same order change nothing.")
@@ -923,7 +946,7 @@ def _(energies, centres, D):
 def _(generator):
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.25]]), 1
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.0]]), 1
-    for batch, m, n, D in [(2, 3, 7, 2), (3, 4, 9, 3), (2, 5, 5, 1), (1, 6, 8, 2.5)]:
+    for batch, m, n, D in [(2, 3, 7, 2), (3, 1, 9, 3), (2, 5, 1, 1), (1, 6, 8, 2.5)]:
         place = torch.rand(batch, m, generator=generator) * (n - 1)
         yield torch.randn(batch, m, n, generator=generator), place, D
 
@@ -931,9 +954,11 @@ def _(generator):
 @local_weights.holds("Outside the window every weight is exactly 0.")
 def _(f, energies, centres, D):
     outside = _away(energies, centres).abs() > D
-    found = f(energies, centres, D)[outside].abs()
-    if found.numel() and found.max() > 0:
-        return f"One is {found.max().item():.3g}."
+    low = torch.where(outside, torch.zeros_like(energies), -1000.0)  # even then
+    for given in (energies, low):
+        found = f(given, centres, D)[outside].abs()
+        if found.numel() and found.max() > 0:
+            return f"One is {found.max().item():.3g}."
 
 
 @local_weights.holds("No row sums to more than 1, and no weight is negative.")

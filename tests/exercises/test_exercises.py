@@ -1,6 +1,7 @@
 """The exercises answer back: rightly, kindly, and whatever a learner hands in."""
 
 import contextlib
+import functools
 import math
 import random
 import re
@@ -16,6 +17,7 @@ from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
 from attnbook.exercises import Choice, Prediction, catalogue, check, hint, sandbox
+from attnbook.exercises.exercise import GRADIENTS
 from attnbook.exercises.report import describe
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
@@ -75,6 +77,48 @@ def test_a_wrong_answer_that_is_not_listed_is_rejected_with_a_true_sentence(id, 
 def test_a_right_answer_in_another_style_is_accepted(id, answer):
     report = grade(id, answer)
     assert report.passed, str(report)
+
+
+def scores_cut_off(query, key, *, cut):
+    product = right_scores(query, key)
+    match cut:
+        case "result":
+            return product.detach()
+        case "query":
+            return right_scores(query.data, key)
+        case "half":
+            return right_scores(query, (key + key.detach()) / 2)
+        case "no_grad":
+            with torch.no_grad():
+                return right_scores(query, key)
+        case "item":
+            return product * 0 + torch.tensor(product.tolist())
+
+
+@pytest.mark.parametrize(
+    ("cut", "sentence"),
+    [
+        ("result", "The result is cut off from all inputs. `detach`,"),
+        ("no_grad", "The result is cut off from all inputs. `detach`,"),
+        ("query", "None reaches `query`: it is not used, or cut off."),
+        ("item", "None reaches `query`: it is not used, or cut off."),
+        ("half", "Those of `key` are wrong: is a step cut off?"),
+    ],
+)
+def test_a_result_that_is_cut_off_from_its_inputs_is_found_out(cut, sentence):
+    report = grade("3.2", functools.partial(scores_cut_off, cut=cut))
+    assert not report.passed and len(report.failures) == 1
+    assert report.failures[0].startswith(f"Not true: {GRADIENTS} {sentence}")
+    assert 0 < EXERCISES["3.2"].share(report) < 0.5
+
+
+def test_wrong_numbers_have_other_gradients_and_that_is_not_held_against_them():
+    report = grade("3.2", lambda query, key: right_scores(query, key) * query.sum())
+    assert not report.passed and GRADIENTS in report.holds
+
+
+def test_where_nothing_is_to_be_learned_gradients_may_be_cut_off():
+    assert grade("3.3", lambda weights: EXERCISES["3.3"].reference(weights).detach()).passed
 
 
 def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():

@@ -6,7 +6,7 @@ import torch
 
 from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
-from attnbook.exercises.properties import changed, no_gradient
+from attnbook.exercises.properties import changed
 
 cures_of_the_fixed_context = Choice(
     "1.0",
@@ -98,6 +98,7 @@ gated_step = Exercise(
         "the candidate.",
         "Mix feature by feature: the gate's share of the old state, the rest of the candidate.",
     ],
+    differentiable=True,
 )
 
 
@@ -145,11 +146,6 @@ def _(f, x, h, gate, candidate):
     alone = f(x[-1:], h[-1:], gate, candidate)
     together = f(x, h, gate, candidate)[-1:]
     return changed(alone, together, "alone a feature is {}, in the batch {}")
-
-
-@gated_step.holds("Gradients flow back to all four inputs.")
-def _(f, x, h, gate, candidate):
-    return no_gradient(f, x, h, gate, candidate)
 
 
 @gated_step.mistake("the gate used the wrong way round")
@@ -227,6 +223,7 @@ context_vectors = Exercise(
         "`energies.masked_fill(~is_real[:, None], -torch.inf)`; then softmax over the source, "
         "then the weighted sum.",
     ],
+    differentiable=True,
 )
 
 
@@ -306,11 +303,6 @@ def _(f, query, memory, lengths):
         outside = (low - found[b]).clamp(min=0) + (found[b] - high).clamp(min=0)
         if not outside.max() < 1e-4:
             return f"One feature is {outside.max().item():.3g} outside."
-
-
-@context_vectors.holds("Gradients flow back to the queries and the states.")
-def _(f, query, memory, lengths):
-    return no_gradient(lambda q, h: f(q, h, lengths), query, memory)
 
 
 @context_vectors.mistake("padding ignored")
@@ -525,6 +517,7 @@ concat_energy = Exercise(
         "An axis of size 1 in each, at different places, adds every query to every key: "
         "(..., m, 1, d_hidden) and (..., 1, n, d_hidden).",
     ],
+    differentiable=True,
 )
 
 
@@ -586,11 +579,6 @@ def _(f, query, key, weight, v):
         energies,
         "one query has the energy {}, another {}",
     )
-
-
-@concat_energy.holds("Gradients flow back to all four inputs.")
-def _(f, query, key, weight, v):
-    return no_gradient(f, query, key, weight, v)
 
 
 @concat_energy.mistake("the key in front of the query")

@@ -28,8 +28,11 @@ from attnbook.exercises.compare import (
     same_kind,
     to_float,
 )
+from attnbook.exercises.properties import cut_off
 from attnbook.exercises.report import Report, describe
 from attnbook.exercises.sandbox import Outcome, Sandbox
+
+GRADIENTS = "Gradients flow back to the inputs, so that models can learn."
 
 
 @dataclass
@@ -43,6 +46,9 @@ class Property:
 
 class Exercise:
     """A coding exercise: a reference, inputs to try it on, properties, and known mistakes.
+
+    If it is ``differentiable``, gradients must flow back through an answer as they do through the
+    reference, to every argument that is a tensor of floating-point numbers.
 
     >>> double = Exercise("0.1", "Twice", hints=["What is x + x?"])
     >>> @double.solution
@@ -59,7 +65,9 @@ class Exercise:
     'the square'
     """
 
-    def __init__(self, id: str, title: str, *, hints: Iterable[str]) -> None:
+    def __init__(
+        self, id: str, title: str, *, hints: Iterable[str], differentiable: bool = False
+    ) -> None:
         self.id, self.title = id, title
         self.hints = tuple(hints)
         self.reference: object = None
@@ -67,6 +75,8 @@ class Exercise:
         self.explanations: dict[str, str] = {}
         self.properties: list[Property] = []
         self._inputs: Callable[[torch.Generator], Iterable[tuple]] | None = None
+        if differentiable:
+            self.properties.append(Property(GRADIENTS, self._cut_off))
 
     def solution(self, function: Callable) -> Callable:
         """Decorator: the reference that every answer is compared with."""
@@ -152,7 +162,7 @@ class Exercise:
                 self._show_counterexample(probes[wrong], outcomes[wrong], report)
 
     def _misfit(self, answer: object) -> str | None:
-        names = list(inspect.signature(self.reference).parameters)
+        names = self._names()
         wanted = f"a function of {listed(names)}"
         if not callable(answer):
             return f"The answer is {wanted}; yours is {kind_of(answer)}, not a function."
@@ -175,7 +185,7 @@ class Exercise:
         report: Report,
     ) -> int | None:
         """Fill ``report.failures`` and ``report.holds``; return the first probe that fails."""
-        names = list(inspect.signature(self.reference).parameters)
+        names = self._names()
         pairs = list(zip(outcomes, expected, strict=False))
         problems = [problem_of(o, right, names, answer) for o, right in pairs]
         bad = [i for i, problem in enumerate(problems) if problem]
@@ -246,6 +256,13 @@ class Exercise:
             else:
                 report.holds.append(item.sentence)
 
+    def _cut_off(self, f: Callable, *probe: object) -> str | None:
+        return cut_off(f, self.reference, self._names(), probe)
+
+    def _names(self) -> list[str]:
+        """The names of the arguments, as the chapter calls them."""
+        return list(inspect.signature(self.reference).parameters)
+
     def _recognise(self, probes: list[tuple], outcomes: list[Outcome], report: Report) -> None:
         for name, mistake in self.mistakes.items():
             with sandbox.surroundings():
@@ -255,7 +272,7 @@ class Exercise:
                 return
 
     def _show_counterexample(self, probe: tuple, outcome: Outcome, report: Report) -> None:
-        names = inspect.signature(self.reference).parameters
+        names = self._names()
         given = ", ".join(
             f"`{name} = {describe(value)}`" for name, value in zip(names, probe, strict=True)
         )

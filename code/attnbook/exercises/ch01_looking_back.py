@@ -133,12 +133,23 @@ def _(f, x, h, gate, candidate):
     return changed(h, f(x, h, open_gate, candidate), "a feature goes from {} to {}")
 
 
-@gated_step.holds("A closed gate (u = 0) forgets: all features lie in −1 to 1.")
+@gated_step.holds("A closed gate (u = 0) forgets: the new state is the candidate.")
 def _(f, x, h, gate, candidate):
-    x, h = x.abs() + 0.1, 5 * (h.abs() + 0.5)
-    found = f(x, h, torch.full_like(gate, -300.0), candidate).abs().max().item()
-    if not found <= 1.0001:
-        return f"One is {found:.4g} away from 0."
+    x, h = x.abs() + 0.1, h.abs() + 0.1
+    return changed(
+        torch.tanh(_pair(x, h) @ candidate),
+        f(x, h, torch.full_like(gate, -300.0), candidate),
+        "a feature of the candidate is {}, of the new state {}",
+    )
+
+
+@gated_step.holds("A candidate of 0 leaves of each feature the share that the gate says.")
+def _(f, x, h, gate, candidate):
+    return changed(
+        torch.sigmoid(_pair(x, h) @ gate) * h,
+        f(x, h, gate, torch.zeros_like(candidate)),
+        "a feature should be {} and is {}",
+    )
 
 
 @gated_step.holds("An example never depends on the others of its batch.")
@@ -292,6 +303,24 @@ def _(f, query, memory, lengths):
         f(query[:1], memory[:1, :n], lengths[:1]),
         f(query, memory, lengths)[:1],
         "alone a feature is {}, in the batch {}",
+    )
+
+
+@context_vectors.holds("A state whose energy is larger by ln 3 counts three times as much.")
+def _(f, query, memory, lengths):
+    states = torch.tensor([[[math.log(3), 0.0, 1.0], [0.0, 0.0, 0.0]]])
+    share = f(torch.tensor([[[1.0, 0.0, 0.0]]]), states, torch.tensor([2])).flatten()[-1].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"Its weight should be 0.75 and is {share:.6g}."
+
+
+@context_vectors.holds("What one query asks does not change the context of another.")
+def _(f, query, memory, lengths):
+    other = torch.cat([query[:, :1] + 1, query[:, 1:]], dim=1)
+    return changed(
+        f(query, memory, lengths)[:, 1:],
+        f(other, memory, lengths)[:, 1:],
+        "with another first query a feature goes from {} to {}",
     )
 
 
@@ -560,6 +589,21 @@ def _(f, query, key, weight, v):
         return f"One is {largest.abs().max().item():.4g}; the sum is {bound:.4g}."
 
 
+@concat_energy.holds("Where every tanh gives 1 the energy is the sum of v.")
+def _(f, query, key, weight, v):
+    energies = f(query.abs() + 1, key.abs() + 1, torch.full_like(weight, 100.0), v)
+    return changed(v.sum().expand_as(energies), energies, "the sum is {}, an energy {}")
+
+
+@concat_energy.holds("Reordering the queries reorders the rows, nothing else.")
+def _(f, query, key, weight, v):
+    return changed(
+        f(query, key, weight, v).flip(-2),
+        f(query.flip(-2), key, weight, v),
+        "an energy goes from {} to {}",
+    )
+
+
 @concat_energy.holds("Reordering the keys reorders the columns, nothing else.")
 def _(f, query, key, weight, v):
     return changed(
@@ -816,6 +860,20 @@ def _(f, weights):
         return f"You return {found:.7g}."
 
 
+@crossing_share.holds("Looks at the places 2, 0 and 1 cross in two of three pairs.")
+def _(f, weights):
+    found = f(torch.eye(3)[[2, 0, 1]][None]).item()
+    if not abs(found - 2 / 3) < 1e-4:
+        return f"You return {found:.7g}."
+
+
+@crossing_share.holds("A map never depends on the others of its batch.")
+def _(f, weights):
+    return changed(
+        f(weights[-1:]), f(weights)[-1:], "alone its share is {}, in the batch {}"
+    )
+
+
 @crossing_share.holds("Sharper weights with the same order change nothing.")
 def _(f, weights):
     sharper = weights**3 / (weights**3).sum(dim=-1, keepdim=True)
@@ -909,6 +967,7 @@ local_weights = Exercise(
         "The factor comes after softmax, and nothing is normalised again. With σ = D/2 the "
         "exponent is −2 (j − p)² / D².",
     ],
+    differentiable=True,
 )
 
 
@@ -947,6 +1006,17 @@ def _(f, energies, centres, D):
         found = f(given, centres, D)[outside].abs()
         if found.numel() and found.max() > 0:
             return f"One is {found.max().item():.3g}."
+
+
+@local_weights.holds("If the softmax gives all to one position, its weight is the bell there.")
+def _(f, energies, centres, D):
+    away = _away(energies, centres)
+    first = (away.abs() <= D).int().argmax(dim=-1, keepdim=True)
+    found = f(torch.zeros_like(energies).scatter(-1, first, 1000.0), centres, D)
+    if found.isnan().any():  # exponentials without a maximum: the task asks for no such energies
+        return None
+    bell = _bell(away.gather(-1, first), D / 2)
+    return changed(bell, found.gather(-1, first), "the bell is {}, the weight {}")
 
 
 @local_weights.holds("No row sums to more than 1, and no weight is negative.")

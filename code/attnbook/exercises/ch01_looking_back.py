@@ -306,7 +306,7 @@ def _(f, query, memory, lengths):
     )
 
 
-@context_vectors.holds("A state whose energy is larger by ln 3 counts three times as much.")
+@context_vectors.holds("A state whose energy is larger by log 3 counts three times as much.")
 def _(f, query, memory, lengths):
     states = torch.tensor([[[math.log(3), 0.0, 1.0], [0.0, 0.0, 0.0]]])
     share = f(torch.tensor([[[1.0, 0.0, 0.0]]]), states, torch.tensor([2])).flatten()[-1].item()

@@ -161,7 +161,7 @@ def _(f, x, memory, query_map, key_map, value_map):
     return changed(mean, found, "the mean is {}, an output {}")
 
 
-@cross_attention.holds("A token whose scaled score is larger by ln 3 counts three times as much.")
+@cross_attention.holds("A token whose scaled score is larger by log 3 counts three times as much.")
 def _(f, x, memory, query_map, key_map, value_map):
     key_map = torch.zeros(2, 4)
     key_map[0, 0] = math.log(3) * math.sqrt(4)
@@ -710,7 +710,7 @@ def _(f, query, key, value, sharpness):
     )
 
 
-@lookup_by_distance.holds("A key whose score is larger by ln 3 counts three times as much.")
+@lookup_by_distance.holds("A key whose score is larger by log 3 counts three times as much.")
 def _(f, query, key, value, sharpness):
     side = math.sqrt(math.log(3) / 10)  # sharpness 2 and sides of 1 and 2: −2 · (1 + 4) · side²
     keys = torch.tensor([[0.0, 0.0], [side, -2 * side]])

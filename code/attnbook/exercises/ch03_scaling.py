@@ -112,6 +112,14 @@ def _(generator):
         )
 
 
+@scaled_scores.holds("A query of ones and a key of ones score √d_k.")
+def _(f, query, key):
+    d_k = query.shape[-1]
+    found = f(torch.ones_like(query), torch.ones_like(key)).flatten()[0].item()
+    if not math.isclose(found, math.sqrt(d_k), rel_tol=1e-4):
+        return f"For d_k={d_k} they score {found:.7g}."
+
+
 @scaled_scores.holds("Doubling the queries doubles their scores.")
 def _(f, query, key):
     return changed(2 * f(query, key), f(2 * query, key), "twice a score is {}, but it becomes {}")
@@ -261,6 +269,20 @@ def _(f, weights):
             return f"You return {found:.7g}."
 
 
+@effective_keys.holds("The weights ½, ¼ and ¼ have an entropy of 1.5 log 2 and count as 2.83 keys.")
+def _(f, weights):
+    found = f(torch.tensor([[0.5, 0.25, 0.25]])).item()
+    if not math.isclose(found, 2**1.5, rel_tol=1e-4):
+        return f"You return {found:.7g}."
+
+
+@effective_keys.holds("A row never depends on the others.")
+def _(f, weights):
+    return changed(
+        f(weights[..., -1:, :]), f(weights)[..., -1:], "alone it counts {} keys, with others {}"
+    )
+
+
 @effective_keys.holds("The order of the keys does not matter.")
 def _(f, weights):
     return changed(f(weights), f(weights.flip(-1)), "reversing a row turns {} into {}")
@@ -368,6 +390,13 @@ def _(f, scores, temperature):
     smallest = f(scores, temperature).min().item()
     if not smallest >= 0:
         return f"The smallest is {smallest:.3g}."
+
+
+@softmax_with_temperature.holds("A score that is larger by T · log 3 gets three times the weight.")
+def _(f, scores, temperature):
+    share = f(torch.tensor([[temperature * math.log(3), 0.0]]), temperature)[0, 0].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"For T={temperature:g} the weight of two should be 0.75 and is {share:.6g}."
 
 
 @softmax_with_temperature.holds("A higher temperature makes the weights more equal.")

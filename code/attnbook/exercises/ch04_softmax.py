@@ -131,6 +131,13 @@ def _(f, weights, real):
     return row_sums(f(weights, real))
 
 
+@received_attention.holds("If a single row counts, the keys receive what that row gives.")
+def _(f, weights, real):
+    last = torch.zeros_like(real)
+    last[..., -1] = True
+    return changed(weights[..., -1, :], f(weights, last), "it gives {}, and a key receives {}")
+
+
 @received_attention.holds("What a row of padding attends to changes nothing.")
 def _(f, weights, real):
     other = torch.where(real[..., None], weights, weights.flip(-1))
@@ -474,6 +481,13 @@ def _(f, weights, value):
         return f"You return {worst:.4g}."
 
 
+@sampling_error.holds("Of two values the error is the product of both weights and the squared distance.")
+def _(f, weights, value):
+    rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
+    found = f(rows, torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
+    return changed(5 * rows.prod(dim=-1), found, "an error should be {} and is {}")
+
+
 @sampling_error.holds("Adding the same vector to all values changes nothing.")
 def _(f, weights, value):
     return changed(f(weights, value), f(weights, value + 3.0), "an error goes from {} to {}")
@@ -742,9 +756,9 @@ def _(generator):
     )
     yield (
         torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
-        torch.tensor([200.0, -300.0]),
+        torch.tensor([900.0, -900.0]),
         torch.tensor([[3.0, 5.0], [2.0, 2.0]]),
-        torch.tensor([199.0, -301.0]),
+        torch.tensor([899.0, -901.0]),
     )
     for rows, d_v in [((2, 1), 4), ((1, 3), 2), ((3, 4), 3)]:
         outputs = torch.randn(2, *rows, d_v, generator=generator)
@@ -879,6 +893,13 @@ def _(f, scores):
     if not weights.min() >= 0:
         return f"One weight is {weights.min().item():.3g}."
     return row_sums(weights)
+
+
+@sparsemax.holds("Of two keys whose scores differ by ½ the better one gets ¾.")
+def _(f, scores):
+    share = f(torch.tensor([[0.5, 0.0]]))[0, 0].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"It gets {share:.6g}."
 
 
 @sparsemax.holds("A key that is 1 or more behind the best has no weight.")
@@ -1028,13 +1049,22 @@ def _(generator):
 
 @forgetful_attention.holds("No token sees what comes after it.")
 def _(f, query, key, value, decay):
-    later = value.clone()
-    later[..., -1, :] += 1e30  # shows however small its weight is
+    later = [tensor.clone() for tensor in (query, key, value)]
+    later[0][..., -1, :] += 1.0
+    later[1][..., -1, :] += 1.0
+    later[2][..., -1, :] += 1e30  # shows however small its weight is
     return changed(
         f(query, key, value, decay)[..., :-1, :],
-        f(query, key, later, decay)[..., :-1, :],
-        "when the last value changes, an earlier output goes from {} to {}",
+        f(*later, decay)[..., :-1, :],
+        "when the last token changes, an earlier output goes from {} to {}",
     )
+
+
+@forgetful_attention.holds("Of equal keys one that is two steps old counts decay² times the newest.")
+def _(f, query, key, value, decay):
+    oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
+    if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):
+        return f"With a decay of {decay:g} their weights are {oldest:.4g} and {newest:.4g}."
 
 
 @forgetful_attention.holds("Equal values come out as they went in.")

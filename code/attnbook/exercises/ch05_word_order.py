@@ -253,6 +253,16 @@ def _(f, counts):
         return f"It rises from {before[worst]:.4g} to {after[worst]:.4g}."
 
 
+@order_blind_ceiling.holds("In which order the answers are listed does not matter.")
+def _(f, counts):
+    return changed(f(counts), f(counts.flip(-1)), "in reverse it goes from {} to {}")
+
+
+@order_blind_ceiling.holds("A data set never depends on the others.")
+def _(f, counts):
+    return changed(f(counts[-1:]), f(counts)[-1:], "alone it is {}, with others {}")
+
+
 @order_blind_ceiling.holds("Ten times as many sentences change nothing.")
 def _(f, counts):
     return changed(f(counts), f(10 * counts), "it goes from {} to {}")
@@ -357,6 +367,14 @@ def _(f, query_places, key_places):
     leak = f(query_places, key_places) & (key > query)
     if leak.any():
         return f"The query at place {query[leak][0]} may attend to place {key[leak][0]}."
+
+
+@mask_from_places.holds("Every query may attend to all earlier places.")
+def _(f, query_places, key_places):
+    query, key = torch.broadcast_tensors(*_pairs(query_places, key_places))
+    hidden = ~f(query_places, key_places) & (key < query)
+    if hidden.any():
+        return f"The query at place {query[hidden][0]} may not attend to place {key[hidden][0]}."
 
 
 @mask_from_places.holds("Every token may attend to itself.")
@@ -505,6 +523,16 @@ def _(f, value, window):
     return changed(value[..., 0, :], f(value, window)[..., 0, :], "the value is {}, the output {}")
 
 
+@even_window_attention.holds("The last output has an equal share of each value in its window.")
+def _(f, value, window):
+    length = value.shape[-2]
+    inside = min(window, length)
+    shares = torch.zeros(length)
+    shares[-inside:] = 1 / inside
+    found = f(torch.eye(length)[None], window)[0, -1]
+    return changed(shares, found, "one share should be {} and is {}")
+
+
 @even_window_attention.holds("With a window of 1 nothing is mixed.")
 def _(f, value, window):
     return changed(value, f(value, 1), "a value goes from {} to {}")
@@ -638,6 +666,21 @@ def _(f, masks):
     own = f(masks).diagonal(dim1=-2, dim2=-1)
     if not own.all():
         return f"Token {(~own).nonzero()[0, -1].item()} does not (counted from 0)."
+
+
+@reach.holds("If everyone sees everyone, everyone knows everyone.")
+def _(f, masks):
+    known = f(torch.ones_like(masks))
+    if not known.all():
+        _, i, j = (~known).nonzero()[0].tolist()
+        return f"Token {i} does not know token {j} (counted from 0)."
+
+
+@reach.holds("A sentence never depends on the others.")
+def _(f, masks):
+    wrong = f(masks[-1:]) != f(masks)[-1:]
+    if wrong.any():
+        return f"In the batch {wrong.sum()} entries are others than alone."
 
 
 @reach.holds("One more layer never makes a token forget another.")
@@ -817,6 +860,14 @@ def _(f, query, x, lengths):
     return changed(
         x[:, 0], f(query, x, torch.ones_like(lengths)), "the element has {}, the summary {}"
     )
+
+
+@set_summary.holds("An element whose scaled score is larger by log 3 counts three times as much.")
+def _(f, query, x, lengths):
+    elements = torch.tensor([[[math.sqrt(4) * math.log(3), 0.0, 0.0, 1.0], [0.0] * 4]])
+    share = f(torch.tensor([1.0, 0.0, 0.0, 0.0]), elements, torch.tensor([2]))[0, -1].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"Of two its weight should be 0.75 and is {share:.6g}."
 
 
 @set_summary.holds("A query of zeros gives the mean of the elements.")

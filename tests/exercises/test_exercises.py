@@ -1,6 +1,7 @@
 """The exercises answer back: rightly, kindly, and whatever a learner hands in."""
 
 import contextlib
+import copy
 import functools
 import math
 import random
@@ -139,9 +140,12 @@ def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
         lambda: torch.device("meta"),
     ],
 )
-def test_the_mode_the_notebook_is_in_does_not_matter(mode):
+@pytest.mark.parametrize("id", ["3.2", "3.7", "5.2", "9.3"])
+def test_the_mode_the_notebook_is_in_does_not_matter(mode, id):
+    exercise = copy.copy(EXERCISES[id])
+    exercise.solution(exercise.reference)  # nothing is known from earlier checks
     with mode():
-        report = grade("3.2", right_scores)
+        report = exercise.grade(exercise.reference)
     assert report.passed, str(report)
 
 

@@ -21,6 +21,7 @@ class Report:
     counterexample: str = ""
     failures: list[str] = field(default_factory=list)
     holds: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what is good to know and no mistake
     printed: str = ""  # what the learner's function printed on the counterexample
 
     @property
@@ -73,7 +74,8 @@ class Report:
             ]
         if self.passed:
             head = (f"{PASSED} Exercise {self.exercise}:", "solved.")
-            return [head, *((PASSED, sentence) for sentence in self.holds)]
+            remarks = (("Remark:", sentence) for sentence in self.remarks)
+            return [head, *((PASSED, sentence) for sentence in self.holds), *remarks]
         lines = [(f"{WRONG} Exercise {self.exercise}:", "not yet.")]
         if self.diagnosis:
             lines.append((f"Recognised: {self.diagnosis}.", self.explanation))

@@ -1,6 +1,8 @@
 """The exercises answer back: rightly, kindly, and whatever a learner hands in."""
 
 import contextlib
+import copy
+import functools
 import math
 import random
 import re
@@ -16,7 +18,9 @@ from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
 from attnbook.exercises import Choice, Prediction, catalogue, check, hint, sandbox
-from attnbook.exercises.report import describe
+from attnbook.exercises.exercise import GRADIENTS
+from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import describe, told_apart
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 CHOICES = [e for e in EXERCISES.values() if isinstance(e, Choice)]
@@ -77,6 +81,48 @@ def test_a_right_answer_in_another_style_is_accepted(id, answer):
     assert report.passed, str(report)
 
 
+def scores_cut_off(query, key, *, cut):
+    product = right_scores(query, key)
+    match cut:
+        case "result":
+            return product.detach()
+        case "query":
+            return right_scores(query.data, key)
+        case "half":
+            return right_scores(query, (key + key.detach()) / 2)
+        case "no_grad":
+            with torch.no_grad():
+                return right_scores(query, key)
+        case "item":
+            return product * 0 + torch.tensor(product.tolist())
+
+
+@pytest.mark.parametrize(
+    ("cut", "sentence"),
+    [
+        ("result", "The result is cut off from all inputs. `detach`,"),
+        ("no_grad", "The result is cut off from all inputs. `detach`,"),
+        ("query", "None reaches `query`: it is not used, or cut off."),
+        ("item", "None reaches `query`: it is not used, or cut off."),
+        ("half", "Those of `key` are wrong: is a step cut off?"),
+    ],
+)
+def test_a_result_that_is_cut_off_from_its_inputs_is_found_out(cut, sentence):
+    report = grade("3.2", functools.partial(scores_cut_off, cut=cut))
+    assert not report.passed and len(report.failures) == 1
+    assert report.failures[0].startswith(f"Not true: {GRADIENTS} {sentence}")
+    assert 0 < EXERCISES["3.2"].share(report) < 0.5
+
+
+def test_wrong_numbers_have_other_gradients_and_that_is_not_held_against_them():
+    report = grade("3.2", lambda query, key: right_scores(query, key) * query.sum())
+    assert not report.passed and GRADIENTS in report.holds
+
+
+def test_where_nothing_is_to_be_learned_gradients_may_be_cut_off():
+    assert grade("3.3", lambda weights: EXERCISES["3.3"].reference(weights).detach()).passed
+
+
 def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
     def all_ones(order):
         return torch.ones(*order.shape, order.shape[-1])
@@ -94,9 +140,12 @@ def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
         lambda: torch.device("meta"),
     ],
 )
-def test_the_mode_the_notebook_is_in_does_not_matter(mode):
+@pytest.mark.parametrize("id", ["3.2", "3.7", "5.2", "9.3"])
+def test_the_mode_the_notebook_is_in_does_not_matter(mode, id):
+    exercise = copy.copy(EXERCISES[id])
+    exercise.solution(exercise.reference)  # nothing is known from earlier checks
     with mode():
-        report = grade("3.2", right_scores)
+        report = exercise.grade(exercise.reference)
     assert report.passed, str(report)
 
 
@@ -313,6 +362,29 @@ def test_an_answer_that_draws_from_the_global_generator_is_found_out():
         return keys + 0.1 * torch.rand(())
 
     assert "Called twice with the same input" in " ".join(grade("3.3", noisy).failures)
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "text"),
+    [
+        (5.774, 1, "5.774"),
+        (1.0002, 1, "1.0002"),
+        (0.99999999, 1.0, "0.99999999"),
+        (49728, 50000, "49728"),
+        (49728.25, 49728, "49728.2"),
+        (1, 1.0, "1"),
+        (torch.tensor([1.0, 2.00002]), torch.tensor([1.0, 2.0]), "[1, 2.00002]"),
+    ],
+)
+def test_a_number_has_as_many_digits_as_tell_it_from_the_other(value, other, text):
+    assert told_apart(value, other) == text
+
+
+def test_a_sentence_never_shows_one_number_twice_where_two_are_meant():
+    ones, infinite = torch.ones(2), torch.tensor([torch.inf, 1.0])
+    assert changed(ones, ones * 1.0013, "from {} to {}") == "From 1 to 1.001."
+    assert changed(infinite, infinite - 0.5, "from {} to {}") == "From 1 to 0.5."
+    assert row_sums(torch.tensor([[0.5, 0.5002]])) == "One sums to 1.0002."
 
 
 def test_html_escapes_what_the_learner_wrote():

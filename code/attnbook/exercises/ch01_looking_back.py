@@ -4,8 +4,9 @@ import math
 
 import torch
 
+from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
-from attnbook.exercises.properties import changed, no_gradient
+from attnbook.exercises.properties import changed
 
 cures_of_the_fixed_context = Choice(
     "1.0",
@@ -97,6 +98,7 @@ gated_step = Exercise(
         "the candidate.",
         "Mix feature by feature: the gate's share of the old state, the rest of the candidate.",
     ],
+    differentiable=True,
 )
 
 
@@ -118,7 +120,7 @@ def _(generator):
         torch.tensor([[1.0], [-0.5]]),
         torch.tensor([[0.5], [0.25]]),
     )
-    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 3, 3)]:
+    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 1, 1)]:
         shapes = (batch, d_in), (batch, d), (d_in + d, d), (d_in + d, d)
         x, h, gate, candidate = (torch.randn(shape, generator=generator) for shape in shapes)
         yield x, 2 * h, gate / 2, candidate / 2
@@ -131,12 +133,23 @@ def _(f, x, h, gate, candidate):
     return changed(h, f(x, h, open_gate, candidate), "a feature goes from {} to {}")
 
 
-@gated_step.holds("A closed gate (u = 0) forgets: all features lie in −1 to 1.")
+@gated_step.holds("A closed gate (u = 0) forgets: the new state is the candidate.")
 def _(f, x, h, gate, candidate):
-    x, h = x.abs() + 0.1, 5 * (h.abs() + 0.5)
-    found = f(x, h, torch.full_like(gate, -300.0), candidate).abs().max().item()
-    if not found <= 1.0001:
-        return f"One is {found:.4g} away from 0."
+    x, h = x.abs() + 0.1, h.abs() + 0.1
+    return changed(
+        torch.tanh(_pair(x, h) @ candidate),
+        f(x, h, torch.full_like(gate, -300.0), candidate),
+        "a feature of the candidate is {}, of the new state {}",
+    )
+
+
+@gated_step.holds("A candidate of 0 leaves of each feature the share that the gate says.")
+def _(f, x, h, gate, candidate):
+    return changed(
+        torch.sigmoid(_pair(x, h) @ gate) * h,
+        f(x, h, gate, torch.zeros_like(candidate)),
+        "a feature should be {} and is {}",
+    )
 
 
 @gated_step.holds("An example never depends on the others of its batch.")
@@ -144,11 +157,6 @@ def _(f, x, h, gate, candidate):
     alone = f(x[-1:], h[-1:], gate, candidate)
     together = f(x, h, gate, candidate)[-1:]
     return changed(alone, together, "alone a feature is {}, in the batch {}")
-
-
-@gated_step.holds("Gradients flow back to all four inputs.")
-def _(f, x, h, gate, candidate):
-    return no_gradient(f, x, h, gate, candidate)
 
 
 @gated_step.mistake("the gate used the wrong way round")
@@ -226,6 +234,7 @@ context_vectors = Exercise(
         "`energies.masked_fill(~is_real[:, None], -torch.inf)`; then softmax over the source, "
         "then the weighted sum.",
     ],
+    differentiable=True,
 )
 
 
@@ -251,12 +260,12 @@ def _(generator):
         torch.tensor([[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]),
         torch.tensor([2]),
     )
-    for m, n, d, lengths in [
-        (3, 5, 4, [5, 2]),
-        (2, 4, 3, [1, 4, 3]),
-        (4, 6, 2, [3, 6]),
-        (4, 4, 3, [2, 3]),
-    ]:
+    yield (  # low energies, and a padded state that shows in the result if it gets any weight
+        torch.tensor([[[2.0, 0.0]]]),
+        torch.tensor([[[-10.0, 1.0], [-10.5, 3.0], [0.0, 1e25]]]),
+        torch.tensor([2]),
+    )
+    for m, n, d, lengths in [(3, 5, 4, [5, 2]), (1, 4, 1, [1, 4, 3]), (4, 4, 3, [2, 3])]:
         yield (
             torch.randn(len(lengths), m, d, generator=generator),
             torch.randn(len(lengths), n, d, generator=generator),
@@ -275,6 +284,18 @@ def _(f, query, memory, lengths):
     )
 
 
+@context_vectors.holds("Padding gets a weight of exactly 0, however low the other energies are.")
+def _(f, query, memory, lengths):
+    low = -1000 / memory.shape[-1]  # against a query of ones: an energy of −1000
+    states = torch.where(_is_real(memory, lengths).mT, low, torch.zeros_like(memory))
+    found = f(torch.ones_like(query), states, lengths)
+    if found.isnan().any():  # exponentials without a maximum: the task asks for no such energies
+        return None
+    return changed(
+        torch.full_like(query, low), found, "each real state is full of {}, a context has {}"
+    )
+
+
 @context_vectors.holds("Without its padding a source gives the same contexts.")
 def _(f, query, memory, lengths):
     n = lengths[0].item()
@@ -282,6 +303,24 @@ def _(f, query, memory, lengths):
         f(query[:1], memory[:1, :n], lengths[:1]),
         f(query, memory, lengths)[:1],
         "alone a feature is {}, in the batch {}",
+    )
+
+
+@context_vectors.holds("A state whose energy is larger by log 3 counts three times as much.")
+def _(f, query, memory, lengths):
+    states = torch.tensor([[[math.log(3), 0.0, 1.0], [0.0, 0.0, 0.0]]])
+    share = f(torch.tensor([[[1.0, 0.0, 0.0]]]), states, torch.tensor([2])).flatten()[-1].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"Its weight should be 0.75 and is {share:.6g}."
+
+
+@context_vectors.holds("What one query asks does not change the context of another.")
+def _(f, query, memory, lengths):
+    other = torch.cat([query[:, :1] + 1, query[:, 1:]], dim=1)
+    return changed(
+        f(query, memory, lengths)[:, 1:],
+        f(other, memory, lengths)[:, 1:],
+        "with another first query a feature goes from {} to {}",
     )
 
 
@@ -293,11 +332,6 @@ def _(f, query, memory, lengths):
         outside = (low - found[b]).clamp(min=0) + (found[b] - high).clamp(min=0)
         if not outside.max() < 1e-4:
             return f"One feature is {outside.max().item():.3g} outside."
-
-
-@context_vectors.holds("Gradients flow back to the queries and the states.")
-def _(f, query, memory, lengths):
-    return no_gradient(lambda q, h: f(q, h, lengths), query, memory)
 
 
 @context_vectors.mistake("padding ignored")
@@ -401,7 +435,7 @@ def _(weights, target_lengths):
 @coverage.inputs
 def _(generator):
     yield (torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.0, 0.9], [0.6, 0.2, 0.2]]]), torch.tensor([2]))
-    for m, n, lengths in [(4, 3, [4, 2]), (5, 6, [1, 5, 3]), (4, 4, [3, 1])]:
+    for m, n, lengths in [(4, 3, [4, 2]), (5, 1, [1, 5, 3]), (4, 4, [3, 1]), (1, 5, [1, 1])]:
         energies = 2 * torch.randn(len(lengths), m, n, generator=generator)
         yield energies.softmax(dim=-1), torch.tensor(lengths)
 
@@ -512,6 +546,7 @@ concat_energy = Exercise(
         "An axis of size 1 in each, at different places, adds every query to every key: "
         "(..., m, 1, d_hidden) and (..., 1, n, d_hidden).",
     ],
+    differentiable=True,
 )
 
 
@@ -536,7 +571,7 @@ def _(generator):
     )
     for batch, m, n, d_query, d_key, d_hidden in [
         ((), 3, 5, 4, 2, 6),
-        ((2,), 2, 4, 3, 5, 4),
+        ((1,), 2, 1, 3, 5, 4),
         ((2,), 3, 3, 2, 2, 5),
     ]:
         yield (
@@ -552,6 +587,21 @@ def _(f, query, key, weight, v):
     largest, bound = f(10 * query, 10 * key, weight, v), v.abs().sum().item()
     if not largest.abs().max() <= bound * 1.001:
         return f"One is {largest.abs().max().item():.4g}; the sum is {bound:.4g}."
+
+
+@concat_energy.holds("Where every tanh gives 1 the energy is the sum of v.")
+def _(f, query, key, weight, v):
+    energies = f(query.abs() + 1, key.abs() + 1, torch.full_like(weight, 100.0), v)
+    return changed(v.sum().expand_as(energies), energies, "the sum is {}, an energy {}")
+
+
+@concat_energy.holds("Reordering the queries reorders the rows, nothing else.")
+def _(f, query, key, weight, v):
+    return changed(
+        f(query, key, weight, v).flip(-2),
+        f(query.flip(-2), key, weight, v),
+        "an energy goes from {} to {}",
+    )
 
 
 @concat_energy.holds("Reordering the keys reorders the columns, nothing else.")
@@ -573,11 +623,6 @@ def _(f, query, key, weight, v):
         energies,
         "one query has the energy {}, another {}",
     )
-
-
-@concat_energy.holds("Gradients flow back to all four inputs.")
-def _(f, query, key, weight, v):
-    return no_gradient(f, query, key, weight, v)
 
 
 @concat_energy.mistake("the key in front of the query")
@@ -674,17 +719,18 @@ def _(distance, window):
 
 @layers_needed.inputs
 def _(generator):
-    yield 5, 5
-    yield from [(2, 3), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
+    yield 4, 7
+    yield from [(2, 3), (5, 7), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
 
 
 @layers_needed.holds("With that many layers a change arrives, with fewer not.")
 def _(f, distance, window):
-    layers, reach = float(f(distance, window)), _reach(window)
+    layers, reach = to_float(f(distance, window)), _reach(window)
     seen = layers * reach
-    if not distance <= seen:
+    if not distance <= seen + 1e-4:
         return (
-            f"{layers:g} layers with a window of {window} see {seen:g} tokens away, not {distance}."
+            f"You return {layers:g}; with a window of {window} that many see {seen:g} tokens away, "
+            f"not {distance}."
         )
     if (layers - 1) * reach >= distance:
         return (
@@ -695,15 +741,22 @@ def _(f, distance, window):
 
 @layers_needed.holds("It is a whole number.")
 def _(f, distance, window):
-    layers = float(f(distance, window))
-    if layers != int(layers):
-        return f"For distance={distance}, window={window} you return {layers:.4g}."
+    layers = to_float(f(distance, window))
+    if not min(layers % 1, -layers % 1) < 1e-4:
+        return f"For distance={distance}, window={window} you return {layers:.7g}."
 
 
 @layers_needed.mistake("rounded down")
 def _(distance, window):
     """You round down. The last part of the way then remains out of sight."""
     return distance // _reach(window)
+
+
+@layers_needed.mistake("rounded to the nearest")
+def _(distance, window):
+    """You round to the nearest whole number. Where less than half a layer is left over you drop
+    it, and the last part of the way remains out of sight."""
+    return round(distance / _reach(window))
 
 
 @layers_needed.mistake("not rounded")
@@ -778,7 +831,7 @@ def _(weights):
 @crossing_share.inputs
 def _(generator):
     yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
-    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 3), (2, 3, 4, 4)]:
+    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 1), (1, 2, 4, 4)]:
         yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
 
 
@@ -793,16 +846,32 @@ def _(f, weights):
     forward = torch.arange(weights.shape[-2])  # stays at the last one
     found = f(_map_of(forward, weights)).max().item()
     if not abs(found) < 1e-4:
-        return f"You return {found:.4g}."
+        return f"You return {found:.7g}."
 
 
 @crossing_share.holds("If the looks always go back the share is 1.")
 def _(f, weights):
     m = min(weights.shape[-2:])
+    if m < 2:  # to go back takes two places
+        return None
     back = torch.arange(m).flip(0)
     found = f(_map_of(back, weights)).min().item()
     if not abs(found - 1) < 1e-4:
-        return f"You return {found:.4g}."
+        return f"You return {found:.7g}."
+
+
+@crossing_share.holds("Looks at the places 2, 0 and 1 cross in two of three pairs.")
+def _(f, weights):
+    found = f(torch.eye(3)[[2, 0, 1]][None]).item()
+    if not abs(found - 2 / 3) < 1e-4:
+        return f"You return {found:.7g}."
+
+
+@crossing_share.holds("A map never depends on the others of its batch.")
+def _(f, weights):
+    return changed(
+        f(weights[-1:]), f(weights)[-1:], "alone its share is {}, in the batch {}"
+    )
 
 
 @crossing_share.holds("Sharper weights with the same order change nothing.")
@@ -898,6 +967,7 @@ local_weights = Exercise(
         "The factor comes after softmax, and nothing is normalised again. With σ = D/2 the "
         "exponent is −2 (j − p)² / D².",
     ],
+    differentiable=True,
 )
 
 
@@ -923,7 +993,7 @@ def _(energies, centres, D):
 def _(generator):
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.25]]), 1
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.0]]), 1
-    for batch, m, n, D in [(2, 3, 7, 2), (3, 4, 9, 3), (2, 5, 5, 1), (1, 6, 8, 2.5)]:
+    for batch, m, n, D in [(2, 3, 7, 2), (3, 1, 9, 3), (2, 5, 1, 1), (1, 6, 8, 2.5)]:
         place = torch.rand(batch, m, generator=generator) * (n - 1)
         yield torch.randn(batch, m, n, generator=generator), place, D
 
@@ -931,9 +1001,22 @@ def _(generator):
 @local_weights.holds("Outside the window every weight is exactly 0.")
 def _(f, energies, centres, D):
     outside = _away(energies, centres).abs() > D
-    found = f(energies, centres, D)[outside].abs()
-    if found.numel() and found.max() > 0:
-        return f"One is {found.max().item():.3g}."
+    low = torch.where(outside, torch.zeros_like(energies), -1000.0)  # even then
+    for given in (energies, low):
+        found = f(given, centres, D)[outside].abs()
+        if found.numel() and found.max() > 0:
+            return f"One is {found.max().item():.3g}."
+
+
+@local_weights.holds("If the softmax gives all to one position, its weight is the bell there.")
+def _(f, energies, centres, D):
+    away = _away(energies, centres)
+    first = (away.abs() <= D).int().argmax(dim=-1, keepdim=True)
+    found = f(torch.zeros_like(energies).scatter(-1, first, 1000.0), centres, D)
+    if found.isnan().any():  # exponentials without a maximum: the task asks for no such energies
+        return None
+    bell = _bell(away.gather(-1, first), D / 2)
+    return changed(bell, found.gather(-1, first), "the bell is {}, the weight {}")
 
 
 @local_weights.holds("No row sums to more than 1, and no weight is negative.")

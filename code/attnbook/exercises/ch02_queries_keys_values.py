@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
-from attnbook.exercises.properties import changed, no_gradient, row_sums
+from attnbook.exercises.properties import changed, row_sums
 
 one_shared_map = Choice(
     "2.0",
@@ -88,6 +88,7 @@ cross_attention = Exercise(
         "Those who ask have queries. Those who are asked have keys and values.",
         "From there on it is equation (2.2), which the chapter has as `attention`.",
     ],
+    differentiable=True,
 )
 
 
@@ -120,8 +121,8 @@ def _(generator):
     for batch, m, n, d_model, d_k, d_v in [
         ((), 3, 3, 6, 6, 6),
         ((2,), 4, 4, 6, 3, 3),
-        ((2,), 5, 3, 6, 4, 2),
-        ((3, 2), 1, 6, 5, 8, 3),
+        ((1,), 5, 1, 6, 4, 2),
+        ((1, 3), 1, 6, 1, 8, 3),
     ]:
         yield (
             torch.randn(*batch, m, d_model, generator=generator),
@@ -153,6 +154,23 @@ def _(f, x, memory, query_map, key_map, value_map):
     )
 
 
+@cross_attention.holds("With a key map of zeros every output is the mean of the values.")
+def _(f, x, memory, query_map, key_map, value_map):
+    found = f(x, memory, query_map, torch.zeros_like(key_map), value_map)
+    mean = (memory @ value_map).mean(dim=-2, keepdim=True).expand_as(found)
+    return changed(mean, found, "the mean is {}, an output {}")
+
+
+@cross_attention.holds("A token whose scaled score is larger by log 3 counts three times as much.")
+def _(f, x, memory, query_map, key_map, value_map):
+    key_map = torch.zeros(2, 4)
+    key_map[0, 0] = math.log(3) * math.sqrt(4)
+    first = torch.tensor([[1.0], [0.0]])  # a value map that shows the weight of the first token
+    share = f(first.mT, torch.eye(2), torch.eye(2, 4), key_map, first).item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"Of two tokens its weight should be 0.75 and is {share:.6g}."
+
+
 @cross_attention.holds("Twice the value map, twice the output.")
 def _(f, x, memory, query_map, key_map, value_map):
     return changed(
@@ -160,11 +178,6 @@ def _(f, x, memory, query_map, key_map, value_map):
         f(x, memory, query_map, key_map, 2 * value_map),
         "an output should be {} and is {}",
     )
-
-
-@cross_attention.holds("Gradients flow back to every map.")
-def _(f, x, memory, query_map, key_map, value_map):
-    return no_gradient(lambda *maps: f(x, memory, *maps).square(), query_map, key_map, value_map)
 
 
 @cross_attention.mistake("the two sentences exchanged")
@@ -237,6 +250,14 @@ def _(x, memory, query_map, key_map, value_map):
     return scores.softmax(dim=-1) @ (memory @ value_map)
 
 
+@cross_attention.mistake("divided twice by √d_k")
+def _(x, memory, query_map, key_map, value_map):
+    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights come out
+    too even. Does a function that you call divide as well?"""
+    query, key = x @ query_map, memory @ key_map
+    return (query @ key.mT / query.shape[-1]).softmax(dim=-1) @ (memory @ value_map)
+
+
 @cross_attention.mistake("√d_model instead of √d_k")
 def _(x, memory, query_map, key_map, value_map):
     """You divide by the root of the number of features of a token. A score adds up as many products
@@ -285,10 +306,11 @@ def _(weights, value):
 def _(generator):
     yield (torch.tensor([[0.75, 0.25], [0.5, 0.5]]), torch.tensor([[4.0, 0.0], [8.0, 2.0]]))
     for batch, n_query, n_key, d_v in [
-        ((), 3, 3, 3),
         ((2,), 4, 4, 4),
         ((3,), 2, 5, 4),
-        ((2, 3), 4, 1, 2),
+        ((3,), 2, 5, 4),
+        ((2, 1), 4, 1, 2),
+        ((1, 2), 1, 3, 1),
     ]:
         scores = torch.randn(*batch, n_query, n_key, generator=generator)
         value = torch.randn(*batch, n_key, d_v, generator=generator)
@@ -371,6 +393,7 @@ weights_on_other_words = Exercise(
         "everything.",
         "For which score is the exponential exactly 0? `scores.masked_fill(same_word, ...)`.",
     ],
+    differentiable=True,
 )
 
 
@@ -396,16 +419,21 @@ def _(generator):
         torch.tensor([7, 5, 7]),
     )
     for words, d_k in [
-        ([4, 4, 9, 2], 3),
+        ([[[4, 4, 9, 2]]], 3),
         ([[1, 2, 1, 2, 3], [8, 8, 8, 6, 8]], 4),
+        ([[7, 1, 1, 7, 7], [2, 6, 5, 5, 2]], 4),
         ([[[3, 1, 2]], [[5, 5, 4]]], 16),
     ]:
         words = torch.tensor(words)
         query = torch.randn(*words.shape, d_k, generator=generator)
         key = torch.randn(*words.shape, d_k, generator=generator)
         yield query, key, words
-    large = torch.tensor([[40.0, 0.0], [0.0, 40.0], [30.0, 30.0]])
-    yield large, large, torch.tensor([1, 2, 3])
+    large = torch.tensor([[40.0, 20.0], [20.0, 40.0], [30.0, 30.0]])
+    yield (  # scores of +1000 and more, and of −1000 and less
+        large.expand(2, -1, -1).clone(),
+        torch.stack([large, -large]),
+        torch.tensor([[1, 2, 3], [1, 2, 1]]),
+    )
 
 
 @weights_on_other_words.holds("No token attends to its own word.")
@@ -418,6 +446,24 @@ def _(f, query, key, words):
 @weights_on_other_words.holds("Each row of weights sums to 1.")
 def _(f, query, key, words):
     return row_sums(f(query, key, words))
+
+
+@weights_on_other_words.holds("Two weights differ by the factor e to the difference of their scores.")
+def _(f, query, key, words):
+    if query.abs().max() > 10:  # there a weight may round to 0
+        return None
+    weights, scores, other = f(query, key, words), _scores(query, key), ~_same(words)
+    scores = scores.masked_fill(~other, -math.inf)
+    best = scores.argmax(dim=-1, keepdim=True)
+    gaps = (scores.gather(-1, best) - scores)[other]
+    factors = (weights.gather(-1, best) / weights)[other]
+    wrong = ~((factors / gaps.exp() - 1).abs() < 1e-2)  # NaN, too, is wrong
+    if wrong.any():
+        gap, factor = gaps[wrong][0].item(), factors[wrong][0].item()
+        return (
+            f"Two scaled scores differ by {gap:.3g}, so by a factor of {math.exp(gap):.3g}; "
+            f"the weights by {factor:.3g}."
+        )
 
 
 @weights_on_other_words.holds("Every other word, earlier or later, gets some weight.")
@@ -500,6 +546,14 @@ def _(query, key, words):
     return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
 
 
+@weights_on_other_words.mistake("divided twice by √d_k")
+def _(query, key, words):
+    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights come out
+    too even."""
+    scores = query @ key.mT / query.shape[-1]
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
+
+
 @weights_on_other_words.mistake("softmax over the queries")
 def _(query, key, words):
     """Your softmax runs down the columns. Columns then sum to 1, and rows, the weights of one
@@ -529,14 +583,14 @@ def _(query_map, key_map):
 def _(generator):
     yield (torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
     yield (torch.tensor([[1.0], [2.0]]), torch.tensor([[1.0], [-1.0]]))
-    for d_model, d_k in [(4, 4), (6, 3), (3, 8)]:
+    for d_model, d_k in [(4, 4), (6, 3), (3, 8), (1, 2)]:
         yield torch.randn(2, d_model, d_k, generator=generator).unbind()
 
 
 @score_matrix.holds("x M xᵀ gives the scaled scores of a sentence of any length.")
 def _(f, query_map, key_map):
     generator = torch.Generator().manual_seed(0)
-    matrix = f(query_map, key_map)
+    matrix = f(query_map, key_map).float()
     for length in (1, 3, 7):
         x = torch.randn(length, len(query_map), generator=generator)
         scores = _scores(x @ query_map, x @ key_map)
@@ -610,6 +664,7 @@ lookup_by_distance = Exercise(
         "Square, then sum over the features, the last axis. That leaves (..., L_query, L_key).",
         "A small distance must give a large weight: where does the minus stand?",
     ],
+    differentiable=True,
 )
 
 
@@ -633,10 +688,10 @@ def _(generator):
         1.0,
     )
     for batch, n_query, n_key, d_k, d_v, sharpness in [
-        ((), 3, 3, 3, 3, 0.5),
         ((2,), 4, 4, 4, 4, 0.2),
-        ((2, 3), 2, 5, 3, 4, 0.7),
-        ((2,), 5, 3, 2, 1, 2.0),
+        ((2,), 4, 4, 4, 4, 0.2),
+        ((1, 3), 1, 5, 3, 4, 0.7),
+        ((1,), 5, 1, 2, 1, 2.0),
     ]:
         yield (
             torch.randn(*batch, n_query, d_k, generator=generator),
@@ -653,6 +708,15 @@ def _(f, query, key, value, sharpness):
         f(query + 1, key + 1, value, sharpness),
         "an output goes from {} to {}",
     )
+
+
+@lookup_by_distance.holds("A key whose score is larger by log 3 counts three times as much.")
+def _(f, query, key, value, sharpness):
+    side = math.sqrt(math.log(3) / 10)  # sharpness 2 and sides of 1 and 2: −2 · (1 + 4) · side²
+    keys = torch.tensor([[0.0, 0.0], [side, -2 * side]])
+    share = f(torch.zeros(1, 2), keys, torch.tensor([[1.0], [0.0]]), 2.0).item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"Of two keys its weight should be 0.75 and is {share:.6g}."
 
 
 @lookup_by_distance.holds("At sharpness 0 every output is the mean value.")
@@ -772,6 +836,7 @@ def _(wanted, key_map):
 @query_map_for.inputs
 def _(generator):
     yield (torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
+    yield torch.tensor([[3.0]]), torch.tensor([[2.0]])
     for n in (3, 4, 6):
         noise = torch.randn(n, n, generator=generator) / n
         yield (torch.randn(n, n, generator=generator), 2 * torch.eye(n) + noise)
@@ -779,7 +844,7 @@ def _(generator):
 
 @query_map_for.holds("The scaled scores of the one-hot tokens are as wanted.")
 def _(f, wanted, key_map):
-    scores = _scores(f(wanted, key_map), key_map)
+    scores = _scores(f(wanted, key_map).float(), key_map)
     return changed(wanted, scores, "one should be {} and is {}")
 
 

@@ -4,8 +4,9 @@ import math
 
 import torch
 
+from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
-from attnbook.exercises.properties import changed, no_gradient, row_sums
+from attnbook.exercises.properties import changed, row_sums
 
 average_response = Choice(
     "3.0",
@@ -78,6 +79,7 @@ scaled_scores = Exercise(
         "After that `key.mT` swaps the last two axes of the keys and leaves the others alone.",
         "d_k is the number of features that one head sees: the last axis.",
     ],
+    differentiable=True,
 )
 
 
@@ -102,11 +104,20 @@ def _(generator):
         ((1, 2, 3, 2), (1, 4, 3, 2)),
         ((2, 5, 2, 8), (2, 3, 2, 8)),
         ((2, 4, 4, 5), (2, 4, 4, 5)),
+        ((2, 3, 2, 1), (2, 1, 2, 1)),
     ]:
         yield (
             torch.randn(shape_query, generator=generator),
             torch.randn(shape_key, generator=generator),
         )
+
+
+@scaled_scores.holds("A query of ones and a key of ones score √d_k.")
+def _(f, query, key):
+    d_k = query.shape[-1]
+    found = f(torch.ones_like(query), torch.ones_like(key)).flatten()[0].item()
+    if not math.isclose(found, math.sqrt(d_k), rel_tol=1e-4):
+        return f"For d_k={d_k} they score {found:.7g}."
 
 
 @scaled_scores.holds("Doubling the queries doubles their scores.")
@@ -124,11 +135,6 @@ def _(f, query, key):
     other = query.clone()
     other[:, :, :-1] = 0.0
     return changed(f(query, key)[:, -1:], f(other, key)[:, -1:], "a score goes from {} to {}")
-
-
-@scaled_scores.holds("Gradients flow back to the query and the key.")
-def _(f, query, key):
-    return no_gradient(f, query, key)
 
 
 @scaled_scores.mistake("no scaling at all")
@@ -242,25 +248,39 @@ def _(generator):
     yield (torch.tensor([[0.75, 0.25]]),)
     yield (torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]]),)
     yield (torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]),)
-    for shape in [(3, 5), (2, 4, 6)]:
+    for shape in [(3, 5), (1, 4, 6), (2, 3, 1)]:
         yield (torch.randn(shape, generator=generator).softmax(dim=-1),)
 
 
 @effective_keys.holds("Equal weights over n keys count as n keys.")
 def _(f, weights):
     n = weights.shape[-1]
-    found = f(torch.full_like(weights, 1 / n)).flatten()[0].item()
-    if not math.isclose(found, n, rel_tol=1e-3):
-        return f"For n={n} you return {found:.4g}."
+    for found in f(torch.full_like(weights, 1 / n)).flatten().tolist():
+        if not math.isclose(found, n, rel_tol=1e-3):
+            return f"For n={n} you return {found:.7g}."
 
 
 @effective_keys.holds("A row with all its weight on one key counts as one key.")
 def _(f, weights):
     certain = torch.zeros_like(weights)
     certain[..., 0] = 1.0
-    found = f(certain).flatten()[0].item()
-    if not abs(found - 1) < 1e-4:
-        return f"You return {found:.4g}."
+    for found in f(certain).flatten().tolist():
+        if not abs(found - 1) < 1e-4:
+            return f"You return {found:.7g}."
+
+
+@effective_keys.holds("The weights ½, ¼ and ¼ have an entropy of 1.5 log 2 and count as 2.83 keys.")
+def _(f, weights):
+    found = f(torch.tensor([[0.5, 0.25, 0.25]])).item()
+    if not math.isclose(found, 2**1.5, rel_tol=1e-4):
+        return f"You return {found:.7g}."
+
+
+@effective_keys.holds("A row never depends on the others.")
+def _(f, weights):
+    return changed(
+        f(weights[..., -1:, :]), f(weights)[..., -1:], "alone it counts {} keys, with others {}"
+    )
 
 
 @effective_keys.holds("The order of the keys does not matter.")
@@ -340,6 +360,7 @@ softmax_with_temperature = Exercise(
         "scores of a row without changing the weights?",
         "Subtract the largest score of each row: `scores.amax(dim=-1, keepdim=True)`.",
     ],
+    differentiable=True,
 )
 
 
@@ -351,12 +372,12 @@ def _(scores, temperature):
 @softmax_with_temperature.inputs
 def _(generator):
     yield torch.tensor([[1.0, 0.0]]), 0.5
-    yield torch.tensor([[2.0, 1.0, 0.0]]), 4.0
-    yield torch.tensor([[1000.0, 999.0, 0.0]]), 1.0
+    yield torch.tensor([[2.0, 1.0, 0.0]]), 2.0
     yield torch.tensor([[-1000.0, -999.0, -1001.0]]), 2.0
     yield torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]]), 1.0
-    for shape, temperature in [((3, 5), 1.0), ((2, 4, 6), 0.1), ((2, 3, 3), 7.0)]:
+    for shape, temperature in [((3, 5), 1.0), ((1, 4, 6), 0.1), ((2, 3, 1), 4.0)]:
         yield torch.randn(shape, generator=generator), temperature
+    yield torch.randn(2, 3, 3, generator=generator, dtype=torch.float64), 7.0
 
 
 @softmax_with_temperature.holds("Each row of weights sums to 1.")
@@ -371,8 +392,17 @@ def _(f, scores, temperature):
         return f"The smallest is {smallest:.3g}."
 
 
+@softmax_with_temperature.holds("A score that is larger by T · log 3 gets three times the weight.")
+def _(f, scores, temperature):
+    share = f(torch.tensor([[temperature * math.log(3), 0.0]]), temperature)[0, 0].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"For T={temperature:g} the weight of two should be 0.75 and is {share:.6g}."
+
+
 @softmax_with_temperature.holds("A higher temperature makes the weights more equal.")
 def _(f, scores, temperature):
+    if scores.shape[-1] < 2:  # one key has all the weight
+        return None
     cool, warm = f(scores, temperature), f(scores, 2 * temperature)
     # of a row's largest and smallest weight, the share of the largest
     cool, warm = (w.amax(dim=-1) / (w.amax(dim=-1) + w.amin(dim=-1)) for w in (cool, warm))
@@ -473,8 +503,13 @@ def _(scores, temperature):
 @softmax_slope.inputs
 def _(generator):
     yield torch.tensor([1.0, 0.0]), 2.0
-    yield torch.tensor([1.0, 0.0, -1.0]), 0.5
-    for shape, temperature in [((2, 3), 4.0), ((3, 3), 0.25), ((2, 4, 5), 1.5)]:
+    for shape, temperature in [
+        ((2, 1), 4.0),
+        ((3, 3), 0.25),
+        ((3, 3), 0.25),
+        ((1, 1, 4), 1.5),
+        ((2, 4, 5), 1.5),
+    ]:
         yield torch.randn(shape, generator=generator), temperature
 
 
@@ -571,6 +606,7 @@ normalised_scores = Exercise(
         "One for each vector, so along the last axis: `x.square().mean(dim=-1, keepdim=True)`.",
         "After that it is the scaled dot product as always.",
     ],
+    differentiable=True,
 )
 
 
@@ -586,10 +622,11 @@ def _(query, key):
 @normalised_scores.inputs
 def _(generator):
     yield torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
-    for n_query, n_key, d in [(3, 4, 6), (5, 5, 2), (2, 6, 16)]:
+    yield torch.tensor([[[2.0], [-1.0], [4.0]]]), torch.tensor([[[1.0], [-8.0]]])
+    for batch, n_query, n_key, d in [(2, 3, 4, 6), (2, 5, 5, 2), (1, 2, 1, 16)]:
         yield (
-            2 * torch.randn(2, n_query, d, generator=generator) + 0.5,
-            torch.randn(2, n_key, d, generator=generator) / 2,
+            2 * torch.randn(batch, n_query, d, generator=generator) + 0.5,
+            torch.randn(batch, n_key, d, generator=generator) / 2,
         )
 
 
@@ -609,7 +646,7 @@ def _(f, query, key):
     own = scores.diagonal(dim1=-2, dim2=-1)
     if not torch.allclose(own, torch.full_like(own, most), rtol=1e-3):
         worst = own.flatten()[(own - most).abs().argmax()].item()
-        return f"For d_k={key.shape[-1]} one scores {worst:.4g}."
+        return f"For d_k={key.shape[-1]} one scores {worst:.7g}."
 
 
 @normalised_scores.mistake("the queries not normalised")
@@ -704,16 +741,16 @@ def _(generator):
 
 @real_spread.holds("Without correlation and mean it is √d.")
 def _(f, d, rho, mu):
-    found = float(f(d, 0.0, 0.0))
+    found = to_float(f(d, 0.0, 0.0))
     if not math.isclose(found, math.sqrt(d), rel_tol=1e-4):
-        return f"For d={d} you return {found:.4g}."
+        return f"For d={d} you return {found:.7g}."
 
 
 @real_spread.holds("When all features are copies of one with mean 0, it is d.")
 def _(f, d, rho, mu):
-    found = float(f(d, 1.0, 0.0))
+    found = to_float(f(d, 1.0, 0.0))
     if not math.isclose(found, d, rel_tol=1e-4):
-        return f"For d={d} you return {found:.4g}."
+        return f"For d={d} you return {found:.7g}."
 
 
 @real_spread.holds("It agrees with 40 000 random pairs of vectors.")
@@ -724,7 +761,7 @@ def _(f, d, rho, mu):
     shared = torch.randn(2, 40_000, 1, generator=generator)
     own = torch.randn(2, 40_000, d, generator=generator)
     query, key = mu + math.sqrt(rho) * shared + math.sqrt(1 - rho) * own
-    measured, found = ((query * key).sum(dim=-1).std().item(), float(f(d, rho, mu)))
+    measured, found = ((query * key).sum(dim=-1).std().item(), to_float(f(d, rho, mu)))
     if not math.isclose(measured, found, rel_tol=0.05):
         side = "farther" if measured > found else "less far"
         return f"For d={d}, ρ={rho}, μ={mu} you return {found:.4g}; they spread {side}."
@@ -814,7 +851,7 @@ def _(f, d_model, d_k):
     generator = torch.Generator().manual_seed(d_model)
     x, y = torch.randn(2, 1000, d_model, generator=generator)
     query_map, key_map = torch.randn(2, d_model, d_k, generator=generator)
-    query, key = (x @ query_map * float(f(d_model, d_k)), y @ key_map / math.sqrt(d_model))
+    query, key = (x @ query_map * to_float(f(d_model, d_k)), y @ key_map / math.sqrt(d_model))
     spread = (query @ key.mT).std().item()
     limit = 1.3 if min(d_model, d_k) < 64 else 1.1
     if not 1 / limit < spread < limit and min(d_model, d_k) > 4:

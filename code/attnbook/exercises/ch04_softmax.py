@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, row_sums
 
@@ -73,6 +74,12 @@ weight_in_a_crowd.wrong_value(
     "of 5 counts as much more than five.",
 )
 weight_in_a_crowd.wrong_value(
+    "in per cent",
+    100 * math.exp(5) / (math.exp(5) + 1000),
+    "You give per cent. A weight is a share of 1, as the 0.94 of the question is, and never "
+    "larger than that.",
+)
+weight_in_a_crowd.wrong_value(
     "two keys only",
     math.exp(5) / (math.exp(5) + 1),
     "You compared the best key with one other. A thousand others take part, and each one counts.",
@@ -111,17 +118,24 @@ def _(generator):
         torch.tensor([[[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]]),
         torch.tensor([[True, False, True]]),
     )
-    for shape, lengths in [((2, 4, 3), [4, 2]), ((3, 5, 7), [1, 5, 3])]:
+    for shape, lengths in [((3, 1, 4, 5), [1, 4, 2]), ((2, 1, 3), [1, 1]), ((2, 3, 1), [3, 2])]:
         weights = torch.randn(shape, generator=generator).softmax(dim=-1)
-        real = torch.arange(shape[1]) < torch.tensor(lengths)[:, None]
-        yield weights, real
-    weights = torch.randn(2, 4, 4, generator=generator).softmax(dim=-1)
-    yield weights, torch.tensor([[True] * 3 + [False], [True, False] * 2])
+        real = torch.arange(shape[-2]) < torch.tensor(lengths)[:, None]
+        yield weights, real.view(shape[:-1])
+    weights = torch.randn(1, 2, 4, 4, generator=generator).softmax(dim=-1)
+    yield weights, torch.tensor([[[True] * 3 + [False], [True, False] * 2]])
 
 
 @received_attention.holds("What the keys receive on average sums to 1.")
 def _(f, weights, real):
     return row_sums(f(weights, real))
+
+
+@received_attention.holds("If a single row counts, the keys receive what that row gives.")
+def _(f, weights, real):
+    last = torch.zeros_like(real)
+    last[..., -1] = True
+    return changed(weights[..., -1, :], f(weights, last), "it gives {}, and a key receives {}")
 
 
 @received_attention.holds("What a row of padding attends to changes nothing.")
@@ -136,7 +150,7 @@ def _(f, weights, real):
     found = f(torch.full_like(weights, 1 / n), real)
     if not (found - 1 / n).abs().max() < 1e-4:
         worst = found.flatten()[(found - 1 / n).abs().argmax()].item()
-        return f"Of {n} keys one receives {worst:.3g}."
+        return f"Of {n} keys one receives {worst:.7g}."
 
 
 @received_attention.mistake("rows instead of columns")
@@ -207,6 +221,7 @@ log_weights = Exercise(
         "m stands on both sides in the end: subtract it from the scores first, and forget "
         "the old ones.",
     ],
+    differentiable=True,
 )
 
 
@@ -224,10 +239,10 @@ def _(scores):
 def _(generator):
     yield (torch.tensor([[1.0, 0.0]]),)
     yield (torch.tensor([[0.0, -300.0, 1.0]]),)
-    yield (torch.tensor([[500.0, 499.0], [-500.0, -501.0]]),)
-    yield (torch.tensor([[3.0, 1.0, 2.0], [0.0, 0.0, 0.0]]),)
-    for shape in [(3, 5), (2, 4, 6)]:
+    yield (torch.tensor([[500.0, -500.0], [-500.0, -501.0]]),)
+    for shape in [(1, 3), (1, 4, 6), (2, 3, 1)]:
         yield (2 * torch.randn(shape, generator=generator),)
+    yield (torch.randn(3, 5, generator=generator, dtype=torch.float64),)
 
 
 @log_weights.holds("Their exponentials sum to 1 in each row.")
@@ -343,20 +358,20 @@ def _(generator):
 
 @temperature_for.holds("At this temperature softmax gives that weight.")
 def _(f, gap, n, target):
-    temperature = float(f(gap, n, target))
+    temperature = to_float(f(gap, n, target))
     scores = torch.zeros(n, dtype=torch.float64)
     scores[0] = gap
     found = (scores / temperature).softmax(dim=-1)[0].item()
     if not abs(found - target) < 1e-3:
         return (
             f"For gap={gap:g}, n={n} and target={target:g} you return {temperature:.4g}, where the "
-            f"weight is {found:.3g}."
+            f"weight is {found:.4g}."
         )
 
 
 @temperature_for.holds("Twice the gap allows twice the temperature.")
 def _(f, gap, n, target):
-    one, two = float(f(gap, n, target)), float(f(2 * gap, n, target))
+    one, two = to_float(f(gap, n, target)), to_float(f(2 * gap, n, target))
     if not math.isclose(two, 2 * one, rel_tol=1e-3):
         return f"For gap={gap:g} you return {one:.4g}, for gap={2 * gap:g} you return {two:.4g}."
 
@@ -364,7 +379,7 @@ def _(f, gap, n, target):
 @temperature_for.holds("A sharper choice needs a lower temperature.")
 def _(f, gap, n, target):
     sharper = (1 + target) / 2
-    one, two = float(f(gap, n, target)), float(f(gap, n, sharper))
+    one, two = to_float(f(gap, n, target)), to_float(f(gap, n, sharper))
     if not 0 < two < one:
         return (
             f"For n={n}, target={target:g} you return {one:.4g}, and for target={sharper:g} you "
@@ -452,7 +467,7 @@ def _(generator):
         torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]),
         torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]),
     )
-    for rows, keys, d_v in [((3,), 5, 4), ((2, 3), 6, 2), ((2, 4), 3, 5)]:
+    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 1, 5)]:
         weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
         yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
 
@@ -464,6 +479,13 @@ def _(f, weights, value):
     worst = f(certain, value).abs().max().item()
     if not worst < 1e-4:
         return f"You return {worst:.4g}."
+
+
+@sampling_error.holds("Of two values the error is the product of both weights and the squared distance.")
+def _(f, weights, value):
+    rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
+    found = f(rows, torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
+    return changed(5 * rows.prod(dim=-1), found, "an error should be {} and is {}")
 
 
 @sampling_error.holds("Adding the same vector to all values changes nothing.")
@@ -547,6 +569,7 @@ quiet_softmax = Exercise(
         "m must not be smaller than 0, or e⁻ᵐ overflows: `scores.amax(dim=-1, "
         "keepdim=True).clamp(min=0.0)`. With a mask, set what is not allowed to −∞ first.",
     ],
+    differentiable=True,
 )
 
 
@@ -577,7 +600,7 @@ def _(generator):
         torch.tensor([[200.0, 199.0, -200.0], [-200.0, -199.0, -150.0]]),
         torch.tensor([[True, True, True], [True, True, False]]),
     )
-    for rows, keys in [((4,), 3), ((2, 3), 5), ((3, 2), 6)]:
+    for rows, keys in [((2, 3), 5), ((3, 1), 6), ((1, 2), 1)]:
         scores = 2 * torch.randn(*rows, keys, generator=generator)
         mask = torch.rand(*rows, keys, generator=generator) < 0.7
         mask[..., 0] = True
@@ -598,7 +621,7 @@ def _(f, scores, mask):
     weights = f(scores, mask)
     if (~mask).any():
         left = weights[~mask].abs().max().item()
-        if not left < 1e-6:
+        if not left == 0:
             return f"A masked key has the weight {left:.3g}."
         other = torch.where(mask, scores, scores + 3.0)
         return changed(weights, f(other, mask), "another masked score turns {} into {}")
@@ -703,6 +726,7 @@ merge = Exercise(
         "Subtract the larger of a and b from both before you take exponentials; or use "
         "`torch.sigmoid(a - b)`, which is the same share.",
     ],
+    differentiable=True,
 )
 
 
@@ -732,11 +756,11 @@ def _(generator):
     )
     yield (
         torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
-        torch.tensor([200.0, -300.0]),
+        torch.tensor([900.0, -900.0]),
         torch.tensor([[3.0, 5.0], [2.0, 2.0]]),
-        torch.tensor([199.0, -301.0]),
+        torch.tensor([899.0, -901.0]),
     )
-    for rows, d_v in [((5,), 3), ((2, 3), 4), ((3, 4), 3)]:
+    for rows, d_v in [((2, 1), 4), ((1, 3), 2), ((3, 4), 3)]:
         outputs = torch.randn(2, *rows, d_v, generator=generator)
         log_sums = 2 + torch.randn(2, *rows, generator=generator)
         yield outputs[0], log_sums[0], outputs[1], log_sums[1]
@@ -858,8 +882,8 @@ def _(scores):
 def _(generator):
     yield (torch.tensor([[0.5, 0.0]]),)
     yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
-    yield (torch.tensor([[0.1, 1.5, 0.9, -1.0], [3.0, 1.0, 2.5, 2.9]]),)
-    for shape in [(3, 5), (2, 4, 6), (2, 3, 3)]:
+    yield (torch.tensor([[-2.0, -2e5, -20.0, 0.0, -200.0, -2e6, -2e4, -2e3]]),)
+    for shape in [(2, 20), (2, 20), (1, 3, 6), (2, 3, 1)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -869,6 +893,13 @@ def _(f, scores):
     if not weights.min() >= 0:
         return f"One weight is {weights.min().item():.3g}."
     return row_sums(weights)
+
+
+@sparsemax.holds("Of two keys whose scores differ by ½ the better one gets ¾.")
+def _(f, scores):
+    share = f(torch.tensor([[0.5, 0.0]]))[0, 0].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"It gets {share:.6g}."
 
 
 @sparsemax.holds("A key that is 1 or more behind the best has no weight.")
@@ -894,7 +925,11 @@ def _(f, scores):
 
 @sparsemax.holds("Adding the same number to all scores changes nothing.")
 def _(f, scores):
-    return changed(f(scores), f(scores + 2.0), "a weight goes from {} to {}")
+    scores = (64 * scores).round() / 64  # so that the sums below lose no digits
+    for number in (2.0, 500.0, -500.0):
+        found = changed(f(scores), f(scores + number), "a weight goes from {} to {}")
+        if found:
+            return found
 
 
 @sparsemax.mistake("softmax")
@@ -973,6 +1008,7 @@ forgetful_attention = Exercise(
         "Both the sum with the values and the sum that it is divided by have to fade. "
         "Batches: `query @ key.mT` leaves the leading axes alone.",
     ],
+    differentiable=True,
 )
 
 
@@ -993,19 +1029,19 @@ def _(query, key, value, decay):
 
 @forgetful_attention.inputs
 def _(generator):
-    yield (torch.ones(2, 1), torch.ones(2, 1), torch.tensor([[3.0], [0.0]]), 0.5)
+    yield torch.ones(2, 2), torch.tensor([[1.0, 3.0], [2.0, 2.0]]), torch.tensor([[3.0], [0.0]]), 0.5
     yield (
         torch.tensor([[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]),
         torch.tensor([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]),
         torch.tensor([[4.0], [0.0], [8.0]]),
         0.5,
     )
+    yield torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.tensor([[[3.0]]]), 0.9
     for batch, length, d_k, d_v, decay in [
-        ((), 5, 3, 2, 0.9),
         ((2,), 4, 2, 3, 0.3),
-        ((2, 3), 6, 4, 5, 0.7),
+        ((1, 3), 6, 4, 5, 0.7),
         ((3,), 5, 3, 4, 1.0),
-        ((), 300, 2, 1, 0.5),
+        ((), 160, 2, 1, 0.01),  # 0.01¹⁶⁰ is 0 even in double precision
     ]:
         query, key = 0.1 + torch.rand(2, *batch, length, d_k, generator=generator)
         yield (query, key, torch.randn(*batch, length, d_v, generator=generator), decay)
@@ -1013,13 +1049,22 @@ def _(generator):
 
 @forgetful_attention.holds("No token sees what comes after it.")
 def _(f, query, key, value, decay):
-    later = value.clone()
-    later[..., -1, :] += 5.0
+    later = [tensor.clone() for tensor in (query, key, value)]
+    later[0][..., -1, :] += 1.0
+    later[1][..., -1, :] += 1.0
+    later[2][..., -1, :] += 1e30  # shows however small its weight is
     return changed(
         f(query, key, value, decay)[..., :-1, :],
-        f(query, key, later, decay)[..., :-1, :],
-        "when the last value changes, an earlier output goes from {} to {}",
+        f(*later, decay)[..., :-1, :],
+        "when the last token changes, an earlier output goes from {} to {}",
     )
+
+
+@forgetful_attention.holds("Of equal keys one that is two steps old counts decay² times the newest.")
+def _(f, query, key, value, decay):
+    oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
+    if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):
+        return f"With a decay of {decay:g} their weights are {oldest:.4g} and {newest:.4g}."
 
 
 @forgetful_attention.holds("Equal values come out as they went in.")

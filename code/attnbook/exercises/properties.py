@@ -4,30 +4,71 @@ from collections.abc import Callable
 
 import torch
 
+from attnbook.exercises.compare import ABSOLUTE, RELATIVE, same
+from attnbook.exercises.report import told_apart
+
 
 def changed(before: torch.Tensor, after: torch.Tensor, sentence: str) -> str | None:
     """None if equal, else the sentence with the pair of numbers that differs most."""
     before, after = before.double(), after.double()  # an answer may be either
     if torch.allclose(before, after, rtol=1e-3, atol=1e-4):
         return None
-    worst = (before - after).abs().nan_to_num(torch.inf).argmax()
-    numbers = (f"{x.flatten()[worst].item():.4g}" for x in (before, after))
-    return (sentence[0].upper() + sentence[1:] + ".").format(*numbers)
+    difference = torch.where(before == after, 0.0, (before - after).abs())  # inf - inf is NaN
+    worst = difference.nan_to_num(torch.inf).argmax()
+    one, other = (x.flatten()[worst].item() for x in (before, after))
+    sentence = sentence.format(told_apart(one, other), told_apart(other, one))
+    return sentence[0].upper() + sentence[1:] + "."
 
 
 def row_sums(weights: torch.Tensor) -> str | None:
     """None if every row sums to 1, else the sum that is farthest from it."""
     sums = weights.sum(dim=-1)
     if not (sums - 1).abs().max() < 1e-4:
-        return f"One sums to {sums.flatten()[(sums - 1).abs().argmax()]:.3g}."
+        return f"One sums to {told_apart(sums.flatten()[(sums - 1).abs().argmax()].item(), 1)}."
+    return None
 
 
-def no_gradient(f: Callable, *tensors: torch.Tensor) -> str | None:
-    """None if a gradient reaches every one of the tensors through ``f``."""
-    tensors = [tensor.clone().requires_grad_() for tensor in tensors]
-    result = f(*tensors)
+def cut_off(f: Callable, reference: Callable, names: list[str], arguments: tuple) -> str | None:
+    """None if gradients flow back through ``f`` as they do through the reference.
+
+    They are those of a fixed random sum of the result's entries. Where the result itself is wrong,
+    its gradients must arrive, but may differ.
+    """
+    right, expected = _gradients(reference, arguments)
+    result, found = _gradients(f, arguments)
     if not result.requires_grad:
-        return "The result is cut off from its inputs (`detach`, `item`, `numpy`, `no_grad`?)."
-    gradients = torch.autograd.grad(result.sum(), tensors, allow_unused=True)
-    if any(gradient is None for gradient in gradients):
-        return "One of the inputs gets none."
+        return f"The result is cut off from all inputs. {_SCISSORS} can do that."
+    for name, wanted, gradient in zip(names, expected, found, strict=True):
+        if wanted is None or not wanted.any():
+            continue
+        if gradient is None or not gradient.any():
+            return f"None reaches `{name}`: it is not used, or cut off. {_SCISSORS} can do that."
+        if same(result, right) and not _same_gradient(gradient, wanted):
+            return f"Those of `{name}` are wrong: is a step cut off? {_SCISSORS} can do that."
+    return None
+
+
+_SCISSORS = "`detach`, `.data`, `item`, `numpy` or `no_grad`"
+
+
+def _gradients(f: Callable, arguments: tuple) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+    """The result and, for each argument, its gradient, or None where none arrives."""
+    given = [
+        a.clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+        for a in arguments
+    ]
+    result = f(*given)
+    learned = [a for a in given if isinstance(a, torch.Tensor) and a.requires_grad]
+    if not result.requires_grad:
+        return result, [None] * len(given)
+    weights = torch.randn(result.shape, generator=torch.Generator().manual_seed(0))
+    finite = result.isfinite()  # masked scores are -inf
+    total = (weights.to(result) * result)[finite].sum()
+    arrived = iter(torch.autograd.grad(total, learned, allow_unused=True))
+    return result, [next(arrived) if any(a is x for x in learned) else None for a in given]
+
+
+def _same_gradient(gradient: torch.Tensor, wanted: torch.Tensor) -> bool:
+    """Whether they are equal up to rounding, which grows with the largest of the numbers."""
+    difference = (gradient - wanted).abs().max()
+    return bool(difference <= ABSOLUTE + RELATIVE * wanted.abs().max())

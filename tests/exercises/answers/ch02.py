@@ -122,7 +122,7 @@ WRONG = [
     ("2.1", "5", "one number; yours is a str"),
     ("2.2", cross_with_a_residual, "What one token asks does not change the output of another"),
     ("2.2", cross_causal, "The order of the tokens in `memory`"),
-    ("2.2", lambda *args: cross_right(*args).detach(), "Gradients flow back to every map"),
+    ("2.2", lambda *args: cross_right(*args).detach(), "Gradients flow back"),
     ("2.2", lambda *args: cross_right(*args) + 1, "Twice the value map"),
     ("2.3", parts_equal, "depends on its own value alone"),
     ("2.3", lambda weights, value: parts_right(weights, value) * 2, "Summed over the keys"),

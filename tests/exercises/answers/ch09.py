@@ -410,7 +410,7 @@ WRONG = [
     ("9.3", lambda g, t, e: smoothed(g, t, e / 2), "off by up to"),
     ("9.3", lambda g, t, e: smoothed(2 * g, t, e), "off by up to"),
     ("9.3", smoothed_as_a_number, "must return a torch tensor"),
-    ("9.3", lambda g, t, e: smoothed(g.detach(), t, e), "A gradient reaches"),
+    ("9.3", lambda g, t, e: smoothed(g.detach(), t, e), "Gradients flow back"),
     ("9.4", lambda s, p, w: rate(s, 2 * p, w), "At its highest it is the peak"),
     ("9.4", lambda s, p, w: rate(s, p, 2 * w), "of the warm-up. For warmup=4"),
     ("9.4", rate_by_cosine, "four times the step has half the rate"),

@@ -119,8 +119,9 @@ def _(positions, d):
 def _(generator):
     yield torch.tensor([0.0, 1.0, 2.5]), 4
     yield torch.tensor([[3.0, -1.0, 0.5], [7.0, 2.0, 4.0]]), 6
-    for shape, d in [((4,), 5), ((2, 3), 1), ((3, 2, 4), 8), ((5,), 7)]:
+    for shape, d in [((4,), 5), ((2, 3), 1), ((3, 2, 4), 8), ((4,), 5), ((1, 1), 7)]:
         yield 20 * torch.rand(shape, generator=generator) - 5, d
+    yield _integers(generator, -5, 15, (5,)), 7
 
 
 @encode.holds("No feature leaves the range from −1 to 1.")
@@ -139,6 +140,31 @@ def _(f, positions, d):
             lengths,
             "one vector has the length {}, another {}",
         )
+
+
+@encode.holds("A position between two whole numbers is neither of them.")
+def _(f, positions, d):
+    before, between, after = f(torch.tensor([2.0, 2.5, 3.0]), d)
+    for neighbour, p in (before, 2), (after, 3):
+        if torch.allclose(neighbour, between):
+            return f"For d={d} you give 2.5 the vector of {p}."
+
+
+@encode.holds("The position −p has the cosines of p, and its sines with the other sign.")
+def _(f, positions, d):
+    ahead, back = f(positions, d), f(-positions, d)
+    sine = torch.arange(d) % 2 == 0
+    return changed(
+        torch.where(sine, -ahead, ahead), back, "by that a feature of −p would be {}, you return {}"
+    )
+
+
+@encode.holds("Every feature changes with the position.")
+def _(f, positions, d):
+    near, far = f(torch.tensor([0.0, 5000.0]), d)
+    still = (near == far).nonzero().flatten().tolist()
+    if still:
+        return f"For d={d} feature {still[0]} is the same at the positions 0 and 5000."
 
 
 @encode.holds("Each position is encoded by itself, wherever it stands.")
@@ -223,6 +249,23 @@ def _(positions, d):
     return angle.sin().repeat_interleave(2, dim=-1)[..., :d].float()
 
 
+@encode.mistake("the fraction cut off")
+def _(positions, d):
+    """You make whole numbers of the positions first. 2.5 then has the vector of another position,
+    and small steps are lost."""
+    return _waves(positions.long()[..., None] * _frequencies(d), d)
+
+
+@encode.mistake("an odd feature without a wave")
+def _(positions, d):
+    """You leave the last feature of an odd d at 0. The last pair loses its cosine only: its sine
+    belongs there."""
+    waves = _waves(positions[..., None] * _frequencies(d), d)
+    if d % 2:
+        waves[..., -1] = 0.0
+    return waves
+
+
 positions_of = Exercise(
     "6.3",
     "Positions in a padded batch",
@@ -249,7 +292,9 @@ def _(generator):
     # sentences of different lengths, padded on the left
     lengths = _integers(generator, 1, 7, (5, 1))
     yield (torch.arange(8) >= 8 - lengths,)
-    yield (torch.rand(3, 7, generator=generator) < 0.6,)
+    yield (torch.tensor([[True], [False]]),)  # places of one word
+    for _ in range(2):
+        yield (torch.rand(3, 7, generator=generator) < 0.6,)
 
 
 @positions_of.holds("The words of each sentence have the numbers 0, 1, 2, ….")
@@ -359,23 +404,24 @@ def _(distances, d):
 def _(generator):
     yield torch.tensor([0.0, 1.0, 3.0]), 4
     yield torch.tensor([[5.0, -2.0], [300.0, 0.0], [-7.0, 1.0]]), 6
-    for shape, d in [((3,), 2), ((2, 4), 16), ((2, 3, 2), 64)]:
+    for shape, d in [((3,), 2), ((2, 4), 16), ((1, 1), 6), ((2, 4), 16)]:
         yield _integers(generator, -20, 21, shape).float(), d
+    yield _integers(generator, -20, 21, (2, 3, 2)), 64
 
 
 @similarity_at.holds("At distance 0 it is 1, and nowhere more.")
 def _(f, distances, d):
     at_zero = f(torch.zeros(1), d).item()
     if not math.isclose(at_zero, 1, abs_tol=1e-4):
-        return f"For d={d} it is {at_zero:.4g} there."
+        return f"For d={d} you return {at_zero:.4g} there."
     largest = f(distances, d).max().item()
     if not largest < 1 + 1e-4:
-        return f"For d={d} one is {largest:.4g}."
+        return f"For d={d} you return {largest:.4g} once."
 
 
 @similarity_at.holds("It is the same to both sides.")
 def _(f, distances, d):
-    return changed(f(distances, d), f(-distances, d), "on one side it is {}, on the other {}")
+    return changed(f(distances, d), f(-distances, d), "on one side you return {}, on the other {}")
 
 
 @similarity_at.holds("It agrees with the vectors of positions 50 and 50 + k.")
@@ -479,6 +525,8 @@ def _(generator):
         ((3,), 4, 1, 40, 0.02),
         ((2, 5), 16, 30, 60, 0.1),
         ((4, 3), 64, 0, 100, 0.3),
+        ((1, 1), 4, 7, 1, 0.5),  # there is one position to choose from
+        ((7,), 32, 500, 25, 0.5),
         ((7,), 32, 500, 25, 0.5),
     ]:
         place = _integers(generator, length // 2, length, shape)
@@ -523,8 +571,8 @@ def _(f, vectors, first, length):
 
 @nearest_position.mistake("the farthest position")
 def _(vectors, first, length):
-    """You take the smallest dot product. That is the position whose vector points away the most,
-    not the one that is most alike."""
+    """You take the position that is least alike: the largest distance, or the smallest dot product.
+    Its vector points away the most."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors @ table.mT).argmin(dim=-1)
 
@@ -613,7 +661,7 @@ def _(rows, columns, d):
 @grid_positions.inputs
 def _(generator):
     yield 2, 3, 4
-    yield from [(3, 2, 8), (1, 5, 4), (4, 4, 12), (6, 3, 16)]
+    yield from [(3, 2, 8), (1, 5, 4), (4, 4, 12), (6, 3, 16), (3, 1, 8), (1, 1, 4)]
 
 
 @grid_positions.holds("Two patches of one row share the first half.")
@@ -632,6 +680,12 @@ def _(f, rows, columns, d):
     return changed(
         half[:1].expand_as(half), half, "in one column a feature is {} at the top and {} elsewhere"
     )
+
+
+@grid_positions.holds("The patch in row 0 and column 0 has the vector (0, 1, 0, 1, …).")
+def _(f, rows, columns, d):
+    first = f(rows, columns, d)[0]
+    return changed(torch.arange(d) % 2, first, f"for d={d} it would have {{}}, you return {{}}")
 
 
 @grid_positions.holds("No two patches have the same vector.")
@@ -722,6 +776,7 @@ turn_halves = Exercise(
         "They fit either half as it is.",
         "A turn makes (a cos − b sin, a sin + b cos) of (a, b). Where do the two results belong?",
     ],
+    differentiable=True,
 )
 
 
@@ -744,7 +799,7 @@ def _(x):
 @turn_halves.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
-    for shape in [(5, 2), (2, 100, 8), (2, 3, 4, 6), (4, 3, 12)]:
+    for shape in [(5, 2), (2, 100, 8), (2, 3, 4, 6), (1, 1, 4), (4, 3, 12), (4, 3, 12)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -770,6 +825,20 @@ def _(f, x):
             next_to,
             "two neighbours have the product {}, two others {}",
         )
+
+
+@turn_halves.holds("At position 1 the first pair has turned by one radian.")
+def _(f, x):
+    length, d = x.shape[-2:]
+    if length > 1:
+        hand = torch.zeros_like(x)
+        hand[..., 0] = 1.0
+        turned = f(hand)[..., 1, [0, d // 2]]
+        radian = torch.tensor([math.cos(1), math.sin(1)]).expand_as(turned)
+        wrong = (turned - radian).abs().max() > 1e-4
+        if wrong:
+            a, b = turned.flatten()[:2].tolist()
+            return f"For d={d} you turn (1, 0) there into ({a:.3g}, {b:.3g})."
 
 
 @turn_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
@@ -865,6 +934,7 @@ alibi_weights = Exercise(
         "Everything with a negative distance lies in the future: its score becomes −∞ before "
         "softmax.",
     ],
+    differentiable=True,
 )
 
 
@@ -895,7 +965,9 @@ def _(generator):
         shape = batch, heads, L_query, L_key
         slopes = 2.0 ** -torch.arange(1, heads + 1)
         yield torch.randn(shape, generator=generator), slopes
-    yield (torch.randn(3, 3, 4, 5, generator=generator), torch.tensor([0.3, 0.0, 1.0]))
+    yield torch.randn(2, 2, 1, 1, generator=generator), torch.tensor([0.5, 0.25])
+    for slopes in [0.3, 0.0, 1.0], [1.0, 0.5, 0.2]:
+        yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor(slopes)
 
 
 @alibi_weights.holds("Each row of weights sums to 1.")
@@ -903,11 +975,36 @@ def _(f, scores, slopes):
     return row_sums(f(scores, slopes))
 
 
-@alibi_weights.holds("No weight goes to what comes later.")
+@alibi_weights.holds("What comes later gets exactly 0, whatever the scores are.")
 def _(f, scores, slopes):
-    later = f(scores, slopes)[..., _distances(*scores.shape[-2:]) < 0]
-    if later.numel() and later.abs().max() > 1e-6:
-        return f"One key that comes later gets {later.max().item():.3g}."
+    later = _distances(*scores.shape[-2:]) < 0
+    large = torch.where(later, 1000.0, scores - 1000.0)
+    for given in scores, large:
+        weights = f(given, slopes)
+        if weights.isnan().any():
+            return "With scores of −1000 and 1000 the weights contain NaN (not a number)."
+        if weights[..., later].any():
+            return f"One key that comes later gets {weights[..., later].max().item():.3g}."
+
+
+@alibi_weights.holds("Only differences between the scores of a row count, however large they are.")
+def _(f, scores, slopes):
+    return changed(
+        f(scores, slopes),
+        f(scores + 1000.0, slopes),
+        "with 1000 added to all scores a weight goes from {} to {}",
+    )
+
+
+@alibi_weights.holds("A head with the slope 0 has plain softmax, whatever slopes the others have.")
+def _(f, scores, slopes):
+    last_is_0 = torch.ones_like(slopes)
+    last_is_0[-1] = 0.0
+    return changed(
+        scores[:, -1, -1].softmax(dim=-1),
+        f(scores, last_is_0)[:, -1, -1],
+        "for its last query a weight of softmax is {}, yours is {}",
+    )
 
 
 @alibi_weights.holds("Of equal scores, the nearer key gets more.")
@@ -957,6 +1054,13 @@ def _(scores, slopes):
     """You subtract the signed distance and hide nothing. In the future the distance is negative, so
     scores there are raised."""
     return _fading(scores, slopes, future=True)
+
+
+@alibi_weights.mistake("one slope for all heads")
+def _(scores, slopes):
+    """You use the first slope in every head. Heads that should look far back then fade like the
+    one that fades fastest."""
+    return _fading(scores, slopes[:1].expand_as(slopes))
 
 
 @alibi_weights.mistake("the slopes forgotten")

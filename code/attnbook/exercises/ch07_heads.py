@@ -105,6 +105,7 @@ split_three = Exercise(
         "`permute` brings all axes into a new order at once. Write down the name of each axis "
         "before and after.",
     ],
+    differentiable=True,
 )
 
 
@@ -125,6 +126,8 @@ def _(generator):
         (3, 5, 4, 3),
         (4, 6, 1, 5),
         (2, 4, 5, 1),
+        (1, 1, 1, 1),
+        (2, 3, 2, 2),
     ]:
         shape = batch, length, 3 * num_heads * d_k
         yield torch.randn(shape, generator=generator), num_heads
@@ -135,7 +138,7 @@ def _(f, together, num_heads):
     marked = torch.zeros_like(together)
     marked[:, 0] = 1.0
     other = f(marked, num_heads)[:, :, :, 1:]
-    if other.abs().max() > 1e-6:
+    if other.any():
         return "Features of token 0 turn up at another token."
 
 
@@ -259,7 +262,15 @@ def _(generator):
         torch.tensor([[0.0, 1, 0, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 1, 0, 1]]),
         2,
     )
-    for rows, d_model, num_heads in [(6, 6, 3), (8, 8, 2), (12, 6, 3), (9, 12, 3), (10, 4, 2)]:
+    for rows, d_model, num_heads in [
+        (6, 6, 3),
+        (8, 8, 2),
+        (12, 6, 3),
+        (9, 12, 3),
+        (1, 1, 1),
+        (6, 6, 3),
+        (10, 4, 2),
+    ]:
         yield (
             torch.randn(rows, d_model, generator=generator),
             torch.randn(rows, d_model, generator=generator),
@@ -380,6 +391,7 @@ attend = Exercise(
         "Where must one be put in, so that it serves all heads of its own sentence?",
         "The heads come together by the two steps of the split, in reverse order. W_O is last.",
     ],
+    differentiable=True,
 )
 
 
@@ -399,6 +411,15 @@ def _attend(x, memory, maps, num_heads, mask, *, split=_split, merge=_merge, sca
         scores = scores.masked_fill(~mask, -math.inf)
     weights = scores.softmax(dim=dim).nan_to_num(0.0)
     return merge(weights @ value) @ W_O
+
+
+def _scores(x, memory, maps, num_heads):
+    query, key = _split(x @ maps[0], num_heads), _split(memory @ maps[1], num_heads)
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+def _mixed(weights, memory, maps, num_heads):
+    return _merge(weights @ _split(memory @ maps[2], num_heads)) @ maps[3]
 
 
 @attend.solution
@@ -430,6 +451,8 @@ def _(generator):
         (2, 4, 3, 8, 2),
         (3, 4, 4, 12, 4),
         (2, 2, 6, 6, 1),
+        (1, 2, 1, 1, 1),
+        (2, 3, 5, 6, 3),
     ]:
         yield (
             torch.randn(batch, L_query, d_model, generator=generator),
@@ -442,6 +465,8 @@ def _(generator):
 
 @attend.holds("What is forbidden to all queries changes nothing.")
 def _(f, x, memory, maps, num_heads, mask):
+    if memory.shape[1] == 1:
+        return None
     hidden = mask.clone()
     hidden[..., -1] = False
     hidden[..., 0] = True
@@ -478,6 +503,58 @@ def _(f, x, memory, maps, num_heads, mask):
         f(x, memory, maps, num_heads, mask)[-1:],
         f(x[-1:], memory[-1:], maps, num_heads, mask[-1:]),
         "in its batch the last sentence has the output {}, alone {}",
+    )
+
+
+def _last_head_alone(maps, num_heads):
+    """The maps of a layer in which W_O reads the last head and no other."""
+    maps, d_k = maps.clone(), maps.shape[-1] // num_heads
+    maps[3, :-d_k] = 0.0
+    return maps
+
+
+@attend.holds("What one head asks changes no other head.")
+def _(f, x, memory, maps, num_heads, mask):
+    maps, d_k = _last_head_alone(maps, num_heads), maps.shape[-1] // num_heads
+    others = maps.clone()
+    others[0, :, :-d_k] *= -2.0
+    return changed(
+        f(x, memory, maps, num_heads, mask),
+        f(x, memory, others, num_heads, mask),
+        "with other queries in the heads before, an output of the last one goes from {} to {}",
+    )
+
+
+@attend.holds("Every head has a part in the output.")
+def _(f, x, memory, maps, num_heads, mask):
+    if not f(x, memory, _last_head_alone(maps, num_heads), num_heads, mask).any():
+        return "If W_O reads the last head alone, you return zeros."
+
+
+@attend.holds("With equal scores, all tokens that are allowed have equal parts.")
+def _(f, x, memory, maps, num_heads, mask):
+    maps = maps.clone()
+    maps[0] = 0.0  # queries of zeros
+    share = mask / mask.sum(dim=-1, keepdim=True)
+    return changed(
+        share @ (memory @ maps[2]) @ maps[3],
+        f(x, memory, maps, num_heads, mask),
+        "from equal parts an output would be {}, you return {}",
+    )
+
+
+@attend.holds("Where one token alone is allowed, its value comes out, however low its score is.")
+def _(f, x, memory, maps, num_heads, mask):
+    maps, alone = maps.clone(), torch.zeros_like(mask)
+    maps[0] = maps[1] = torch.eye(x.shape[-1])
+    alone[..., 0] = True
+    x, memory = torch.full_like(x, 32.0), torch.full_like(memory, 32.0)
+    memory[:, 0] *= -1.0  # scores of −1000 and below, all others of 1000 and above
+    value = memory[:, :1] @ maps[2] @ maps[3]
+    return changed(
+        value.expand_as(x),
+        f(x, memory, maps, num_heads, alone),
+        "of the value alone an output would be {}, you return {}",
     )
 
 
@@ -554,22 +631,50 @@ def _(x, memory, maps, num_heads, mask):
 def _(x, memory, maps, num_heads, mask):
     """You set weights to 0 after softmax. What is forbidden has then taken its share of the sum,
     and a row of weights sums to less than 1."""
-    W_Q, W_K, W_V, W_O = maps
-    query, key = _split(x @ W_Q, num_heads), _split(memory @ W_K, num_heads)
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    weights = scores.softmax(dim=-1) * mask[:, None]
-    return _merge(weights @ _split(memory @ W_V, num_heads)) @ W_O
+    weights = _scores(x, memory, maps, num_heads).softmax(dim=-1)
+    return _mixed(weights * mask[:, None], memory, maps, num_heads)
 
 
 @attend.mistake("forbidden scores set to 0")
 def _(x, memory, maps, num_heads, mask):
     """You set forbidden scores to 0. That is a score like others, and its token still gets
     weight."""
-    W_Q, W_K, W_V, W_O = maps
-    query, key = _split(x @ W_Q, num_heads), _split(memory @ W_K, num_heads)
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    weights = (scores * mask[:, None]).softmax(dim=-1)
-    return _merge(weights @ _split(memory @ W_V, num_heads)) @ W_O
+    scores = _scores(x, memory, maps, num_heads) * mask[:, None]
+    return _mixed(scores.softmax(dim=-1), memory, maps, num_heads)
+
+
+@attend.mistake("one row of weights for all heads")
+def _(x, memory, maps, num_heads, mask):
+    """You average the weights over the heads, and every head uses the mean. What one head looks for
+    is then mixed with what the others look for."""
+    scores = _scores(x, memory, maps, num_heads).masked_fill(~mask[:, None], -math.inf)
+    mean = scores.softmax(dim=-1).mean(dim=1, keepdim=True)
+    return _mixed(mean, memory, maps, num_heads)
+
+
+@attend.mistake("the best token alone")
+def _(x, memory, maps, num_heads, mask):
+    """You hand over the value with the highest score and nothing of the others. No gradient then
+    tells queries and keys which other token would have been better."""
+    scores = _scores(x, memory, maps, num_heads).masked_fill(~mask[:, None], -math.inf)
+    best = torch.nn.functional.one_hot(scores.argmax(dim=-1), memory.shape[1])
+    return _mixed(best.to(x), memory, maps, num_heads)
+
+
+@attend.mistake("no exponential")
+def _(x, memory, maps, num_heads, mask):
+    """You divide the scores by their sum and leave out the exponential. Scores may be negative, and
+    the sum of a row may be 0, so what comes out is no row of weights."""
+    scores = _scores(x, memory, maps, num_heads) * mask[:, None]
+    return _mixed(scores / scores.sum(dim=-1, keepdim=True), memory, maps, num_heads)
+
+
+@attend.mistake("divided by the root of the number of tokens")
+def _(x, memory, maps, num_heads, mask):
+    """You divide by the root of the length of memory. A score adds up the features of a head, and
+    their number is what makes scores large."""
+    scale = math.sqrt(memory.shape[1])
+    return _attend(x, memory, maps, num_heads, mask[:, None], scale=scale)
 
 
 @attend.mistake("softmax over the heads")
@@ -637,6 +742,8 @@ def _heads_and_weight(generator):
         (3, 2, 2, 3, 6),
         (2, 4, 3, 2, 5),
         (2, 3, 3, 4, 12),
+        (1, 1, 2, 1, 1),
+        (2, 3, 4, 2, 6),
     ]:
         yield (
             torch.randn(batch, num_heads, length, d_k, generator=generator),
@@ -819,7 +926,7 @@ def _(weights):
 @divergences.inputs
 def _(generator):
     yield (torch.tensor([[[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]]]]),)
-    for shape in [(2, 3, 4, 5), (3, 2, 2, 6), (2, 4, 3, 3)]:
+    for shape in [(2, 3, 4, 5), (3, 2, 2, 6), (2, 4, 3, 3), (1, 1, 2, 1), (2, 3, 4, 5)]:
         scores = 2 * torch.randn(shape, generator=generator)
         yield (scores.softmax(dim=-1),)
     scores = torch.randn(2, 3, 5, 5, generator=generator)  # with a causal mask
@@ -842,6 +949,8 @@ def _(f, weights):
 
 @divergences.holds("It is log 2 for heads that share no key, and never more.")
 def _(f, weights):
+    if weights.shape[1] == 1:
+        return None
     apart = torch.zeros_like(weights[:, :2])
     apart[:, 0, :, 0] = 1.0
     apart[:, 1, :, 1:] = 1 / (weights.shape[-1] - 1)
@@ -852,6 +961,11 @@ def _(f, weights):
     largest = f(weights).max().item()
     if largest > math.log(2) + 1e-4:
         return f"One is {largest:.3g}."
+
+
+@divergences.holds("The order of the sentences in the batch does not matter.")
+def _(f, weights):
+    return changed(f(weights), f(weights.flip(0)), "in reverse order one goes from {} to {}")
 
 
 @divergences.holds("The same batch twice has the same divergences.")
@@ -988,6 +1102,15 @@ def _(f, heads, weight, gradient):
         f(heads, weight, gradient),
         f(heads, weight, turned),
         "with the sign of the first example turned, one goes from {} to {}",
+    )
+
+
+@importance.holds("The order of the examples does not matter.")
+def _(f, heads, weight, gradient):
+    return changed(
+        f(heads, weight, gradient),
+        f(heads.flip(0), weight, gradient.flip(0)),
+        "in reverse order one goes from {} to {}",
     )
 
 

@@ -93,6 +93,7 @@ rms_norm = Exercise(
         "`mean(dim=-1, keepdim=True)` keeps the axis, so that the division fits again.",
         "On which side of the root does ε stand? Try a token whose features are all 0.",
     ],
+    differentiable=True,
 )
 
 
@@ -110,7 +111,7 @@ def _(x, gamma, epsilon):
 def _(generator):
     yield torch.tensor([[3.0, 4.0]]), torch.tensor([1.0, 2.0]), 0.5
     yield torch.tensor([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]]), torch.ones(3), 0.1
-    for shape in ((2, 3, 5), (4, 6), (2, 2, 3, 4)):
+    for shape in ((2, 3, 5), (4, 6), (2, 2, 3, 4), (1, 1, 1), (4, 6)):
         x = 2 * torch.randn(shape, generator=generator) + 1
         yield x, 0.5 + torch.rand(shape[-1], generator=generator), 0.2
 
@@ -135,6 +136,17 @@ def _(f, x, gamma, epsilon):
     )
 
 
+@rms_norm.holds("Where the mean of a token's squares is ε, ε makes the result smaller by √2.")
+def _(f, x, gamma, epsilon):
+    x = x + 0.1 * torch.arange(1.0, 1 + x.shape[-1])  # no token of zeros
+    x = x * (epsilon / x.square().mean(dim=-1, keepdim=True)).sqrt()
+    return changed(
+        f(x, gamma, 0.0) / 2**0.5,
+        f(x, gamma, epsilon),
+        "with ε a feature should be {}, and it is {}",
+    )
+
+
 @rms_norm.holds("Doubling γ doubles the result.")
 def _(f, x, gamma, epsilon):
     return changed(
@@ -155,6 +167,13 @@ def _(x, gamma, epsilon):
     in models that were trained with the formula."""
     size = x.square().mean(dim=-1, keepdim=True).sqrt() + epsilon
     return gamma * x / size
+
+
+@rms_norm.mistake("ε left out")
+def _(x, gamma, epsilon):
+    """You divide by the bare root of the mean of the squares. Of a token of zeros that makes NaN,
+    and it spreads from there to all that the model computes."""
+    return _rms(x, gamma, 0.0)
 
 
 @rms_norm.mistake("the sum instead of the mean")
@@ -243,6 +262,7 @@ parallel_block = Exercise(
         "What do both sub-layers get to see, and how often is the norm computed?",
         "Three things are added in the end.",
     ],
+    differentiable=True,
 )
 
 
@@ -260,13 +280,12 @@ def _(generator):
         _Part("plus_1", lambda x: x + 1),
         _Part("halves", lambda x: x / 2),
     )
-    for shape in ((2, 3, 4), (3, 5, 6), (1, 4, 3)):
+    for shape in ((2, 3, 4), (3, 5, 6), (1, 4, 3), (2, 1, 1), (2, 3, 4)):
         parts = _parts(generator, shape[-1])
         yield (torch.randn(shape, generator=generator), *parts)
 
 
-def _nothing(x):
-    return torch.zeros_like(x)
+_nothing, _ones = torch.zeros_like, torch.ones_like
 
 
 @parallel_block.holds("If both sub-layers return zeros, the stream is unchanged.")
@@ -274,9 +293,23 @@ def _(f, x, attend, feed, norm):
     return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
 
 
-@parallel_block.holds("Neither sub-layer depends on what the other one found.")
+@parallel_block.holds("What a sub-layer returns is added to the stream, once.")
 def _(f, x, attend, feed, norm):
-    apart = f(x, attend, _nothing, norm) + f(x, _nothing, feed, norm) - x
+    without = f(x, _nothing, _nothing, norm)
+    for name, result in (
+        ("attend", f(x, _ones, _nothing, norm)),
+        ("feed", f(x, _nothing, _ones, norm)),
+    ):
+        if problem := changed(
+            without + 1.0, result, f"if `{name}` returns 1, {{}} is due, and you return {{}}"
+        ):
+            return problem
+
+
+@parallel_block.holds("What one sub-layer adds does not depend on the other.")
+def _(f, x, attend, feed, norm):
+    without = f(x, _nothing, _nothing, norm)
+    apart = f(x, attend, _nothing, norm) + f(x, _nothing, feed, norm) - without
     return changed(
         apart, f(x, attend, feed, norm), "the two by themselves add up to {}, together they give {}"
     )
@@ -383,7 +416,8 @@ def _(document):
 def _(generator):
     yield (torch.tensor([[1, 1, 2, 0]]),)
     yield (torch.tensor([[0, 0, 3, 3, 5], [4, 2, 2, 2, 0]]),)
-    for batch, length in ((3, 7), (2, 9), (4, 6)):
+    yield (torch.tensor([[1], [0]]),)  # places of one token
+    for batch, length in ((3, 7), (2, 9), (3, 7)):
         shape = batch, length
         starts = torch.rand(shape, generator=generator) < 0.4
         document = starts.long().cumsum(dim=-1) + 1
@@ -405,6 +439,30 @@ def _(f, document):
     if later.any():
         _, i, j = later.nonzero()[0].tolist()
         return f"The token at place {i} may attend to place {j}."
+
+
+@packed_mask.holds("No token may attend to another sentence.")
+def _(f, document):
+    real = (document != 0)[:, :, None] & (document != 0)[:, None]
+    wrong = f(document) & real & (document[:, :, None] != document[:, None])
+    if wrong.any():
+        b, i, j = wrong.nonzero()[0].tolist()
+        return (
+            f"Place {i}, in sentence {document[b, i].item()}, may attend to place {j}, "
+            f"in sentence {document[b, j].item()}."
+        )
+
+
+@packed_mask.holds("The last token of a sentence may attend to all of it.")
+def _(f, document):
+    for row, mask in zip(document, f(document), strict=True):
+        for number in set(row.tolist()) - {0}:
+            places = (row == number).nonzero()[:, 0]
+            seen = mask[places[-1], places].sum().item()
+            if seen < len(places):
+                return (
+                    f"That of sentence {number} may attend to {seen} of its {len(places)} tokens."
+                )
 
 
 @packed_mask.holds("No token may attend to padding, and padding to nothing.")
@@ -440,6 +498,14 @@ def _(document):
     earlier = torch.ones(length, length).tril().bool()
     real = document != 0
     return earlier & real[:, None] & real[:, :, None]
+
+
+@packed_mask.mistake("earlier sentences seen")
+def _(document):
+    """You compare the numbers of the sentences with ≥ instead of ==. A token then also sees those
+    sentences in front of its own that have a smaller number."""
+    query, key = document[:, :, None], document[:, None]
+    return ((query >= key) & (key != 0)).tril()
 
 
 @packed_mask.mistake("the future seen")
@@ -496,6 +562,7 @@ two_sources = Exercise(
         "In a sub-layer that reads a source, only one of the two arguments comes from the stream.",
         "Which sub-layers see what the earlier ones have added?",
     ],
+    differentiable=True,
 )
 
 
@@ -524,6 +591,8 @@ def _(generator):
         (2, 4, 4, 4, 3),
         (2, 3, 5, 2, 4),
         (3, 2, 4, 6, 5),
+        (2, 1, 1, 1, 1),
+        (2, 4, 4, 4, 3),
     ):
         attend, feed, norm = _parts(generator, d)
         yield (
@@ -560,6 +629,37 @@ def _(f, x, text, image, attend, read, feed, norm):
         times = sum(keys.shape == source.shape and torch.allclose(keys, source) for keys in asked)
         if times != 1:
             return f"`{name}` is the second argument of `read` {times} times."
+
+
+@two_sources.holds("Every sub-layer asks with normalised tokens.")
+def _(f, x, text, image, attend, read, feed, norm):
+    seen = []
+
+    def look(name):
+        def part(queries_from, keys_from=None):
+            seen.append((name, queries_from))
+            return torch.zeros_like(queries_from)
+
+        return part
+
+    f(x, text, image, look("attend"), look("read"), look("feed"), norm)
+    for name, entering in seen:
+        sentence = f"the norm gives {{}}, `{name}` is given {{}}"
+        if problem := changed(norm(x), entering, sentence):
+            return problem
+
+
+@two_sources.holds("What a sub-layer returns is added to the stream, once.")
+def _(f, x, text, image, attend, read, feed, norm):
+    without = f(x, text, image, _nothing, _reads_nothing, _nothing, norm)
+    for name, result, sum_of in (
+        ("attend", f(x, text, image, _ones, _reads_nothing, _nothing, norm), 1),
+        ("read", f(x, text, image, _nothing, lambda q, k: _ones(q), _nothing, norm), 2),
+        ("feed", f(x, text, image, _nothing, _reads_nothing, _ones, norm), 1),
+    ):
+        sentence = f"if `{name}` returns 1, {{}} is due, and you return {{}}"
+        if problem := changed(without + sum_of, result, sentence):
+            return problem
 
 
 @two_sources.holds("The order of a source's tokens makes no difference.")
@@ -617,6 +717,15 @@ def _(x, text, image, attend, read, feed, norm):
     x = x + read(x, text)
     x = x + read(x, image)
     return x + feed(norm(x))
+
+
+@two_sources.mistake("no norm before the network")
+def _(x, text, image, attend, read, feed, norm):
+    """You give the network the bare stream. Its inputs then grow with every block below."""
+    x = x + attend(norm(x))
+    x = x + read(norm(x), text)
+    x = x + read(norm(x), image)
+    return x + feed(x)
 
 
 @two_sources.mistake("residual connections missing around the reading")
@@ -697,11 +806,16 @@ def _(generator):
         ],
         _Part("halves", lambda x: x / 2),
     )
-    for shape, count in (((2, 3, 4), 2), ((1, 5, 6), 3), ((3, 2, 3), 4)):
-        sublayers, norm = [], None
+    for shape, count in (
+        ((2, 3, 4), 2),
+        ((1, 5, 6), 3),
+        ((3, 2, 3), 4),
+        ((2, 1, 1), 0),
+        ((2, 3, 4), 2),
+    ):
+        sublayers, norm = [], _Part("norm", _centre)
         while len(sublayers) < count:
-            attend, feed, norm = _parts(generator, shape[-1])
-            sublayers += [attend, feed]
+            sublayers += _parts(generator, shape[-1])[:2]
         x = 2 * torch.randn(shape, generator=generator)
         yield x, sublayers[:count], norm
 
@@ -722,6 +836,33 @@ def _(f, x, sublayers, norm):
 def _(f, x, sublayers, norm):
     share = f(x, [], norm)
     return changed(torch.ones_like(share), share, "instead of {} one share is {}")
+
+
+@updates.holds("A sub-layer reads the normalised stream, with all updates before it.")
+def _(f, x, sublayers, norm):
+    seen, update = [], torch.arange(1.0, 1 + x.shape[-1]).expand_as(x)
+
+    def look(entering):
+        seen.append(entering)
+        return update
+
+    f(x, [look, look], norm)
+    for number, entering in enumerate(seen[:2]):
+        sentence = f"sub-layer {number} should read {{}} once and reads {{}}"
+        if problem := changed(norm(x + number * update), entering, sentence):
+            return problem
+
+
+@updates.mistake("the normalised stream goes on")
+def _(x, sublayers, norm):
+    """You add each update to the normalised tokens, and go on with that. The stream then loses its
+    own scale at every sub-layer, and its parts no longer add up to it."""
+    parts = [x]
+    for sublayer in sublayers:
+        x = norm(x)
+        parts.append(sublayer(x))
+        x = x + parts[-1]
+    return _share(torch.stack(parts), x)
 
 
 @updates.mistake("every sub-layer reads the first stream")
@@ -794,13 +935,13 @@ sentence_leaks = Exercise(
 )
 
 
-def _sees(f, x, replace):
+def _sees(f, x, replace, *, threshold=1e-5):
     before, columns = f(x), []
     for j in range(len(x)):
         other = x.clone()
         other[j] = replace(x[j])
         moved = (f(other) - before).abs().flatten(start_dim=1)
-        columns.append(moved.amax(dim=-1) > 1e-5)
+        columns.append(moved.amax(dim=-1) > threshold)
     return torch.stack(columns, dim=-1)
 
 
@@ -818,6 +959,13 @@ def _scale(x, dims):
     return centred / (centred.square().mean(dim=dims, keepdim=True) + 1e-3).sqrt()
 
 
+def _adds_one_number(x, token, feature):
+    """One number of each sentence is added to the next one."""
+    result = x.clone()
+    result[:, token, feature] += x.roll(1, 0)[:, token, feature]
+    return result
+
+
 def _layer(name):
     return _Part(
         name,
@@ -826,9 +974,10 @@ def _layer(name):
             "batch_norm": lambda x: _scale(x, (0, 1)),
             "adds_the_sentence_before": lambda x: _scale(x + x.roll(1, 0), -1),
             "running_sum": lambda x: x.cumsum(dim=0),
-            "running_sum_of_one_feature": lambda x: torch.cat(
-                [x[..., :1].cumsum(dim=0), x[..., 1:]], dim=-1
-            ),
+            "adds_a_little_of_the_sentence_before": lambda x: x + 3e-4 * x.roll(1, 0),
+            "adds_one_feature_of_the_first_token": lambda x: _adds_one_number(x, 0, -1),
+            "adds_one_feature_of_the_last_token": lambda x: _adds_one_number(x, -1, 0),
+            "adds_1_where_the_sentence_before_is_positive": lambda x: x + (x.roll(1, 0) > 0),
             "norm_then_sum": lambda x: (_scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])).cumsum(
                 dim=0
             ),
@@ -853,38 +1002,63 @@ def _(generator):
         ("adds_and_takes_off", (3, 4, 5)),
         ("first_for_all", (3, 1, 4)),
         ("norm_then_sum", (3, 2, 4)),
-        ("running_sum_of_one_feature", (5, 2, 3)),
-        ("pairs", (4, 2, 3)),
+        ("pairs", (4, 2, 1)),
+        ("layer_norm", (1, 2, 4)),
+        ("adds_a_little_of_the_sentence_before", (4, 2, 4)),
+        ("adds_one_feature_of_the_first_token", (4, 2, 4)),
+        ("adds_one_feature_of_the_last_token", (4, 2, 4)),
+        ("adds_1_where_the_sentence_before_is_positive", (4, 3, 6)),
     ):
         x = torch.randn(shape, generator=generator)
         x[-1] = 0.0  # an empty sentence is a sentence, too
         yield _layer(name), x
 
 
-@sentence_leaks.holds("For a layer norm each sentence depends on itself alone.")
-def _(f, layer, x):
-    found = f(_layer("layer_norm"), x)
-    wrong = found != torch.eye(len(x)).bool()
+def _misjudged(found, right):
+    wrong = found != right
     if wrong.any():
         i, j = wrong.nonzero()[0].tolist()
-        says = "does" if found[i, j] else "does not"
-        return f"You say that output {i} {says} depend on sentence {j}."
+        says = "depends" if found[i, j] else "does not depend"
+        return f"You say that output {i} {says} on sentence {j}."
+
+
+@sentence_leaks.holds("For a layer norm each sentence depends on itself alone.")
+def _(f, layer, x):
+    if x.shape[-1] > 1:  # of a single feature it would leave nothing
+        return _misjudged(f(_layer("layer_norm"), x), torch.eye(len(x)).bool())
 
 
 @sentence_leaks.holds("A sum over all sentences depends on every one.")
 def _(f, layer, x):
-    found = f(lambda x: x + x.sum(dim=0), x)
-    if not found.all():
-        i, j = (~found).nonzero()[0].tolist()
-        return f"You say that output {i} does not depend on sentence {j}."
+    return _misjudged(f(lambda x: x + x.sum(dim=0), x), torch.ones(len(x), len(x)).bool())
 
 
 @sentence_leaks.holds("A layer that returns a constant depends on nothing.")
 def _(f, layer, x):
-    found = f(torch.zeros_like, x)
-    if found.any():
-        i, j = found.nonzero()[0].tolist()
-        return f"You say that output {i} depends on sentence {j}."
+    return _misjudged(f(torch.zeros_like, x), torch.zeros(len(x), len(x)).bool())
+
+
+def _itself_and_the_one_before(n):
+    own = torch.eye(n).bool()
+    return own | own.roll(1, dims=0)
+
+
+@sentence_leaks.holds("A leak that moves numbers by less than a thousandth is a leak.")
+def _(f, layer, x):
+    if layer.name == "adds_a_little_of_the_sentence_before":
+        return _misjudged(f(layer, x), _itself_and_the_one_before(len(x)))
+
+
+@sentence_leaks.holds("A leak of one feature of one token is a leak, whichever it is.")
+def _(f, layer, x):
+    if layer.name.startswith("adds_one_feature"):
+        return _misjudged(f(layer, x), _itself_and_the_one_before(len(x)))
+
+
+@sentence_leaks.holds("A leak that is a jump, and has no derivative, is a leak.")
+def _(f, layer, x):
+    if layer.name == "adds_1_where_the_sentence_before_is_positive":
+        return _misjudged(f(layer, x), _itself_and_the_one_before(len(x)))
 
 
 @sentence_leaks.mistake("rows and columns exchanged")
@@ -918,6 +1092,39 @@ def _(f, x):
         gradient = torch.autograd.grad(total, x, retain_graph=True)[0]
         rows.append(gradient.abs().flatten(start_dim=1).amax(dim=-1) > 1e-3)
     return torch.stack(rows)
+
+
+@sentence_leaks.mistake("only one feature changed")
+def _(f, x):
+    """You change the first feature of each token and no other. What leaks through the others is not
+    found."""
+
+    def replace(row):
+        return torch.cat([row[:, :1] + 1.7, row[:, 1:]], dim=-1)
+
+    return _sees(f, x, replace)
+
+
+@sentence_leaks.mistake("only one token changed")
+def _(f, x):
+    """You change the first token of a sentence and no other. What leaks from the later ones is not
+    found."""
+    return _sees(f, x, lambda row: torch.cat([_fresh(row)[:1], row[1:]]))
+
+
+@sentence_leaks.mistake("the derivative at one place")
+def _(f, x):
+    """You ask for the derivatives at `x`. A layer may also jump, or be flat just there, and then it
+    depends on a sentence though the derivative is 0."""
+    derivative = torch.autograd.functional.jacobian(f, x)
+    return derivative.abs().amax(dim=(1, 2, 4, 5)) > 1e-6
+
+
+@sentence_leaks.mistake("a weak leak taken for rounding")
+def _(f, x):
+    """You set the threshold so high that weak leaks pass. Rounding moves numbers by about a
+    ten-millionth, far less than a weak leak does."""
+    return _sees(f, x, _fresh, threshold=1e-2)
 
 
 @sentence_leaks.mistake("rounding counted")
@@ -973,7 +1180,7 @@ def _(generator):
         torch.tensor([[1.0, 0.0], [4.0, 5.0]]),
         torch.tensor([0.5, 1.5]),
     )
-    for d, out in ((3, 3), (5, 5), (4, 6), (6, 2), (3, 1)):
+    for d, out in ((3, 3), (5, 5), (4, 6), (6, 2), (3, 1), (1, 1), (5, 5)):
         draw = [torch.randn(shape, generator=generator) for shape in ((d,), (d,), (d, out), (out,))]
         yield (1 + 0.5 * draw[0], *draw[1:])
 
@@ -1044,3 +1251,128 @@ def _(gamma, beta, weight, bias):
     """You use the mean of γ for all features. Then no feature has more weight than another, though
     that is what γ was learned for."""
     return torch.cat([gamma.mean() * weight, (beta @ weight + bias)[None]])
+
+
+class Parameters(dict):
+    """Tensors by name that can be compared as a whole."""
+
+    def __eq__(self, other):
+        return self.keys() == other.keys() and all(
+            torch.equal(tensor, other[name]) for name, tensor in self.items()
+        )
+
+    __hash__ = None
+
+
+started_alike = Exercise(
+    "8.10",
+    "Layers that start alike",
+    hints=[
+        "Two layers have several parameters. If one of them is equal, is the layer a copy? And if "
+        "all are?",
+        "`torch.equal(a, b)` says whether two tensors hold the same numbers.",
+        "`torch.tensor([[…] for …])` makes a boolean matrix of a list of lists of True and False.",
+    ],
+)
+
+
+def _each_pair(layers, equal):
+    return torch.tensor([[equal(one, other) for other in layers] for one in layers])
+
+
+def _equal_in_all(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+@started_alike.solution
+def _(layers):
+    return _each_pair(layers, _equal_in_all)
+
+
+def _new_layer(generator, d):
+    """A map and a norm, as they start: only the map's weights are random."""
+    return Parameters(
+        scale=torch.ones(d),
+        weight=torch.randn(d, d, generator=generator),
+        bias=torch.zeros(d),
+    )
+
+
+def _copied(layer, **others):
+    return Parameters({name: tensor.clone() for name, tensor in layer.items()} | others)
+
+
+@started_alike.inputs
+def _(generator):
+    a, b = (
+        Parameters(weight=torch.tensor([[number]]), bias=torch.zeros(1)) for number in (3.0, 5.0)
+    )
+    yield ([a, _copied(a), b],)
+    a, b, c = (_new_layer(generator, 3) for _ in range(3))
+    yield ([a, b, c],)
+    yield ([b, b, b],)
+    yield ([a],)
+    yield ([a, b, _copied(a), c, _copied(b)],)
+    # none of these is a copy of another
+    yield ([a, Parameters({name: tensor + 1.0 for name, tensor in b.items()})],)
+    yield ([a, _copied(a, weight=a["weight"].flip(0)), _copied(a, bias=torch.ones(3))],)
+    yield ([b, _copied(b, weight=b["weight"] + 1e-3), _copied(b, scale=2 * b["scale"])],)
+
+
+@started_alike.holds("Every layer is like itself.")
+def _(f, layers):
+    if not f(layers).diagonal().all():
+        return "You say that one is not."
+
+
+@started_alike.holds("A copy is like its original.")
+def _(f, layers):
+    if not f([*layers, _copied(layers[0])])[0, -1]:
+        return "You say that a copy of layer 0 is not."
+
+
+@started_alike.holds("Layers whose weights were drawn separately are not alike.")
+def _(f, layers):
+    drawn_anew = _copied(layers[0], weight=layers[0]["weight"].exp())
+    if f([layers[0], drawn_anew])[0, 1]:
+        return "You say that two such layers are, whose biases start with the same numbers."
+
+
+@started_alike.mistake("one equal parameter is enough")
+def _(layers):
+    """You call two layers alike if any of their parameters are. Biases all start at 0 and the
+    scales of norms at 1, so all layers then seem to be copies."""
+    return _each_pair(
+        layers, lambda one, other: any(torch.equal(one[name], other[name]) for name in one)
+    )
+
+
+@started_alike.mistake("the same tensor instead of the same numbers")
+def _(layers):
+    """You ask whether two layers share their tensors. A copy has tensors of its own, which start
+    with the same numbers: it goes unnoticed."""
+    return _each_pair(layers, lambda one, other: all(one[name] is other[name] for name in one))
+
+
+@started_alike.mistake("sums compared")
+def _(layers):
+    """You compare the sums of the parameters. Different numbers can have the same sum, as they do
+    when rows have changed places."""
+
+    def equal(one, other):
+        return all(torch.isclose(one[name].sum(), other[name].sum()) for name in one)
+
+    return _each_pair(layers, equal)
+
+
+@started_alike.mistake("only the weights compared")
+def _(layers):
+    """You compare the matrices and nothing else. Layers that differ in a bias or in the scale of a
+    norm then pass for copies."""
+    return _each_pair(layers, lambda one, other: torch.equal(one["weight"], other["weight"]))
+
+
+@started_alike.mistake("True where they differ")
+def _(layers):
+    """You return the opposite. Asked for was where layers are alike."""
+    return ~_each_pair(layers, _equal_in_all)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
+from attnbook.exercises.ch08_blocks import Parameters
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed
 
@@ -135,7 +136,7 @@ def _(targets):
 @teacher_forcing.inputs
 def _(generator):
     yield (torch.tensor([[7, 8], [9, PAD]]),)
-    for lengths in ([3, 5, 1], [4, 4], [2, 0, 6, 3, 5]):
+    for lengths in ([3, 5, 1], [4, 4], [2, 4], [3], [1, 1], [2, 0, 6, 3, 5]):
         yield (_padded_words(generator, lengths),)
 
 
@@ -161,6 +162,15 @@ def _(f, targets):
     if wrong.any():
         said, read = says[:, :-1][wrong][0], reads[:, 1:][wrong][0]
         return f"After {said.item():g} has been said, {read.item():g} is read."
+
+
+@teacher_forcing.holds("Each sentence has its own rows, whatever stands beside it.")
+def _(f, targets):
+    return changed(
+        f(targets)[:, -1:].float(),
+        f(targets[-1:]).float(),
+        "among others a number of the last sentence is {}, alone {}",
+    )
 
 
 @teacher_forcing.holds("More padding on the right only adds padding.")
@@ -290,6 +300,8 @@ def _(generator):
         ([3, 5], 7, 0.1),
         ([2, 4, 1], 9, 0.3),
         ([4, 4], 6, 0.0),
+        ([1, 1], 5, 0.2),
+        ([4, 2], 6, 0.0),
         ([5, 2, 1, 3], 12, 0.1),
     ]:
         target = _padded_words(generator, lengths, words=V)
@@ -335,6 +347,24 @@ def _(f, logits, target, epsilon):
         torch.as_tensor(f(logits, others, 1.0)),
         "with other targets the loss goes from {} to {}",
     )
+
+
+@smoothed_loss.holds("If all words score alike, the loss is log V.")
+def _(f, logits, target, epsilon):
+    V = logits.shape[-1]
+    found = f(torch.zeros_like(logits), target, epsilon).item()
+    if not math.isclose(found, math.log(V), rel_tol=1e-3):
+        return f"For V={V} you return {found:.3g}."
+
+
+@smoothed_loss.holds("With ε = 0 a score that is higher by 1 is e times as likely.")
+def _(f, logits, target, epsilon):
+    higher = torch.zeros_like(logits).scatter(-1, target[..., None], 1.0)
+    found = f(higher, target, 0.0).item()
+    right = math.log(1 + (logits.shape[-1] - 1) / math.e)
+    if not math.isclose(found, right, rel_tol=1e-3):
+        side = "large" if found > right else "small"
+        return f"Where each target scores 1 and all else 0, {found:.4g} is too {side} a loss."
 
 
 @smoothed_loss.holds("One number added to all scores of a place changes nothing.")
@@ -493,7 +523,8 @@ def _(step, peak, warmup):
 def _(generator):
     yield torch.tensor([1, 2, 4, 16]), 8.0, 4
     yield torch.tensor([[3, 30], [300, 3000]]), 0.001, 100
-    for warmup, peak in [(10, 0.5), (400, 2.0), (25, 0.03)]:
+    yield torch.tensor([[5]]), 0.5, 10
+    for warmup, peak in [(10, 0.5), (400, 2.0), (25, 0.03), (25, 0.03)]:
         yield _integers(generator, 1, 4 * warmup, (3, 4)), peak, warmup
 
 
@@ -506,14 +537,14 @@ def _(f, step, peak, warmup):
     rates = f(torch.arange(1, 6 * warmup + 1), peak, warmup)
     best = int(rates.argmax()) + 1
     if best != warmup:
-        return f"For warmup={warmup} it is highest at step {best}."
+        return f"For warmup={warmup} yours is highest at step {best}."
 
 
 @rate.holds("At its highest it is the peak.")
 def _(f, step, peak, warmup):
     highest = f(torch.arange(1, 6 * warmup + 1), peak, warmup).max().item()
     if abs(highest - peak) > 1e-3 * peak:
-        return f"For peak={peak:g} it reaches {highest:.4g}."
+        return f"For peak={peak:g} yours reaches {highest:.4g}."
 
 
 @rate.holds("Up to half the warm-up, twice the step has twice the rate.")
@@ -522,7 +553,7 @@ def _(f, step, peak, warmup):
     once, twice = _at(f, k, peak, warmup), _at(f, 2 * k, peak, warmup)
     if abs(twice - 2 * once) > 1e-3 * abs(twice):
         return (
-            f"For warmup={warmup} the rates of steps {k} and {2 * k} are "
+            f"For warmup={warmup} your rates of steps {k} and {2 * k} are "
             f"{once:.3g} and {twice:.3g}."
         )
 
@@ -533,7 +564,7 @@ def _(f, step, peak, warmup):
     early, late = _at(f, k, peak, warmup), _at(f, 4 * k, peak, warmup)
     if abs(early - 2 * late) > 1e-3 * abs(early):
         return (
-            f"For warmup={warmup} the rates of steps {k} and {4 * k} are "
+            f"For warmup={warmup} your rates of steps {k} and {4 * k} are "
             f"{early:.3g} and {late:.3g}."
         )
 
@@ -682,6 +713,7 @@ def _(generator):
     yield _Decoder((*words(6), END), 12), 9
     yield _Decoder(words(10), 12), 5  # it never says END
     yield _Decoder((END,), 12), 3
+    yield _Decoder((5, 4, END), 6), 1
     yield _Decoder((*words(5), END), 12), 5  # END comes just too late
     yield _Decoder((7, 7, *words(2), 7, END), 12), 8
 
@@ -702,6 +734,15 @@ def _(f, scores_of, max_length):
     for tokens in calls:
         if tokens[:1] != [START]:
             return f"Once it was given {tokens}."
+
+
+@greedy.holds("Every word is the one with the highest score.")
+def _(f, scores_of, max_length):
+    words = [token for token in f(scores_of, max_length).tolist() if token not in (PAD, END)]
+    for i, word in enumerate(words):
+        scores = scores_of([START, *words[:i]])
+        if not 0 <= word < len(scores) or scores[int(word)] < scores.max():
+            return f"As word number {i + 1} for {scores_of!r} you take {word:g}, which is not."
 
 
 @greedy.holds("Neither START nor END is part of the result.")
@@ -857,7 +898,7 @@ def _(generator):
         torch.tensor([[-1.0, -2.0]]),
         torch.tensor([[0.2, 0.3, 0.5], [0.02, 0.9, 0.08]]).log()[None],
     )
-    for batch, beam, V in [(2, 3, 7), (3, 4, 6), (4, 2, 11), (2, 1, 5)]:
+    for batch, beam, V in [(2, 3, 7), (3, 4, 6), (4, 2, 11), (2, 1, 5), (2, 1, 1), (2, 3, 7)]:
         chance = torch.randn(batch, beam, V, generator=generator)
         scores = -4 * torch.rand(batch, beam, generator=generator)
         scores = scores.sort(dim=-1, descending=True).values
@@ -1239,17 +1280,6 @@ def _(candidate, reference, n):
     return right / of if of else 1.0
 
 
-class _Checkpoint(dict):
-    """Tensors by name that can be compared as a whole."""
-
-    def __eq__(self, other):
-        return self.keys() == other.keys() and all(
-            torch.equal(tensor, other[name]) for name, tensor in self.items()
-        )
-
-    __hash__ = None
-
-
 averaged = Exercise(
     "9.8",
     "One model from several checkpoints",
@@ -1283,7 +1313,7 @@ def _(checkpoints, x):
 @averaged.inputs
 def _(generator):
     def one_feature(W_1, b_1, W_2, b_2):
-        return _Checkpoint(
+        return Parameters(
             W_1=torch.tensor([[W_1]]),
             b_1=torch.tensor([b_1]),
             W_2=torch.tensor([[W_2]]),
@@ -1299,11 +1329,13 @@ def _(generator):
         (1, 3, 5, 4, 2),
         (5, 2, 8, 3, 4),
         (4, 5, 3, 1, 3),
+        (2, 1, 2, 3, 1),
+        (3, 4, 6, 2, 5),
     ]:
         shapes = {"W_1": (d, hidden), "b_1": (hidden,), "W_2": (hidden, out), "b_2": (out,)}
         yield (
             [
-                _Checkpoint(
+                Parameters(
                     {
                         name: torch.randn(shape, generator=generator)
                         for name, shape in shapes.items()
@@ -1347,7 +1379,7 @@ def _(f, checkpoints, x):
     # one b_1 far above 0, the others as far below it: so is their mean
     shifts = [1e5] + [-1e5] * (len(checkpoints) - 1)
     shifted = [
-        _Checkpoint({**c, "b_1": c["b_1"] + shift})
+        Parameters({**c, "b_1": c["b_1"] + shift})
         for c, shift in zip(checkpoints, shifts, strict=True)
     ]
     b_2 = torch.stack([c["b_2"] for c in checkpoints]).mean(dim=0)

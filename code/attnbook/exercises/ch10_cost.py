@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
-from attnbook.exercises.properties import changed
+from attnbook.exercises.properties import changed, row_sums
 
 cost_of_the_fused_version = Choice(
     "10.0",
@@ -68,6 +68,16 @@ cache_size.wrong_value(
     "You counted numbers. Each of them takes several bytes, as the task says.",
 )
 cache_size.wrong_value(
+    "bytes instead of mebibytes",
+    1536.0 * 2**20,
+    "You gave the number of bytes. A mebibyte has 2²⁰ of them.",
+)
+cache_size.wrong_value(
+    "gibibytes instead of mebibytes",
+    1.5,
+    "You divided by 2³⁰. That makes gibibytes, and a mebibyte has 2²⁰ bytes.",
+)
+cache_size.wrong_value(
     "one layer",
     64.0,
     "You counted one layer. Every layer makes its own keys and values, and none can use those of "
@@ -115,7 +125,7 @@ def _(generator):
 def _(f, length, d_model, num_heads, kv_heads):
     found = f(length, d_model, num_heads, num_heads)
     if not math.isclose(found, 4 * length**2 * d_model + 8 * length * d_model**2):
-        return f"For length={length}, d_model={d_model} it is {found:g}."
+        return f"For length={length}, d_model={d_model}, {num_heads} heads you return {found:g}."
 
 
 @layer_flops.holds("Sharing saves operations, but no more than in two maps.")
@@ -125,7 +135,7 @@ def _(f, length, d_model, num_heads, kv_heads):
     if num_heads > 1 and not 0 < saved < 4 * length * d_model**2:
         return (
             f"For length={length}, d_model={d_model} one head of keys instead of {num_heads} "
-            f"saves {saved:g}."
+            f"saves {saved:g} in your count."
         )
 
 
@@ -134,7 +144,7 @@ def _(f, length, d_model, num_heads, kv_heads):
     long = 10**6 * d_model
     ratio = f(2 * long, d_model, num_heads, kv_heads) / f(long, d_model, num_heads, kv_heads)
     if not math.isclose(ratio, 4, rel_tol=1e-3):
-        return f"For d_model={d_model} it is {ratio:.3g} times."
+        return f"For d_model={d_model} yours is {ratio:.3g} times."
 
 
 @layer_flops.mistake("scores shared, too")
@@ -153,26 +163,26 @@ def _(length, d_model, num_heads, kv_heads):
     return 8 * length * d_model**2 + inner
 
 
-@layer_flops.mistake("the output map forgotten")
+@layer_flops.mistake("one of the large maps forgotten")
 def _(length, d_model, num_heads, kv_heads):
-    """You count the maps to queries, keys and values. After the heads there is one more, through
-    which all their outputs go."""
+    """One map between d_model features is missing in your count. There are two of them: before the
+    heads one for the queries, and after them one through which all their outputs go."""
     maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return maps - 2 * length * d_model**2 + inner
 
 
 @layer_flops.mistake("multiplications alone")
 def _(length, d_model, num_heads, kv_heads):
-    """You count a multiplication and the addition after it as one. That is a common unit, too, but
-    it is half of the one asked for."""
+    """Your count is half of the right one, as if a multiplication and the addition after it were
+    one operation. That is a common unit, too, but (10.1) and (10.2) count both."""
     maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return (maps + inner) // 2
 
 
-@layer_flops.mistake("the scores without the mixing")
+@layer_flops.mistake("half of what happens between the maps")
 def _(length, d_model, num_heads, kv_heads):
-    """You count the product of queries and keys but not the one of weights and values. That is half
-    of what happens between the maps."""
+    """You count half of the operations with L². There are two products, of queries with keys and of
+    weights with values; all their entries are computed, and each takes additions as well."""
     maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return maps + inner // 2
 
@@ -185,10 +195,10 @@ def _(length, d_model, num_heads, kv_heads):
     return maps + inner * num_heads
 
 
-@layer_flops.mistake("only the keys shared")
+@layer_flops.mistake("only one of the two maps smaller")
 def _(length, d_model, num_heads, kv_heads):
-    """You make the map to the keys smaller, but not the one to the values. A group of heads shares
-    both."""
+    """You make one map smaller where there are two. A group of heads shares its keys and its
+    values."""
     _, inner, d_kv = _layer_flops(length, d_model, num_heads, kv_heads)
     return 2 * length * d_model * (3 * d_model + d_kv) + inner
 
@@ -248,18 +258,30 @@ def _(generator):
         ((2, 3, 9, 4), (3, 4, 0, 2)),
         ((2, 10, 6), (2, 3, 6, 4)),
         ((3, 14, 8), (9, 5, 8, 4)),
+        ((3, 14, 8), (9, 5, 8, 4)),
+        ((1, 4, 1), (2, 1, 1, 1)),
     ]:
         query, key = _random(generator, 2, *shape)
         yield _tile(query, key, *tile)
+    # each query sees low scores only, and hides higher ones
+    score = torch.tensor([-75.0, -74.0, -76.0, 3.0, 5.0]) + _random(generator, 5)
+    yield _tile(torch.ones(5, 1), score[:, None], 0, 3, 0, 5)
 
 
-@tile_of_weights.holds("No key of the future gets weight.")
+@tile_of_weights.holds("A key of the future gets exactly 0, however low the other scores are.")
 def _(f, query, key, log_sum, first_query, first_key):
     weights = f(query, key, log_sum, first_query, first_key)
     hidden = _future(query, key, first_query, first_key)
     leak = weights.masked_fill(~hidden, 0.0).abs().max().item()
-    if leak > 1e-6:
+    if leak:
         return f"One gets {leak:.3g}."
+
+
+@tile_of_weights.holds("Where a tile holds all keys that a query may see, its weights sum to 1.")
+def _(f, query, key, log_sum, first_query, first_key):
+    first = key.shape[-2] - 1  # the place of the last key
+    scores = _scores(query, key).masked_fill(_future(query, key, first, 0), -math.inf)
+    return row_sums(f(query, key, scores.logsumexp(dim=-1), first, 0))
 
 
 @tile_of_weights.holds("No row of a tile has more than 1 to give.")
@@ -271,6 +293,8 @@ def _(f, query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.holds("Cut in two, a tile has the same weights.")
 def _(f, query, key, log_sum, first_query, first_key):
+    if key.shape[-2] == 1:
+        return None
     whole = f(query, key, log_sum, first_query, first_key)
     left = f(query, key[..., :1, :], log_sum, first_query, first_key)
     right = f(query, key[..., 1:, :], log_sum, first_query, first_key + 1)
@@ -331,6 +355,15 @@ def _(query, key, log_sum, first_query, first_key):
     return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
 
 
+@tile_of_weights.mistake("scaled twice")
+def _(query, key, log_sum, first_query, first_key):
+    """You divide the scores by d, which is √d twice. The denominator was made of scores that had
+    been divided by √d, so the two do not fit together."""
+    scores = _scores(query, key) / math.sqrt(query.shape[-1])
+    weights = (scores - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
 @tile_of_weights.mistake("divided by the logarithm")
 def _(query, key, log_sum, first_query, first_key):
     """You divide by the log-sum-exp itself. It is the logarithm of the denominator, and can be
@@ -370,7 +403,7 @@ def _(written, window):
 @positions_in_slots.inputs
 def _(generator):
     yield 3, 2
-    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (23, 6), (5, 5)]
+    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (4, 1), (23, 6), (5, 5)]
 
 
 @positions_in_slots.holds("The slots hold the latest tokens, each once.")
@@ -480,6 +513,8 @@ def _(generator):
         ((16, 5), 8, 4),
         ((18, 7), 6, 2),
         ((24, 6), 12, 3),
+        ((2, 1), 2, 1),
+        ((24, 6), 12, 3),
         ((12, 4), 6, 3),
     ]:
         yield _random(generator, *shape), heads, groups
@@ -499,6 +534,19 @@ def _(f, weight, num_heads, kv_heads):
         f(alike, num_heads, kv_heads),
         "in the heads an entry is {}, in the group {}",
     )
+
+
+@pool_heads.holds("Each head of a group counts alike.")
+def _(f, weight, num_heads, kv_heads):
+    group = num_heads // kv_heads
+    before = f(weight, num_heads, kv_heads)
+    for i in range(group):
+        raised = _heads(weight, num_heads, kv_heads).clone()
+        raised[:, i] += 1.0
+        after = f(raised.flatten(0, 2), num_heads, kv_heads)
+        sentence = f"with 1 added to head {i} of each group, {{}} is due, and you return {{}}"
+        if problem := changed(before + 1 / group, after, sentence):
+            return problem
 
 
 @pool_heads.holds("A group depends on its own heads alone.")
@@ -524,6 +572,13 @@ def _(weight, num_heads, kv_heads):
     """You add up the heads of a group. Keys, and with them the scores, become larger by the size of
     the group, and softmax too sharp."""
     return _heads(weight, num_heads, kv_heads).sum(dim=1).flatten(0, 1)
+
+
+@pool_heads.mistake("the largest instead of the mean")
+def _(weight, num_heads, kv_heads):
+    """You take the largest number of the heads in a group, entry by entry. The result leans to one
+    side, and most entries come from one head alone."""
+    return _heads(weight, num_heads, kv_heads).amax(dim=1).flatten(0, 1)
 
 
 @pool_heads.mistake("every other head in a group")
@@ -599,7 +654,7 @@ def _(generator):
 def _(f, windows, dilations):
     found = float(f(windows, torch.ones_like(dilations)))
     if found != 1 + (windows - 1).sum().item():
-        return f"For windows of {windows.tolist()} it is {found:g}."
+        return f"For windows of {windows.tolist()} you return {found:g}."
 
 
 @tokens_reached.holds("The order of the layers does not matter.")
@@ -607,7 +662,7 @@ def _(f, windows, dilations):
     found = float(f(windows, dilations))
     flipped = float(f(windows.flip(0), dilations.flip(0)))
     if found != flipped:
-        return f"One way round it is {found:g}, the other {flipped:g}."
+        return f"One way round you return {found:g}, the other {flipped:g}."
 
 
 @tokens_reached.holds("All dilations twice as large reach as many tokens.")
@@ -615,7 +670,7 @@ def _(f, windows, dilations):
     found = float(f(windows, dilations))
     wide = float(f(windows, 2 * dilations))
     if found != wide:
-        return f"They reach {found:g}, with twice the gaps {wide:g}."
+        return f"You return {found:g}, with twice the gaps {wide:g}."
 
 
 @tokens_reached.holds("A further layer with a window of 1 adds nothing.")
@@ -624,7 +679,7 @@ def _(f, windows, dilations):
     found = float(f(windows, dilations))
     more = float(f(torch.cat([windows, one]), torch.cat([dilations, 3 * one])))
     if found != more:
-        return f"Without it {found:g} tokens are reached, with it {more:g}."
+        return f"Without it you return {found:g}, with it {more:g}."
 
 
 @tokens_reached.mistake("the places in the gaps counted, too")
@@ -698,15 +753,17 @@ def _(generator):
         torch.tensor([[1.0, 2.0]]),
         torch.tensor([[1.0, 1.0]]),
     )
-    for shape, n, d, tile in [
-        ((2,), 7, 5, slice(2, 5)),
-        ((2, 3), 6, 4, slice(0, 4)),
-        ((3,), 5, 3, slice(0, 5)),  # a tile that is the whole row
-        ((2,), 9, 6, slice(5, 9)),
+    for *shape, queries, n, d, tile in [
+        (2, 4, 7, 5, slice(2, 5)),
+        (2, 3, 4, 6, 4, slice(0, 4)),
+        (3, 4, 5, 3, slice(0, 5)),  # a tile that is the whole row
+        (1, 1, 3, 1, slice(1, 2)),
+        (2, 4, 9, 6, slice(5, 9)),
+        (2, 4, 9, 6, slice(5, 9)),
     ]:
-        weights = _random(generator, *shape, 4, n).softmax(dim=-1)
+        weights = _random(generator, *shape, queries, n).softmax(dim=-1)
         value = _random(generator, *shape, n, d)
-        gradient = _random(generator, *shape, 4, d)
+        gradient = _random(generator, *shape, queries, d)
         yield (weights[..., tile], value[..., tile, :], weights @ value, gradient)
 
 
@@ -726,6 +783,16 @@ def _(f, weights, value, output, output_gradient):
     return changed(torch.zeros_like(sums), sums, "instead of {} one sum is {}")
 
 
+@score_gradient.holds("It is the derivative that PyTorch computes, where a tile is a whole row.")
+def _(f, weights, value, output, output_gradient):
+    # log w is a row of scores of which softmax makes w
+    whole = weights / weights.sum(dim=-1, keepdim=True)
+    scores = whole.log().requires_grad_()
+    (right,) = torch.autograd.grad(scores.softmax(dim=-1) @ value, scores, output_gradient)
+    found = f(whole, value, whole @ value, output_gradient)
+    return changed(right, found, "one is {}, you return {}")
+
+
 @score_gradient.holds("If all values are the same, scores do not matter.")
 def _(f, weights, value, output, output_gradient):
     same = value[..., :1, :].expand_as(value)
@@ -736,6 +803,8 @@ def _(f, weights, value, output, output_gradient):
 
 @score_gradient.holds("Cut in two, a tile has the same gradients.")
 def _(f, weights, value, output, output_gradient):
+    if value.shape[-2] == 1:
+        return None
     whole = f(weights, value, output, output_gradient)
     parts = [
         f(weights[..., s], value[..., s, :], output, output_gradient)
@@ -840,6 +909,8 @@ def _(generator):
         (3, 4, 2, 6, 5, [6, 2, 4]),
         (2, 6, 2, 5, 4, [1, 4]),
         (2, 6, 3, 7, 8, [5, 3]),
+        (2, 1, 1, 1, 1, [1, 1]),
+        (3, 4, 2, 6, 5, [3, 6, 5]),
         (4, 8, 2, 4, 6, [2, 3, 1, 3]),
     ]:
         yield (
@@ -865,6 +936,28 @@ def _(f, query, keys, values, lengths):
     same = values[:, :1, :1].expand_as(values)
     output = f(query, keys, same, lengths)
     return changed(values[:, 0, :1].expand_as(output), output, "a value of {} comes out as {}")
+
+
+@decode_step.holds("With equal scores, all tokens in use have equal parts.")
+def _(f, query, keys, values, lengths):
+    used = _used(keys, lengths)[:, None, :, None]
+    mean = (values * used).sum(dim=2) / lengths[:, None, None]
+    return changed(
+        mean.repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
+        f(torch.zeros_like(query), keys, values, lengths),
+        "from equal parts an output would be {}, you return {}",
+    )
+
+
+@decode_step.holds("A single token in use hands over its value, however low its score is.")
+def _(f, query, keys, values, lengths):
+    low = torch.full_like(keys, 32.0)
+    low[:, :, 0] *= -1.0  # scores of −1000 and below, all others of 1000 and above
+    return changed(
+        values[:, :, 0].repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
+        f(torch.full_like(query, 32.0), low, values, torch.ones_like(lengths)),
+        "an output should be {}, it is {}",
+    )
 
 
 @decode_step.holds("The first heads do not see the last head of keys.")
@@ -931,6 +1024,13 @@ def _(query, keys, values, lengths):
     """You set the scores of leftovers to 0. Softmax makes e⁰ = 1 of that, so they still get
     weight."""
     return _decode(query, keys, values, _used(keys, lengths), fill=0.0)
+
+
+@decode_step.mistake("the first token alone")
+def _(query, keys, values, lengths):
+    """You let the queries see the first token and no other. A causal mask does that to a single
+    query, because it takes it for the first of the text, though it is the last."""
+    return _decode(query, keys, values, _used(keys, torch.ones_like(lengths)))
 
 
 @decode_step.mistake("the longest text's length for all")

@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .slips import remembers_shapes, squeezed
+
 
 def split(together, num_heads):
     parts = together.unflatten(-1, (3, num_heads, -1))
@@ -88,12 +90,57 @@ def attend_by_einsum(x, memory, maps, num_heads, mask):
 
 
 def attend_with_pytorch(x, memory, maps, num_heads, mask):
+    W_Q, W_K, W_V, W_O = maps
+    query, key, value = (
+        made.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+        for made in (x @ W_Q, memory @ W_K, memory @ W_V)
+    )
+    heads = F.scaled_dot_product_attention(query, key, value, mask[:, None])
+    return heads.transpose(1, 2).flatten(start_dim=2) @ W_O
+
+
+def attend_with_a_module_of_pytorch(x, memory, maps, num_heads, mask):
+    layer = nn.MultiheadAttention(x.shape[-1], num_heads, bias=False, batch_first=True)
+    weights = {
+        "in_proj_weight": torch.cat([m.T for m in maps[:3]]),
+        "out_proj.weight": maps[3].T,
+    }
+    forbidden = (~mask).repeat_interleave(num_heads, dim=0)
+    options = {"attn_mask": forbidden}
+    return torch.func.functional_call(layer, weights, (x, memory, memory), options)[0]
+
+
+def attend_with_copies_of_the_maps(x, memory, maps, num_heads, mask):
+    """The module's own parameters get the gradients, and `maps` gets none."""
     layer = nn.MultiheadAttention(x.shape[-1], num_heads, bias=False, batch_first=True)
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.cat([m.T for m in maps[:3]]))
         layer.out_proj.weight.copy_(maps[3].T)
     forbidden = (~mask).repeat_interleave(num_heads, dim=0)
-    return layer(x, memory, memory, attn_mask=forbidden)[0].detach()
+    return layer(x, memory, memory, attn_mask=forbidden)[0]
+
+
+def attend_with(x, memory, maps, num_heads, mask, *, change=lambda w: w, fill=-math.inf):
+    """Does something to the weights, or fills with another number."""
+    W_Q, W_K, W_V, W_O = maps
+    query, key, value = (
+        made.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+        for made in (x @ W_Q, memory @ W_K, memory @ W_V)
+    )
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = scores.masked_fill(~mask[:, None], fill).softmax(dim=-1)
+    return (change(weights) @ value).transpose(1, 2).flatten(start_dim=2) @ W_O
+
+
+def attend_without_gradients(x, memory, maps, num_heads, mask):
+    with torch.no_grad():
+        return attend(x, memory, maps, num_heads, mask)
+
+
+def attend_with_the_last_head_silent(x, memory, maps, num_heads, mask):
+    maps = maps.clone()
+    maps[3, -(x.shape[-1] // num_heads) :] = 0.0
+    return attend(x, memory, maps, num_heads, mask)
 
 
 def attend_with_a_mask_of_heads(x, memory, maps, num_heads, mask):
@@ -234,13 +281,28 @@ WRONG = [
     ("7.2", lambda t, n: split(t.flip(-1), n), "are the queries"),
     ("7.2", lambda t, n: split(t, n).transpose(2, 3), "must have the shape"),
     ("7.2", lambda t, n: split(t.roll(1, 1), n), "stays with it"),
+    ("7.2", squeezed(split), "must have the shape (3, 1, 2, 2, 2)"),
+    ("7.2", remembers_shapes(split), "off by up to"),
+    ("7.2", lambda t, n: split(t.detach(), n), "Gradients flow back"),
+    ("7.3", squeezed(matrices), "must have the shape (1, 1, 1)"),
+    ("7.3", remembers_shapes(matrices), "off by up to"),
     ("7.3", lambda q, k, n: 2 * matrices(q, k, n), "the same factor"),
     ("7.3", lambda q, k, n: matrices(q, k, n).flip(0), "Each head's scores"),
     ("7.3", lambda q, k, n: matrices(q, q, n), "Each head's scores"),
     ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "transposes every"),
     ("7.3", lambda q, k, n: matrices(q, k, n).sum(0), "must have the shape"),
     ("7.4", attend_with_a_mask_of_heads, "answered by itself"),
-    ("7.4", lambda x, m, w, n, mask: attend(x, m, w, n, mask) + x, "off by up to"),
+    ("7.4", lambda x, m, w, n, mask: attend(x, m, w, n, mask) + x, "have equal parts"),
+    ("7.4", squeezed(attend), "must have the shape (1, 1, 2)"),
+    ("7.4", remembers_shapes(attend), "off by up to"),
+    ("7.4", attend_without_gradients, "The result is cut off from all inputs"),
+    ("7.4", attend_with_copies_of_the_maps, "None reaches `maps`"),
+    ("7.4", lambda *a: attend_with(*a, change=torch.detach), "None reaches `x`"),
+    ("7.4", lambda *a: attend_with(*a, fill=-20.0), "its value comes out, however low"),
+    ("7.4", lambda *a: attend_with(*a, fill=-1000.0), "its value comes out, however low"),
+    ("7.4", lambda *a: attend_with(*a, change=lambda w: w[:, :1]), "changes no other head"),
+    ("7.4", attend_with_the_last_head_silent, "Every head has a part in the output"),
+    ("7.4", lambda *a: attend_with(*a, change=lambda w: (w > 0.5).to(w)), "have equal parts"),
     ("7.4", lambda x, m, w, n, mask: attend(x, m, w[[1, 0, 2, 3]], n, mask), "off by up to"),
     ("7.4", lambda x, m, w, n, mask: attend(x, m, w, n, mask).mean(-1), "must have the shape"),
     (
@@ -249,6 +311,8 @@ WRONG = [
         "The order of memory",
     ),
     ("7.5", lambda h, w: without(h, w).flip(0), "is not missed"),
+    ("7.5", squeezed(without), "must have the shape (3, 3, 1, 1, 2)"),
+    ("7.5", remembers_shapes(without), "wherever it is not off"),
     ("7.5", lambda h, w: without(h, w).flip(1), "without j and i"),
     ("7.5", without_one_after_the_other, "wherever it is not off"),
     ("7.5", lambda h, w: without(h.flip(1), w), "is not missed"),
@@ -259,11 +323,15 @@ WRONG = [
     ("7.6", lambda w: 1 - divergences(w), "0 between a head and itself"),
     ("7.6", lambda w: divergences(w).triu(), "the same both ways"),
     ("7.6", lambda w: divergences(w) / 2, "the same factor"),
-    ("7.6", lambda w: divergences(w[:1]), "off by up to"),
+    ("7.6", lambda w: divergences(w[:1]), "The order of the sentences"),
+    ("7.6", squeezed(divergences), "must have the shape (1, 1)"),
+    ("7.6", remembers_shapes(divergences), "log 2 for heads that share no key"),
     ("7.7", lambda h, w, g: importance(h, w, g) ** 2, "off by up to"),
     ("7.7", lambda h, w, g: importance(h, w, g).flip(0), "A head that hands"),
     ("7.7", lambda h, w, g: -importance(h, w, g), "No importance is negative"),
-    ("7.7", lambda h, w, g: importance(h[:1], w, g[:1]), "off by up to"),
+    ("7.7", lambda h, w, g: importance(h[:1], w, g[:1]), "The order of the examples"),
+    ("7.7", squeezed(importance), "must have the shape (1,)"),
+    ("7.7", remembers_shapes(importance), "off by up to"),
     ("7.7", lambda h, w, g: importance(h, w, g).sum(), "must have the shape"),
 ]
 
@@ -281,6 +349,7 @@ RIGHT = [
     ("7.4", attend_by_loop),
     ("7.4", attend_by_einsum),
     ("7.4", attend_with_pytorch),
+    ("7.4", attend_with_a_module_of_pytorch),
     ("7.5", without),
     ("7.5", without_by_zeros),
     ("7.5", without_by_subtraction),

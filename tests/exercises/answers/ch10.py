@@ -6,6 +6,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from .slips import remembers_shapes, squeezed
+
 
 def layer_flops(length, d_model, num_heads, kv_heads):
     d_kv = d_model // num_heads * kv_heads
@@ -63,6 +65,13 @@ def tile_of_capped_weights(query, key, log_sum, first_query, first_key):
     return tile(query, key, log_sum, first_query, first_key).clamp(max=0.3)
 
 
+def tile_with_a_fill(query, key, log_sum, first_query, first_key, *, fill):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    p = first_query + torch.arange(query.shape[-2])[:, None]
+    future = first_key + torch.arange(key.shape[-2]) > p
+    return (scores.masked_fill(future, fill) - log_sum[..., None]).exp()
+
+
 def slots(written, window):
     last = written - 1
     return (last - (last - torch.arange(window)) % window).clamp(min=-1)
@@ -103,7 +112,7 @@ def pooled_by_matrix(weight, num_heads, kv_heads):
 
 def pooled_by_median(weight, num_heads, kv_heads):
     groups = weight.unflatten(0, (kv_heads, num_heads // kv_heads, -1))
-    return groups.amax(dim=1).flatten(0, 1)
+    return groups.median(dim=1).values.flatten(0, 1)
 
 
 def reached(windows, dilations):
@@ -193,6 +202,18 @@ def decode_masked_after_softmax(query, keys, values, lengths):
     return (weights * used[:, None, None] @ values).flatten(1, 2)
 
 
+def decode_with_a_fill(query, keys, values, lengths, *, fill):
+    groups = query.unflatten(1, (keys.shape[1], -1))
+    scores = groups @ keys.mT / math.sqrt(query.shape[-1])
+    used = torch.arange(keys.shape[-2]) < lengths[:, None]
+    scores = scores.masked_fill(~used[:, None, None], fill)
+    return (scores.softmax(dim=-1) @ values).flatten(1, 2)
+
+
+def decode_the_best_alone(query, keys, values, lengths):
+    return decode(1000 * query, keys, values, lengths)
+
+
 def decode_with_keys_as_values(query, keys, values, lengths):
     return decode(query, keys, keys, lengths)
 
@@ -205,7 +226,12 @@ WRONG = [
     ("10.2", lambda n, d, h, g: n * d, "(10.1) + (10.2)"),
     ("10.2", lambda n, d, h, g: layer_flops(n, d, h, h - g + 1), "off by"),
     ("10.2", lambda n, d, h, g: layer_flops(n, d, h, 1), "(10.1) + (10.2)"),
-    ("10.3", tile_of_capped_weights, "off by up to"),
+    ("10.3", tile_of_capped_weights, "its weights sum to 1"),
+    ("10.3", lambda *a: tile_with_a_fill(*a, fill=-20.0), "gets exactly 0"),
+    ("10.3", lambda *a: tile_with_a_fill(*a, fill=-50.0), "gets exactly 0"),
+    ("10.3", lambda *a: tile_with_a_fill(*a, fill=-150.0), "gets exactly 0"),
+    ("10.3", squeezed(tile), "must have the shape (1, 1, 1)"),
+    ("10.3", remembers_shapes(tile), "off by up to"),
     ("10.3", lambda q, k, s, i, j: tile(q, k, s, i, j) * 2, "more than 1"),
     ("10.3", lambda q, k, s, i, j: tile(q, k, -s, i, j), "off by up to"),
     ("10.3", lambda q, k, s, i, j: tile(q, k, s, j, i), "off by up to"),
@@ -215,25 +241,36 @@ WRONG = [
     ("10.4", lambda n, w: slots(n, w) + 1, "hold the latest tokens"),
     ("10.4", lambda n, w: torch.full((w,), n - 1), "hold the latest tokens"),
     ("10.4", lambda n, w: slots(n, w)[:1], "must have the shape"),
+    ("10.4", squeezed(slots), "must have the shape (1,)"),
     ("10.4", lambda n, w: slots(n // w * w, w), "hold the latest tokens"),
-    ("10.5", pooled_by_median, "off by up to"),
+    ("10.5", pooled_by_median, "Each head of a group counts alike"),
+    ("10.5", squeezed(pooled), "must have the shape (4, 1)"),
+    ("10.5", remembers_shapes(pooled), "off by up to"),
     ("10.5", lambda w, h, g: pooled(w, h, g).flip(0), "nothing changes"),
     ("10.5", lambda w, h, g: pooled(w, h, g) * 0.5, "nothing changes"),
     ("10.5", lambda w, h, g: pooled(w + 1, h, g), "nothing changes"),
     ("10.5", lambda w, h, g: pooled(w, h, g).mT, "must have the shape"),
-    ("10.6", lambda w, g: reached(w, g) + 1, "it is"),
+    ("10.6", lambda w, g: reached(w, g) + 1, "For windows of [2, 2] you return 4"),
+    ("10.6", remembers_shapes(reached), "Without gaps it is"),
     ("10.6", lambda w, g: len(w), "Without gaps it is"),
     ("10.6", lambda w, g: reached(w[:1], g[:1]), "Without gaps it is"),
     ("10.6", lambda w, g: reached(w, g.flip(0)), "off by up to"),
     ("10.6", lambda w, g: reached(w + 1, g), "Without gaps it is"),
-    ("10.7", lambda w, v, o, g: gradient(w, v, o, g) / 2, "off by up to"),
+    ("10.7", lambda w, v, o, g: gradient(w, v, o, g) / 2, "the derivative that PyTorch computes"),
+    ("10.7", squeezed(gradient), "must have the shape (1, 2)"),
+    ("10.7", remembers_shapes(gradient), "Twice the gradient"),
     ("10.7", lambda w, v, o, g: gradient(w, v, g, o), "Twice the gradient"),
     ("10.7", lambda w, v, o, g: gradient(w, v, o, g.sign()), "Twice the"),
     ("10.7", lambda w, v, o, g: g @ o.mT, "shape"),
     ("10.7", lambda w, v, o, g: w * (g @ v.mT) - w, "do not matter"),
     ("10.8", decode_masked_after_softmax, "Equal values come out"),
     ("10.8", decode_with_keys_as_values, "Equal values come out"),
-    ("10.8", lambda q, k, v, n: decode(k[:, :1, 0] + q, k, v, n), "off by"),
+    ("10.8", lambda *a: decode_with_a_fill(*a, fill=-20.0), "however low its score is"),
+    ("10.8", lambda *a: decode_with_a_fill(*a, fill=-1000.0), "however low its score is"),
+    ("10.8", decode_the_best_alone, "off by up to"),
+    ("10.8", squeezed(decode), "must have the shape (1, 4, 2)"),
+    ("10.8", remembers_shapes(decode), "off by up to"),
+    ("10.8", lambda q, k, v, n: decode(k[:, :1, 0] + q, k, v, n), "have equal parts"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n).flip(1), "off by up to"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n.flip(0)), "off by up to"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n)[:, :1], "shape"),

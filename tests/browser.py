@@ -1,8 +1,10 @@
-"""Chromium, for the tests of pages and of figures."""
+"""Chromium and axe-core, for the tests of pages and of figures."""
 
 import os
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from attnbook.course.pdf import CHROMIUM as PROGRAM
 
@@ -13,9 +15,24 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"  # package.json has the version
 
 
 def skip_without() -> None:
     """Skip the module that calls this; in CI a missing browser is an error instead."""
     if PROGRAM is None and not os.environ.get("CI"):
         pytest.skip("needs Chromium: apt-get install chromium", allow_module_level=True)
+
+
+def violations(page: Page, *only: str) -> list[tuple[str, list[str]]]:
+    """What axe-core finds wrong by all its rules, or some: each rule with its first elements."""
+    if not AXE.exists() and not os.environ.get("CI"):
+        pytest.skip("needs axe-core: npm ci --prefix tests")
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text("utf8"))
+    options = {"resultTypes": ["violations"]} | ({"runOnly": only} if only else {})
+    found = page.evaluate("options => axe.run(document, options)", options)
+    return [
+        (rule["id"], [node["html"][:200] for node in rule["nodes"][:3]])
+        for rule in found["violations"]
+    ]

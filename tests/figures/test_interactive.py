@@ -1,5 +1,6 @@
-"""Figures to touch: right numbers, by mouse and keyboard, with nobody else asked, everywhere."""
+"""Interactive figures: right numbers, by mouse and keyboard, without a network, everywhere."""
 
+import functools
 import html
 import json
 import re
@@ -7,10 +8,12 @@ import re
 import browser
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from IPython.core.formatters import DisplayFormatter
 
 from attnbook.attention import attention
-from attnbook.figures import interactive
+from attnbook.course.run import make_small
+from attnbook.figures import interactive, style
 from attnbook.positions import frequencies, sinusoidal_positions
 
 browser.skip_without()
@@ -25,16 +28,17 @@ KEY = torch.randn(3, 8, 64, generator=generator)
 torch.manual_seed(0)
 WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
 ROWS = ["she", "reads", "a", "book", "<b>"]
-COLUMNS = ["sie", "liest", "ein", "Buch", "</script>", "."]
+COLUMNS = ["sie", "liest", "<!--<script>", "Buch", "</script>", "."]
 LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
+STILL = "Run this cell, or allow scripts, to use the figure."
 FIGURES = {
     "query": lambda: interactive.query(
         KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
     ),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
-    "map": lambda: interactive.attention_map(
+    "attention_map": lambda: interactive.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
     ),
     "decoding": lambda: interactive.decoding(
@@ -52,17 +56,34 @@ FIGURES = {
 every_figure = pytest.mark.parametrize("kind", FIGURES)
 
 
+@functools.cache
+def figure(kind):
+    """The example of a kind; drawing its still picture takes a while."""
+    return FIGURES[kind]()
+
+
+def alive(kind):
+    """The example as it stands in a live notebook."""
+    return figure(kind).to_html()
+
+
+@pytest.fixture(scope="module")
+def context(chromium):
+    context = chromium.new_context(offline=True)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def show(chromium):
-    """Open HTML in a page that reaches nobody; collect what it asks for and complains of."""
-    contexts = []
+def show(context):
+    """Open HTML in a page without a network; collect what it asks for and complains of."""
+    pages = []
 
     def open_page(body, *, width=800, scheme="light", motion="no-preference"):
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion=motion
-        )
-        contexts.append(context)
         page = context.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, reduced_motion=motion)
         page.trouble, page.asked = [], []
         page.on("console", lambda m: page.trouble.append(m.text))
         page.on("pageerror", lambda error: page.trouble.append(str(error)))
@@ -71,8 +92,8 @@ def show(chromium):
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
 
 
 def numbers(place):
@@ -80,9 +101,10 @@ def numbers(place):
     details = place.locator("details").first
     if details.get_attribute("open") is None:
         details.locator("summary").click()
-    rows = details.locator("tr")
-    rows.first.wait_for()  # the table is made once it is opened
-    table = [rows.nth(i).locator("th, td").all_inner_texts() for i in range(rows.count())]
+    details.locator("tr").first.wait_for()  # the table is made once it is opened
+    table = details.evaluate(
+        "d => [...d.querySelectorAll('tr')].map(row => [...row.cells].map(c => c.innerText))"
+    )
     return table[0][1:], {row[0]: row[1:] for row in table[1:]}
 
 
@@ -98,28 +120,28 @@ def close(shown, right):
 
 
 @every_figure
-def test_a_figure_asks_nobody_and_logs_nothing(show, kind):
-    page = show(FIGURES[kind]().to_html())
+def test_a_figure_makes_no_network_request_and_logs_nothing(show, kind):
+    page = show(alive(kind))
     page.wait_for_selector("details")
     assert page.asked == [] and page.trouble == []
 
 
 @every_figure
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 800])
-def test_a_figure_is_accessible_and_never_scrolls_the_page(show, kind, scheme, width):
-    page = show(FIGURES[kind]().to_html(), width=width, scheme=scheme)
+def test_a_figure_is_accessible_and_never_scrolls_the_page(show, kind):
+    page = show(f"<h1>x</h1>{alive(kind)}")
     page.locator("summary").click()
-    found = Axe().run(page).response["violations"]
-    assert [v for v in found if v["impact"] in ("serious", "critical")] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (800, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert browser.violations(page) == []
 
 
 @every_figure
 def test_a_figure_works_in_a_sandboxed_frame(show, kind):
-    figure = FIGURES[kind]().to_html()
     page = show(
-        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(figure)}" '
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(alive(kind))}" '
         'width="700" height="800"></iframe>'
     )
     frame = page.frame_locator("iframe")
@@ -129,23 +151,67 @@ def test_a_figure_works_in_a_sandboxed_frame(show, kind):
 
 @every_figure
 def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
-    figure = FIGURES[kind]()
-    page = show(re.sub(r"<script.*?</script>", "", figure.to_html(), flags=re.S))
+    stored = {"text/html": alive(kind)}
+    make_small(stored)  # as course.run stores it
+    page = show(stored["text/html"])
     picture = page.locator("img")
-    assert picture.get_attribute("alt") == figure.alt
+    assert picture.get_attribute("alt") == figure(kind).alt
     assert picture.evaluate("e => e.naturalWidth") > 200
+    assert page.get_by_text(STILL).is_visible()
+    assert page.trouble == []
 
 
 @every_figure
-def test_two_figures_on_a_page_share_what_they_define(show, kind):
-    figure = FIGURES[kind]()
-    page = show(figure.to_html() + figure.to_html())
-    assert page.locator("summary").count() == 2 and page.trouble == []
+def test_where_scripts_run_neither_picture_nor_its_text_is_seen(show, kind):
+    page = show(alive(kind))
+    assert not page.locator("img").is_visible()
+    assert not page.get_by_text(STILL).is_visible()
+
+
+@every_figure
+def test_a_live_figure_brings_what_all_share_and_its_own_kind_only(kind):
+    name = kind.replace("_", "-")
+    assert re.findall(r'attnbook\.define\("([\w-]+)"', alive(kind)) == [name]
+    assert alive(kind).count("window.attnbook ??=") == 1
+    assert DisplayFormatter().format(figure(kind))[0]["text/html"] == alive(kind)
+
+
+def test_every_kind_is_a_module_and_a_script_and_has_an_example_here():
+    folder = ROOT / "code/attnbook/figures/interactive"
+    modules = {path.stem for path in folder.glob("[!_]*.py")} - {"base"}
+    scripts = {path.stem for path in folder.glob("*.js")} - {"base"}
+    assert modules == scripts == {*FIGURES}
+    assert all(getattr(interactive, kind).__name__ == kind for kind in FIGURES)
+
+
+def test_all_kinds_stand_on_a_page_together(show):
+    page = show("".join(alive(kind) for kind in FIGURES) + alive("query"))
+    assert page.locator("summary").count() == len(FIGURES) + 1 and page.trouble == []
+
+
+@pytest.mark.parametrize("kind", ["attention_map", "decoding"])
+def test_no_token_can_swallow_the_rest_of_the_page(show, kind):
+    page = show(alive(kind) + "<p id=after>the rest</p>")
+    assert numbers(page)[0] == COLUMNS
+    assert page.locator("#after").is_visible()
+
+
+def test_stored_figures_are_still_pictures_without_the_script():
+    count = 0
+    for path in (ROOT / "chapters").rglob("*.ipynb"):
+        for cell in json.loads(path.read_text("utf8"))["cells"]:
+            for output in cell.get("outputs", []):
+                shown = "".join(output.get("data", {}).get("text/html", ""))
+                if "<attnbook-" in shown:
+                    assert STILL in shown, path
+                    assert shown.count("<script") == shown.count('type="application/json"') == 1
+                    count += 1
+    assert count > 9
 
 
 @every_figure
 def test_a_figure_follows_the_theme_around_it(show, kind):
-    page = show(FIGURES[kind]().to_html())
+    page = show(alive(kind))
     dark = "document.querySelector('main > *').hasAttribute('dark')"
     assert not page.evaluate(dark)
     for change, expected in (
@@ -164,7 +230,7 @@ def test_a_figure_follows_the_theme_around_it(show, kind):
 
 @every_figure
 def test_nothing_moves_for_who_asked_for_that(show, kind):
-    page = show(FIGURES[kind]().to_html(), motion="reduce")
+    page = show(alive(kind), motion="reduce")
     moving = """[...document.querySelector('main > *').shadowRoot.querySelectorAll('*')]
         .filter(e => getComputedStyle(e).transitionDuration !== '0s'
                   || getComputedStyle(e).animationName !== 'none').length"""
@@ -173,10 +239,9 @@ def test_nothing_moves_for_who_asked_for_that(show, kind):
 
 @every_figure
 def test_a_figure_is_small(kind):
-    figure = FIGURES[kind]()
-    assert len(figure.to_html()) < 100_000
-    bundle = figure._repr_mimebundle_()
-    assert bundle["text/plain"] == figure.alt
+    assert len(alive(kind)) < 100_000
+    bundle = figure(kind)._repr_mimebundle_()
+    assert bundle["text/plain"] == figure(kind).alt
 
 
 def column(place, name):
@@ -215,7 +280,7 @@ def check_query(page, query, temperature=1.0):
 
 
 def test_the_query_is_dragged_by_the_mouse(show):
-    page = show(FIGURES["query"]().to_html())
+    page = show(alive("query"))
     check_query(page, [0.8, 0.4])
     handle = page.get_by_role("slider", name="Query, moved")
     plane = page.locator("svg").first.bounding_box()
@@ -241,7 +306,7 @@ def test_the_query_is_dragged_by_the_mouse(show):
 
 
 def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
-    tall = FIGURES["query"]().to_html() + "<p style='height: 2000px'>"
+    tall = alive("query") + "<p style='height: 2000px'>"
     page = show(tall, width=390)
     numbers(page)  # opened now, so that the focus stays with the query
     page.evaluate("scrollTo(0, 0)")
@@ -271,7 +336,7 @@ def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
 
 
 def test_the_query_is_moved_by_keyboard_alone(show):
-    page = show(FIGURES["query"]().to_html())
+    page = show(alive("query"))
     numbers(page)
     page.evaluate("document.activeElement.blur()")
 
@@ -358,7 +423,7 @@ def check_scale(page, d, *, divided=False, draw=0):
 
 
 def test_the_weights_at_each_size_are_pytorchs(show):
-    page = show(FIGURES["scale"]().to_html())
+    page = show(alive("scale"))
     deaf = []
     for draw in range(3):
         page.get_by_label("Draw").select_option(f"draw {draw + 1}")
@@ -372,7 +437,7 @@ def test_the_weights_at_each_size_are_pytorchs(show):
 
 
 def test_the_size_is_set_and_divided_by_keyboard_alone(show):
-    page = show(FIGURES["scale"]().to_html())
+    page = show(alive("scale"))
     numbers(page)
     page.locator("summary").focus()
     for _ in range(3):
@@ -421,7 +486,7 @@ def test_draws_that_do_not_fit_are_refused(query, key, message):
 
 
 def test_the_map_shows_the_weights_of_each_block_and_head(show):
-    page = show(FIGURES["map"]().to_html())
+    page = show(alive("attention_map"))
     heading, rows = numbers(page)
     assert heading == COLUMNS and list(rows) == ROWS
     assert close(values(page), WEIGHTS[0, 0])
@@ -456,25 +521,25 @@ def test_a_start_that_is_not_there_is_refused(start):
 @pytest.mark.parametrize("kind", FIGURES)
 @pytest.mark.parametrize("width", [390, 800])
 def test_a_figure_keeps_its_height_whatever_one_does(show, kind, width):
-    page = show(FIGURES[kind]().to_html(), width=width)
-    figure = page.locator(f"attnbook-{kind}")
-    before = figure.bounding_box()["height"]
+    page = show(alive(kind), width=width)
+    element = page.locator(f"attnbook-{kind.replace('_', '-')}")
+    before = element.bounding_box()["height"]
     for slider in page.get_by_role("slider").all():
         for key in ("End", "Home", "ArrowRight"):
             slider.press(key)
-            assert figure.bounding_box()["height"] == before
+            assert element.bounding_box()["height"] == before
     for switch in page.get_by_role("switch").all():
         switch.check()
     for button in page.get_by_role("button").all():
         button.press("Enter")
     for token in page.locator("li[role=option]").all():
         token.hover()
-        assert figure.bounding_box()["height"] == before
-    assert figure.bounding_box()["height"] == before
+        assert element.bounding_box()["height"] == before
+    assert element.bounding_box()["height"] == before
 
 
 def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
-    page = show(FIGURES["map"]().to_html())
+    page = show(alive("attention_map"))
     best = WEIGHTS[0, 0].argmax(dim=-1).tolist()
 
     def said():
@@ -502,6 +567,26 @@ def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
     assert said().startswith("Point at a token")
 
 
+@pytest.mark.usefixtures("no_shape_checks")
+def test_weights_and_probabilities_that_are_not_finite_are_refused():
+    strange = WEIGHTS[0, 0].clone()
+    strange[2, 1] = torch.nan
+    with pytest.raises(ValueError, match="weights must be finite: got nan"):
+        interactive.attention_map(strange, rows=ROWS, columns=COLUMNS, alt="")
+    options = {"source": COLUMNS, "written": ROWS, "alt": ""}
+    with pytest.raises(ValueError, match="weights must be finite: got nan"):
+        interactive.decoding(strange, likeliest=LIKELIEST, **options)
+    unlikely = [*LIKELIEST[:-1], [("x", torch.inf)]]
+    with pytest.raises(ValueError, match="likeliest must be finite: got inf"):
+        interactive.decoding(WEIGHTS[0, 0], likeliest=unlikely, **options)
+
+
+def test_data_of_a_new_kind_that_is_no_json_is_refused():
+    still, _ = style.subplots()
+    with pytest.raises(ValueError, match="JSON"):
+        interactive.Interactive("query", {"keys": [torch.nan]}, alt="", still=still)
+
+
 @pytest.mark.parametrize("size", [1, 50])
 def test_the_map_takes_one_to_fifty_tokens(show, size):
     weights = torch.full((size, size), 1 / size)
@@ -527,7 +612,7 @@ def test_a_map_that_does_not_fit_is_refused_with_its_sizes(shape, rows, columns)
 
 
 def test_a_translation_is_followed_token_by_token(show):
-    page = show(FIGURES["decoding"]().to_html())
+    page = show(alive("decoding"))
     assert close(values(page), WEIGHTS[0, 0])
 
     def shows(t):
@@ -566,9 +651,9 @@ def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
         )
 
 
-@pytest.mark.parametrize("kind", ["map", "decoding", "permutation", "query", "scale"])
+@pytest.mark.parametrize("kind", sorted({*FIGURES} - {"waves"}))
 def test_numbers_in_a_figure_are_short(kind):
-    data = json.dumps(FIGURES[kind]().data)
+    data = json.dumps(figure(kind).data)
     assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4
 
 
@@ -584,11 +669,11 @@ def outputs(order, positions):
 def table(page):
     """The numbers of a table with repeated headings: the heading of each row, and the rest."""
     numbers(page)
-    rows = page.locator("tbody tr")
-    cells = [rows.nth(i).locator("td").all_inner_texts() for i in range(5)]
-    shown = [[float(text.replace("−", "-")) for text in row] for row in cells]
-    tokens = rows.locator("th").all_inner_texts()
-    return tokens, torch.tensor(shown, dtype=torch.float64)
+    rows = page.locator("table").evaluate(
+        "t => [...t.tBodies[0].rows].map(row => [...row.cells].map(c => c.innerText))"
+    )
+    shown = [[float(text.replace("−", "-")) for text in numbers] for _, *numbers in rows]
+    return [token for token, *_ in rows], torch.tensor(shown, dtype=torch.float64)
 
 
 def shows(page, order, positions=False):
@@ -622,7 +707,7 @@ def drag(page, start, end, *, drop=True):
 
 
 def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
-    page = show(FIGURES["permutation"]().to_html(), motion="reduce")
+    page = show(alive("permutation"), motion="reduce")
     assert shows(page, [0, 1, 2, 3, 4])
     drag(page, 0, 3)
     assert shows(page, [1, 2, 3, 0, 4])
@@ -640,7 +725,7 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
 
 
 def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
-    page = show(FIGURES["permutation"]().to_html() + "<p style='height: 2000px'>", width=390)
+    page = show(alive("permutation") + "<p style='height: 2000px'>", width=390)
     touch = page.context.new_cdp_session(page)
     box = page.locator(".places button").nth(0).bounding_box()
     start = box["x"] + 9, box["y"] + 9
@@ -664,7 +749,7 @@ def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
 
 
 def test_tokens_are_moved_by_keyboard_alone(show):
-    page = show(FIGURES["permutation"]().to_html())
+    page = show(alive("permutation"))
     pressed = page.locator('.places [aria-pressed="true"]')
 
     def press(*keys):
@@ -696,7 +781,7 @@ def test_tokens_are_moved_by_keyboard_alone(show):
 
 
 def test_with_positions_outputs_depend_on_the_place(show):
-    page = show(FIGURES["permutation"]().to_html())
+    page = show(alive("permutation"))
     drag(page, 3, 1)
     assert shows(page, [0, 3, 1, 2, 4])
     page.get_by_label("with positions").check()
@@ -709,7 +794,7 @@ def test_with_positions_outputs_depend_on_the_place(show):
 
 
 def test_bars_are_as_long_as_the_outputs(show):
-    page = show(FIGURES["permutation"]().to_html())
+    page = show(alive("permutation"))
     page.locator(".places button").nth(1).press("ArrowRight")
     bars = page.eval_on_selector_all(
         ".output",
@@ -723,7 +808,7 @@ def test_bars_are_as_long_as_the_outputs(show):
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_a_moved_token_glides_unless_one_asked_for_no_motion(show, motion):
-    page = show(FIGURES["permutation"]().to_html(), motion=motion)
+    page = show(alive("permutation"), motion=motion)
     moving = (
         page.locator(".places button")
         .nth(1)
@@ -830,7 +915,7 @@ PAIRS = [0, 1, 2, 3, 4, 5, 6, 7]  # of ten; the slowest are left out
 
 
 def test_clocks_and_products_are_those_of_the_positions(show):
-    page = show(FIGURES["waves"]().to_html())
+    page = show(alive("waves"))
     assert waves_are(page, 3, 5)
     for label, value, now in (
         ("Position p", 17, (17, 5)),
@@ -844,7 +929,7 @@ def test_clocks_and_products_are_those_of_the_positions(show):
 
 
 def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
-    page = show(FIGURES["waves"]().to_html())
+    page = show(alive("waves"))
 
     def attributes(selector):
         return page.eval_on_selector_all(selector, "all => all.map(e => e.getAttribute('d'))")
@@ -867,7 +952,7 @@ def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
 
 
 def test_hands_point_to_sine_and_cosine(show):
-    page = show(FIGURES["waves"]().to_html())
+    page = show(alive("waves"))
     slide(page, "Position p", 9)
     ends = page.eval_on_selector_all(
         ".hand", "all => all.map(e => e.getAttribute('d').split('L')[1])"
@@ -882,7 +967,7 @@ def test_hands_point_to_sine_and_cosine(show):
 
 
 def test_the_curve_is_the_product_against_the_offset(show):
-    page = show(FIGURES["waves"]().to_html())
+    page = show(alive("waves"))
     slide(page, "Offset k", 7)
     path = page.locator(".curve").get_attribute("d")
     points = torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).view(-1, 2)

@@ -1,4 +1,4 @@
-"""Executing a notebook as a learner would, and storing what it prints."""
+"""Executing a notebook as a learner would, and storing what it shows."""
 
 import base64
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from attnbook.figures import style
+from attnbook.figures import interactive, style
 from attnbook.files import replace_file
 
 
@@ -28,10 +28,19 @@ def run(path: Path) -> None:
         ).execute()
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            if "image/png" in output.get("data", {}):
-                whole = base64.b64decode(output.data["image/png"])
-                small = style.with_fewer_colours(whole, 256)
-                output.data["image/png"] = base64.b64encode(small).decode()
+            make_small(output.get("data", {}))
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}
     replace_file(path, (nbformat.writes(notebook) + "\n").encode())
+
+
+def make_small(shown: dict) -> None:
+    """Store pictures with fewer colours, and interactive figures without the script.
+
+    The page has the script once for all; in a notebook, running the cell brings it back.
+    """
+    if "image/png" in shown:
+        picture = base64.b64decode(shown["image/png"])
+        shown["image/png"] = base64.b64encode(style.with_fewer_colours(picture, 64)).decode()
+    if "text/html" in shown:
+        shown["text/html"] = interactive.without_script(shown["text/html"])

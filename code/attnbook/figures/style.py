@@ -32,24 +32,6 @@ _MARKERS = {
     RED: "v",
 }
 _WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", WEIGHTS, "#3d0f30"])
-_STYLE = {
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "figure.dpi": 120,
-    "font.size": 12,
-    "axes.titlesize": 12,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": NEUTRAL,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e5e5e5",
-    "lines.linewidth": 2,
-    "lines.markersize": 5,
-    "legend.frameon": False,
-    "legend.handlelength": 1.5,
-}
 
 
 def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tuple[Figure, object]:
@@ -59,7 +41,7 @@ def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tup
     axes. The width keeps the text legible on a telephone, where the page is 390 pixels wide.
     The style stays in force for what is drawn afterwards.
     """
-    plt.rcParams.update(_STYLE)
+    plt.style.use("attnbook.figures.book")  # book.mplstyle
     width = 4.8 if columns == 1 else 6.4
     return plt.subplots(ncols=columns, figsize=(width, height), layout="constrained", **options)
 

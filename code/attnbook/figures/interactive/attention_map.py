@@ -1,0 +1,70 @@
+"""Weights between tokens, drawn as lines."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures.interactive.base import Interactive, demand_finite, rounded, still_map
+
+MOST_TOKENS = 50
+
+
+def attention_map(
+    weights: Float[Tensor, "*blocks_and_heads query key"],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    alt: str,
+    start: tuple[int, int] = (0, 0),
+) -> Interactive:
+    """Tokens on both sides, joined by lines as thick as their weights.
+
+    Parameters
+    ----------
+    weights
+        One map, (heads, query, key), or (blocks, heads, query, key). With several, the reader
+        chooses the block and the head.
+    rows, columns
+        The tokens that look, on the left, and those that are looked at.
+    start
+        The block and the head that are shown first, counted from 0; the number of heads stands for
+        the mean of all.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if tokens and weights do not match, if there are more than 50 tokens on
+    a side, if ``weights`` has more than four axes or a number that is not finite, or if there is
+    no such start.
+    """
+    if weights.ndim > 4 or weights.shape[-2:] != (len(rows), len(columns)):
+        raise ValueError(
+            f"weights of shape {tuple(weights.shape)} need that many tokens, and up "
+            f"to two more axes: got {len(rows)} rows and {len(columns)} columns"
+        )
+    if not 1 <= len(rows) <= MOST_TOKENS or not 1 <= len(columns) <= MOST_TOKENS:
+        raise ValueError(
+            f"1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
+            f"{len(columns)} columns"
+        )
+    demand_finite(weights=weights)
+    weights = weights.detach().to("cpu", torch.float64)
+    while weights.ndim < 4:
+        weights = weights.unsqueeze(0)
+    blocks, heads = weights.shape[:2]
+    block, head = start
+    if not 0 <= block < blocks or not 0 <= head <= heads:
+        raise ValueError(
+            f"{blocks} blocks and {heads} heads have no start {start}: from (0, 0) "
+            f"to ({blocks - 1}, {heads}), which is the mean"
+        )
+    shown = weights[block]
+    still = still_map(shown.mean(dim=0) if head == heads else shown[head], rows, columns)
+    data = {
+        "rows": list(rows),
+        "columns": list(columns),
+        "weights": rounded(weights),
+        "start": [block, head],
+    }
+    return Interactive("attention_map", data, alt=alt, still=still)

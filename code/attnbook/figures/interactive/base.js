@@ -1,0 +1,202 @@
+// What the interactive figures share. Each is an element <attnbook-KIND> with its data as JSON and
+// a still picture in it, in whose place stands what the class in KIND.js builds.
+window.attnbook ??= (() => {
+  const STYLE = `
+    :host { display: block; margin: 1rem 0; color-scheme: light;
+      --ink: #1f2328; --soft: #57606a; --line: #d0d4da; --paper: #ffffff; --hover: #f2ecf0;
+      --query: #0072b2; --key: #b84f00; --value: #00795a; --weights: #9c3d81;
+      font: 15px/1.4 system-ui, sans-serif; color: var(--ink); }
+    :host([dark]) { color-scheme: dark;
+      --ink: #e6e8eb; --soft: #a9b4c0; --line: #454c55; --paper: #14181e; --hover: #2c2430;
+      --query: #6cb8ec; --key: #f0a060; --value: #4cc9a0; --weights: #e08cc6; }
+    .frame { max-width: 40rem; padding: .8rem 1rem; border: 1px solid var(--line);
+      border-radius: .4rem; background: var(--paper); }
+    .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
+    label { display: flex; align-items: center; gap: .5rem; color: var(--soft); }
+    label > output { min-width: 3.2em; }
+    select, button, input { font: inherit; color: var(--ink); accent-color: var(--soft); }
+    select, button { min-height: 2rem; padding: .1rem .5rem; background: var(--paper);
+      border: 1px solid var(--soft); border-radius: .3rem; }
+    input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }
+    input[type="checkbox"] { width: 1.5rem; height: 1.5rem; margin: 0; }
+    [aria-disabled="true"] { opacity: .5; }
+    :focus-visible { outline: 3px solid var(--weights); outline-offset: 1px; }
+    output, .said { color: var(--ink); font-variant-numeric: tabular-nums; }
+    .said { min-height: 2.8em; margin: .6rem 0 .2rem; } /* the longest text: nothing jumps */
+    @media (max-width: 600px) { .said { min-height: calc(1.4em * var(--lines)); } }
+    .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
+    summary { color: var(--soft); cursor: pointer; }
+    .scroll { overflow: auto; max-height: 20rem; }
+    table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
+    th, td { padding: .1rem .3rem; text-align: right; border-bottom: 1px solid var(--line); }
+    svg { display: block; width: 100%; overflow: visible; }
+    svg text { fill: var(--soft); font-size: 13px; }
+    .axis { stroke: var(--soft); vector-effect: non-scaling-stroke; }
+    ul { list-style: none; margin: 0; padding: 0; }
+    .bars { display: grid; grid-template-columns: auto minmax(3rem, 1fr) auto;
+      align-items: center; gap: .15rem .6rem; }
+    .bars li { display: contents; }
+    .bars span { line-height: 24px; }
+    .bars .name { max-width: 9rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis;
+      color: var(--key); }
+    .bars .bar { height: 16px; min-width: 1px; background: var(--weights); }
+    .bars .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+    @media print { .controls, details { display: none; } .frame { break-inside: avoid; } }
+  `;
+
+  const SVG = "http://www.w3.org/2000/svg";
+  const fill = (node, attributes, children) => {
+    for (const [name, value] of Object.entries(attributes))
+      if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value !== null && value !== false) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const element = (name, attributes = {}, ...children) =>
+    fill(document.createElement(name), attributes, children);
+  const shape = (name, attributes = {}, ...children) =>
+    fill(document.createElementNS(SVG, name), attributes, children);
+  const range = (size) => Array.from({ length: size }, (_, i) => i);
+  const dot = (a, b) => a.reduce((total, number, i) => total + number * b[i], 0);
+  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+  const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+
+  function softmax(scores) {
+    const largest = Math.max(...scores); // with exponents of at most 0 nothing overflows
+    const parts = scores.map((score) => Math.exp(score - largest));
+    const total = sum(parts);
+    return parts.map((part) => part / total);
+  }
+
+  function isDark() {
+    const { documentElement: html, body } = document;
+    const theme = html.dataset.theme ?? html.getAttribute("theme"); // the book's pages, Colab
+    if (theme === "dark" || theme === "light") return theme === "dark";
+    if (body.dataset.jpThemeLight) return body.dataset.jpThemeLight === "false"; // JupyterLab
+    if (body.dataset.vscodeThemeKind) return !/light/.test(body.dataset.vscodeThemeKind);
+    return matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  // What all kinds have: data, theme, a sentence that is spoken, and the numbers as a table.
+  class Interactive extends HTMLElement {
+    static LINES = 4; // of the sentence, on a telephone
+    static STYLE = ""; // of this kind
+
+    connectedCallback() {
+      // on a page, the parser has not read the data yet, behind which the picture follows
+      const watcher = new MutationObserver(() => this.start());
+      watcher.observe(this, { childList: true });
+      this.start();
+    }
+
+    start() {
+      if (this.shadowRoot || !this.querySelector("img")) return;
+      this.data = JSON.parse(this.querySelector("script").textContent);
+      const root = this.attachShadow({ mode: "open" });
+      this.controls = element("div", { class: "controls" });
+      this.stage = element("div");
+      this.said = element("p", { class: "said", "aria-live": "polite",
+        style: `--lines: ${this.constructor.LINES}` });
+      this.table = element("div", { class: "scroll", tabindex: 0, role: "region",
+        "aria-label": "The numbers" });
+      this.details = element("details", { ontoggle: () => this.showNumbers() },
+        element("summary", {}, "The numbers"), this.table);
+      root.append(element("style", {}, STYLE + this.constructor.STYLE),
+        element("div", { class: "frame", role: "group", "aria-label": this.getAttribute("label") },
+          this.controls, this.stage, this.said, this.details));
+      const follow = () => this.toggleAttribute("dark", isDark());
+      const watcher = new MutationObserver(follow);
+      for (const node of [document.documentElement, document.body])
+        watcher.observe(node, { attributes: true });
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", follow);
+      follow();
+      this.build();
+      this.draw();
+    }
+
+    draw() {
+      this.paint();
+      this.showNumbers();
+    }
+
+    // what has not changed is not spoken again
+    say(text) {
+      if (this.said.textContent !== text) this.said.textContent = text;
+    }
+
+    // numbers() gives rows of cells; the first row and each row's first cell are headings, but for
+    // an empty corner
+    showNumbers() {
+      if (!this.details.open) return;
+      const [head, ...rows] = this.numbers();
+      const heading = (scope) => (text) =>
+        text === "" ? element("td") : element("th", { scope }, text);
+      this.table.replaceChildren(element("table", {},
+        element("thead", {}, element("tr", {}, ...head.map(heading("col")))),
+        element("tbody", {}, ...rows.map(([first, ...others]) =>
+          element("tr", {}, heading("row")(first),
+            ...others.map((text) => element("td", {}, text)))))));
+    }
+
+    choice(label, options, onchange, chosen = 0) {
+      const select = element("select", { onchange: () => onchange(Number(select.value)) },
+        ...options.map((text, value) =>
+          element("option", { value, selected: value === chosen }, text)));
+      this.controls.append(element("label", {}, label, select));
+    }
+
+    // text(value) is what is shown and spoken; returns a function that moves the slider
+    slider(label, { min, max, step = 1, value, text = String }, onchange) {
+      const shown = element("output", { "aria-live": "off" });
+      const input = element("input", { type: "range", min, max, step, "aria-label": label,
+        oninput: () => {
+          show(Number(input.value));
+          onchange(Number(input.value));
+        } });
+      const show = (value) => {
+        input.value = value;
+        input.setAttribute("aria-valuetext", text(value));
+        shown.textContent = text(value);
+      };
+      show(value);
+      this.controls.append(element("label", {}, label, input, shown));
+      return show;
+    }
+
+    toggle(label, onchange) {
+      const input = element("input", { type: "checkbox", role: "switch",
+        onchange: () => onchange(input.checked) });
+      this.controls.append(element("label", {}, input, label));
+    }
+
+    button(label, onclick) {
+      const button = element("button", { type: "button", onclick }, label);
+      this.controls.append(button);
+      return button;
+    }
+
+    // rows of a name, a bar and a number; show(shares, texts) sets the bars, from 0 to 1
+    bars(names, more = "") {
+      const bars = names.map(() => element("div", { class: "bar" }));
+      const numbers = names.map(() => element("span", { class: "number" }));
+      const list = element("ul", { class: `bars ${more}` }, ...names.map((name, i) =>
+        element("li", {}, element("span", { class: "name", title: name }, name),
+          element("span", {}, bars[i]), numbers[i])));
+      const show = (shares, texts) => shares.forEach((share, i) => {
+        bars[i].style.width = `${100 * share}%`;
+        numbers[i].replaceChildren(...[texts[i]].flat());
+      });
+      return { list, show };
+    }
+  }
+
+  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed };
+
+  // The element of one kind, unless another figure of this page has brought it.
+  function define(kind, classFrom) {
+    const name = `attnbook-${kind}`;
+    if (!customElements.get(name)) customElements.define(name, classFrom(shared));
+  }
+
+  return { define };
+})();

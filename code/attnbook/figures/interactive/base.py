@@ -1,0 +1,97 @@
+"""What all kinds of interactive figures share: their HTML, and checks of the numbers in it."""
+
+import base64
+import html
+import io
+import json
+from collections.abc import Sequence
+from importlib import resources
+
+import matplotlib.pyplot as plt
+from torch import Tensor
+
+from attnbook.figures import style
+
+DIGITS = 4  # of the numbers that a figure carries
+MOST_KEYS = 12
+_SCRIPT_START = '\n<script class="attnbook">'
+
+
+class Interactive:
+    """What the last line of a cell shows: a figure that a reader can use.
+
+    Parameters
+    ----------
+    kind
+        The name of the script beside this module that draws it.
+    data
+        What this script reads, as JSON.
+    alt
+        What the figure shows, in a sentence or two.
+    still
+        The picture that stands where scripts do not run.
+
+    Raises ``ValueError`` if the data has a number that is not finite.
+    """
+
+    def __init__(self, kind: str, data: dict, *, alt: str, still: plt.Figure) -> None:
+        self.kind, self.data, self.alt = kind, data, alt
+        picture = io.BytesIO()
+        still.savefig(picture, format="png", dpi=90)
+        plt.close(still)
+        few = style.with_fewer_colours(picture.getvalue(), 32)
+        self._still = base64.b64encode(few).decode("ascii")
+        self._json = json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self) -> str:
+        """The figure as HTML that stands by itself and makes no network request."""
+        element = f"attnbook-{self.kind.replace('_', '-')}"
+        # "<" in a token could end the script element, or begin another
+        data = self._json.replace("<", r"\u003c")
+        alt = html.escape(self.alt, quote=True)
+        return (
+            f'<{element} label="{alt}"><script type="application/json">{data}</script>'
+            f'<img alt="{alt}" src="data:image/png;base64,{self._still}">'
+            f"<p>Run this cell, or allow scripts, to use the figure.</p></{element}>"
+            f"{_SCRIPT_START}{_script('base')}{_script(self.kind)}</script>"
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.to_html(), "text/plain": self.alt}
+
+
+def without_script(figure: str) -> str:
+    """The HTML of a figure less its script; other HTML stays as it is."""
+    return figure.split(_SCRIPT_START)[0]
+
+
+def _script(name: str) -> str:
+    return resources.files("attnbook.figures.interactive").joinpath(f"{name}.js").read_text("utf8")
+
+
+def demand_finite(**tensors: Tensor) -> None:
+    """Raise ``ValueError`` with the name of the first tensor that has a number like NaN."""
+    for name, tensor in tensors.items():
+        strange = tensor[~tensor.isfinite()]
+        if len(strange):
+            raise ValueError(f"{name} must be finite: got {strange[0].item()}")
+
+
+def rounded(values: Tensor) -> list:
+    """Numbers as nested lists, with few digits."""
+
+    def shorten(item: list | float) -> list | float:
+        if isinstance(item, list):
+            return [shorten(part) for part in item]
+        return round(item, DIGITS)
+
+    return shorten(values.tolist())
+
+
+def still_map(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> plt.Figure:
+    """A still picture of weights: a heat map."""
+    cell = 0.45 if len(rows) <= 12 else 0.25  # room for the numbers, if there are any
+    still, axes = style.subplots(height=1 + cell * len(rows))
+    style.heat_map(axes, weights, rows=list(rows), columns=list(columns))
+    axes.tick_params(axis="x", rotation=90)
+    return still

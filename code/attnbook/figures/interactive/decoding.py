@@ -1,0 +1,55 @@
+"""A translation that is followed token by token."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures.interactive.base import DIGITS, Interactive, demand_finite, rounded, still_map
+
+
+def decoding(
+    weights: Float[Tensor, "step source"],
+    *,
+    source: Sequence[str],
+    written: Sequence[str],
+    likeliest: Sequence[Sequence[tuple[str, float]]],
+    alt: str,
+) -> Interactive:
+    """A translation token by token: where each one looks, and what else it could have been.
+
+    Parameters
+    ----------
+    weights
+        Of cross-attention: row t is where the model looks while it writes token t.
+    source, written
+        The tokens that are read and those that are written.
+    likeliest
+        For each step, some tokens and their probabilities, the likeliest first.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if the numbers of tokens and steps do not match, or if a number is not
+    finite.
+    """
+    sizes = len(written), len(source)
+    if not all(sizes) or weights.shape != sizes or len(likeliest) != sizes[0]:
+        raise ValueError(
+            f"{sizes[0]} written tokens and {sizes[1]} of the source need as many rows and "
+            f"columns of weights, and a list of the likeliest for each that is written: got "
+            f"weights of shape {tuple(weights.shape)} and {len(likeliest)} lists"
+        )
+    chances = [chance for step in likeliest for _, chance in step]
+    demand_finite(weights=weights, likeliest=torch.tensor(chances))
+    weights = weights.detach().to("cpu", torch.float64)
+    still = still_map(weights, written, source)
+    data = {
+        "source": list(source),
+        "written": list(written),
+        "weights": rounded(weights),
+        "likeliest": [
+            [[token, round(chance, DIGITS)] for token, chance in step] for step in likeliest
+        ],
+    }
+    return Interactive("decoding", data, alt=alt, still=still)

@@ -1,0 +1,58 @@
+"""The weights of one query, with and without the division by √d."""
+
+import math
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures import style
+from attnbook.figures.interactive.base import MOST_KEYS, Interactive, demand_finite, rounded
+
+
+def scale(
+    query: Float[Tensor, "draw d"], key: Float[Tensor, "draw key d"], *, alt: str
+) -> Interactive:
+    """The weights of one query as features are added, with and without the division by √d.
+
+    The reader slides d through the powers of two from 2 up to the length of the vectors; d
+    means their first d features. Shown with the weights are the largest of them, their
+    entropy −Σ wᵢ log wᵢ in nats, and the size of softmax's Jacobian, the root of the sum of its
+    squared entries wᵢ ([i = j] − wⱼ).
+
+    Parameters
+    ----------
+    query, key
+        Some draws, among which the reader chooses: in each, one query and its 2 to 12 keys.
+    alt
+        What can be seen, in a sentence.
+
+    Raises ``ValueError`` if query and key do not match, if there are fewer than 2 features, or
+    keys beyond 2 to 12, or if a number is not finite.
+    """
+    shapes = f"got {tuple(query.shape)} and {tuple(key.shape)}"
+    if (
+        query.ndim != 2
+        or key.ndim != 3
+        or (len(key), key.shape[-1]) != query.shape
+        or len(query) < 1
+    ):
+        raise ValueError(f"query of shape (draws, d) and key of shape (draws, keys, d): {shapes}")
+    if query.shape[-1] < 2 or not 2 <= key.shape[1] <= MOST_KEYS:
+        raise ValueError(f"2 or more features, and 2 to {MOST_KEYS} keys: {shapes}")
+    demand_finite(query=query, key=key)
+    query, key = query.detach().cpu().double(), key.detach().cpu().double()
+    sizes = [2**n for n in range(1, query.shape[-1].bit_length())]
+    partial = (query[:, None] * key).cumsum(dim=-1)  # (draws, keys, d)
+    scores = partial[..., [d - 1 for d in sizes]].mT  # (draws, sizes, keys)
+    still, panels = style.subplots(2, height=3.0, sharey=True)
+    last, names = scores[0, -1], range(1, key.shape[1] + 1)
+    for axes, divisor, title, color in (
+        (panels[0], 1.0, "undivided", style.NEUTRAL),
+        (panels[1], math.sqrt(sizes[-1]), "÷ √d", style.WEIGHTS),
+    ):
+        weights = (last / divisor).softmax(dim=-1).tolist()
+        axes.bar(names, weights, color=color)
+        axes.set(title=f"d = {sizes[-1]}, {title}", xlabel="key", ylim=(0, 1))
+    panels[0].set_ylabel("weight")
+    data = {"sizes": sizes, "scores": rounded(scores)}
+    return Interactive("scale", data, alt=alt, still=still)

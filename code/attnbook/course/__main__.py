@@ -1,6 +1,8 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
-Run in the repository's root: ``python -m attnbook.course --help``.
+Run in the root of the book's repository; ``collect`` runs in the folder of a course. ``run``,
+``labels`` and ``pdf`` need what builds the book (``requirements.txt``), the others what grades
+(``pip install "./code[teach]"``).
 """
 
 import argparse
@@ -12,9 +14,9 @@ import nbformat
 import yaml
 from tqdm import tqdm
 
-from attnbook.course import assignment, handouts
-from attnbook.course.address import published_at, repository, set_repository
-from attnbook.course.chapter import chapters, exercises_of, notebooks, pages
+from attnbook.course import UsageError, assignment, handouts
+from attnbook.course.address import UNSET, published_page, repository, set_repository
+from attnbook.course.chapter import chapters, exercises_of, find_chapter, pages
 
 ROOT = Path()  # the commands run in the repository's root
 
@@ -23,7 +25,7 @@ def run(options: Namespace) -> None:
     """Execute chapters and store their outputs."""
     from attnbook.course.run import run  # needs what a grader has no use for
 
-    for path in tqdm(options.chapter, unit="chapter"):
+    for path in tqdm(_chapters(options.chapter), unit="chapter"):
         run(path)
 
 
@@ -35,11 +37,9 @@ def home(options: Namespace) -> None:
 
 def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attnbook.course.labels import relabel, renew_figures  # needs what builds the book
+    from attnbook.course.labels import relabel  # needs what builds the book
 
-    renewed = renew_figures(notebooks(ROOT))
-    changed = relabel(chapters(ROOT), sorted((ROOT / "chapters").glob("*.md")))
-    for path in dict.fromkeys([*renewed, *changed]):
+    for path in relabel(chapters(ROOT), sorted((ROOT / "chapters").glob("*.md"))):
         print(f"brought up to date: {path}")
 
 
@@ -49,7 +49,7 @@ def pdf(options: Namespace) -> None:
 
     missing = [str(path) for path in pages(ROOT) if not path.exists()]
     if missing:
-        raise ValueError(f"not built yet: {', '.join(missing)}; first: jupyter-book build .")
+        raise UsageError(f"not built yet: {', '.join(missing)}; first: jupyter-book build .")
     title = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["title"]
     target = ROOT / "_build/book.pdf"
     count = write_pdf(pages(ROOT), target, title=title)
@@ -59,31 +59,32 @@ def pdf(options: Namespace) -> None:
 def student(options: Namespace) -> None:
     """Write chapters without solutions."""
     folder = handouts.Folder(options.folder)
-    for path in tqdm(options.chapter, unit="chapter"):
-        folder.write(path.name, handouts.student(nbformat.read(path, as_version=4)))
+    for path in tqdm(_chapters(options.chapter), unit="chapter"):
+        chapter = nbformat.read(path, as_version=4)
+        folder.write(path.name, handouts.student(chapter, published_page(ROOT, path)))
     _tell(folder)
+    _warn_of_address()
 
 
 def assign(options: Namespace) -> None:
     """Write an nbgrader course with one assignment a chapter."""
-    folder = handouts.Folder(options.folder)
-    books = {path: nbformat.read(path, as_version=4) for path in options.chapter}
+    books = {path: nbformat.read(path, as_version=4) for path in _chapters(options.chapter)}
     if options.only:
-        there = {
-            path: {exercise.id for exercise in exercises_of(book) if exercise.points}
+        only = _exercises(options.only, books)
+        books = {
+            path: book
             for path, book in books.items()
+            if any(task.id in only for task in exercises_of(book))
         }
-        unknown = sorted({*options.only}.difference(*there.values()))
-        if unknown:
-            raise ValueError(f"no such exercise with points: {', '.join(unknown)}")
-        books = {path: book for path, book in books.items() if there[path] & {*options.only}}
+    folder = handouts.Folder(options.folder)
     folder.write("nbgrader_config.py", assignment.NBGRADER_CONFIG)
-    address = published_at(repository(ROOT)["url"])
     for path, book in tqdm(books.items(), unit="chapter"):
-        page = f"{address}chapters/{path.stem}.html"
-        source = assignment.assignment(book, folder.seeds(), page, options.only)
+        source = assignment.assignment(
+            book, folder.seeds(), published_page(ROOT, path), only if options.only else None
+        )
         folder.write(f"source/{path.stem}/{path.name}", source)
     _tell(folder)
+    _warn_of_address()
     print(f"next, in that folder: nbgrader generate_assignment {next(iter(books)).stem}")
 
 
@@ -101,16 +102,91 @@ def answers(options: Namespace) -> None:
     _tell(folder)
 
 
+def collect(options: Namespace) -> None:
+    """Sort what students handed in on a platform into the folder of a course."""
+    from attnbook.course.collect import collect
+
+    course = Path()
+    names = sorted(path.stem for path in course.glob("release/*/*.ipynb"))
+    if options.assignment not in names:
+        raise UsageError(
+            f"no such assignment: {options.assignment}; generated in {course.absolute()} are "
+            f"{', '.join(names) or 'none'}"
+        )
+    if not options.archive.exists():
+        raise UsageError(f"no such archive or folder: {options.archive}")
+    done = collect(course, options.assignment, options.archive)
+    print(f"{len(done.new)} new submissions, {len(done.as_before)} as before")
+    for title, names in {
+        "handed in again, to be graded again": done.again,
+        "older than what was collected before, left alone": done.older,
+        "of several notebooks the newest was taken": done.several,
+        "no notebook with these exercises": done.without_notebook,
+        "not on the roster, collected under their own names": done.not_on_roster,
+        "whose is this? put it into submitted/NAME/ASSIGNMENT by hand": done.unknown,
+    }.items():
+        if names:
+            print(f"{title}:", *names, sep="\n    ")
+    print(f"next: nbgrader autograde {options.assignment}")
+
+
+def _chapters(told: list[str]) -> list[Path]:
+    """The notebooks that somebody names; all chapters if none."""
+    if not told:
+        return chapters(ROOT)
+    return [
+        Path(name) if name.endswith(".ipynb") and Path(name).exists() else find_chapter(ROOT, name)
+        for name in told
+    ]
+
+
+def _exercises(told: list[str], books: dict[Path, nbformat.NotebookNode]) -> list[str]:
+    """The exercises that somebody names, each by its number or all of a chapter by its."""
+    points = {task.id: task.points for book in books.values() for task in exercises_of(book)}
+    chosen = []
+    for name in told:
+        of_chapter = [id for id in points if id.split(".")[0] == name.lstrip("0") and points[id]]
+        if points.get(name) == 0:
+            raise UsageError(f"{name} is a vote before an experiment: it has no points")
+        if not of_chapter and name not in points:
+            where = ", ".join(path.stem for path in books)
+            raise UsageError(f"no such exercise or chapter: {name}; looked into {where}")
+        chosen += of_chapter or [name]
+    return chosen
+
+
+def _refuse_chapter_as_folder(folder: Path) -> None:
+    """A chapter in the place of the folder was meant for the next argument."""
+    if folder.parent != Path() and folder.suffix != ".ipynb":
+        return
+    try:
+        find_chapter(ROOT, str(folder))
+    except UsageError:
+        return
+    raise UsageError(f"first the folder to write to, then chapters; {folder} is a chapter")
+
+
 def _tell(folder: handouts.Folder) -> None:
     print(f"{len(folder.written)} files are up to date in {folder.path}")
     for name in folder.kept:
         print(f"kept as you have edited it: {folder.path / name}")
 
 
+def _warn_of_address() -> None:
+    if repository(ROOT)["url"].startswith(UNSET):
+        print(
+            "Warning: the book does not know where it is published, so nobody can install its "
+            "package from these files. Set the address, push, and run this command again:\n"
+            "    python -m attnbook.course home https://github.com/OWNER/REPOSITORY",
+            file=sys.stderr,
+        )
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = argparse.ArgumentParser(prog="python -m attnbook.course", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    added = {}
     for name, function in {
         "run": run,
         "home": home,
@@ -119,41 +195,51 @@ def parser() -> argparse.ArgumentParser:
         "student": student,
         "assignment": assign,
         "answers": answers,
+        "collect": collect,
     }.items():
-        command = commands.add_parser(name, help=function.__doc__.rstrip(".").lower())
-        command.set_defaults(function=function)
-        if name in ("student", "assignment", "answers"):
-            command.add_argument("folder", type=Path, help="where to write")
-        if name in ("run", "student", "assignment"):
-            command.add_argument(
-                "chapter", nargs="*", type=Path, help="notebooks; by default all of them"
-            )
-        if name == "home":
-            command.add_argument("url", help="https://github.com/OWNER/REPOSITORY")
-        if name == "assignment":
-            command.add_argument(
-                "--only",
-                nargs="+",
-                metavar="EXERCISE",
-                help="the exercises to assign, such as 3.2 3.9; by default all",
-            )
+        added[name] = commands.add_parser(
+            name, help=function.__doc__.rstrip(".").lower(), description=function.__doc__
+        )
+        added[name].set_defaults(function=function)
+    for name in ("student", "assignment", "answers"):
+        added[name].add_argument("folder", type=Path, help="where to write")
+    for name in ("run", "student", "assignment"):
+        added[name].add_argument(
+            "chapter",
+            nargs="*",
+            help="chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb; by default all",
+        )
+    added["home"].add_argument("url", help="https://github.com/OWNER/REPOSITORY")
+    added["assignment"].add_argument(
+        "--only",
+        nargs="+",
+        metavar="EXERCISE",
+        help="what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",
+    )
+    added["collect"].add_argument("assignment", help="its name, such as 03-scaling")
+    added["collect"].add_argument(
+        "archive", type=Path, help="the zip archive from Moodle or Canvas, or its unpacked folder"
+    )
     return parser
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; what it is told wrongly is said without a traceback."""
     options = parser().parse_args(arguments)
-    if not (ROOT / "_config.yml").exists():
-        sys.exit(f"no _config.yml in {Path.cwd()}: run this in the root of the book's repository")
-    if "chapter" in options:
-        missing = [str(path) for path in options.chapter if not path.exists()]
-        if missing:
-            sys.exit(f"no such notebook: {', '.join(missing)}")
-        options.chapter = options.chapter or chapters(ROOT)
     try:
+        _check_place(options)
         options.function(options)
-    except ValueError as error:
+    except UsageError as error:
         sys.exit(str(error))
+
+
+def _check_place(options: Namespace) -> None:
+    needed = "nbgrader_config.py" if options.command == "collect" else "_config.yml"
+    where = "folder of your course" if options.command == "collect" else "root of the repository"
+    if not (ROOT / needed).exists():
+        raise UsageError(f"no {needed} in {Path.cwd()}: run this in the {where}")
+    if "folder" in options:
+        _refuse_chapter_as_folder(options.folder)
 
 
 if __name__ == "__main__":

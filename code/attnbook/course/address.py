@@ -2,11 +2,18 @@
 
 import re
 from pathlib import Path
+from urllib.parse import urljoin
 
 import nbformat
 import yaml
+from nbformat import NotebookNode
 
+from attnbook.course import UsageError
 from attnbook.course.chapter import notebooks, tags
+
+UNSET = "https://github.com/owner.invalid/"  # as the book is shipped
+
+LINK = re.compile(r"\[([^\]]+)\]\(([\w.-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
 
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
@@ -33,18 +40,18 @@ def setup_cell(root: Path) -> str:
 def set_repository(root: Path, url: str) -> None:
     """Write the book's address into _config.yml and into the setup cell of every notebook.
 
-    Raises ``ValueError`` if the address is not that of a GitHub repository, the only kind that
+    Raises ``UsageError`` if the address is not that of a GitHub repository, the only kind that
     Colab opens.
     """
     url = url.removesuffix("/").removesuffix(".git")
     if not re.fullmatch(r"https://github\.com/[A-Za-z0-9][\w.-]*/[\w.-]*\w[\w.-]*", url, re.A):
-        raise ValueError(f"not of the form https://github.com/OWNER/REPOSITORY: {url}")
+        raise UsageError(f"not of the form https://github.com/OWNER/REPOSITORY: {url}")
     config = root / "_config.yml"
     text, count = re.subn(
         r"(?m)^(repository:\n  url: ).*$", rf"\g<1>{url}", config.read_text("utf8")
     )
     if count != 1:
-        raise ValueError(f"{config} must have one `repository:` with `url:` as its first entry")
+        raise UsageError(f"{config} must have one `repository:` with `url:` as its first entry")
     books = {path: nbformat.read(path, as_version=4) for path in notebooks(root)}
     config.write_text(text, "utf8")
     for path, notebook in books.items():
@@ -65,3 +72,37 @@ def published_at(repository: str) -> str:
     owner, name = repository.split("/")[-2:]
     home = f"{owner}.github.io".lower()
     return f"https://{home}/" + (f"{name}/" if name.lower() != home else "")
+
+
+def published_page(root: Path, chapter: Path) -> str:
+    """Where a chapter can be read, or "" while nobody has said where the book lives."""
+    url = repository(root)["url"]
+    return "" if url.startswith(UNSET) else f"{published_at(url)}chapters/{chapter.stem}.html"
+
+
+def with_links_to(page: str, text: str) -> str:
+    """A text whose links to other pages of the book lead to the published ones beside ``page``.
+
+    If there is no ``page``, it has their words alone.
+
+    >>> with_links_to("https://ada.github.io/book/03.html", "See [Notation](notation.md#shapes).")
+    'See [Notation](https://ada.github.io/book/notation.html#shapes).'
+    >>> with_links_to("", "See [Notation](notation.md#shapes).")
+    'See Notation.'
+    """
+
+    def moved(link: re.Match) -> str:
+        words, name, place = link.groups(default="")
+        return f"[{words}]({urljoin(page, name + '.html')}{place})" if page else words
+
+    return LINK.sub(moved, text)
+
+
+def install_note(chapter: NotebookNode) -> str:
+    """What a learner has to know before the setup cell, which installs the package on Colab."""
+    setup = next(cell for cell in chapter.cells if "setup" in tags(cell))
+    package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
+    return (
+        "On Google Colab the next cell installs what you need; on your own computer, run this "
+        f'once in a terminal: `pip install "{package}"`.'
+    )

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from attnbook.course.address import install_note, with_links_to
 from attnbook.course.chapter import (
     EXERCISE_TAGS,
     HEADING,
@@ -18,47 +19,26 @@ from attnbook.course.chapter import (
     tags,
 )
 
-# whatever a submission has changed in the package's functions
-RELOAD_PACKAGE = """\
-import sys
-
-[sys.modules.pop(m) for m in [*sys.modules] if m.startswith("attnbook")]
-from attnbook.exercises import points
-"""
-
 ALWAYS_AT_HAND = {"check", "hint", "math", "torch", "F", "nn"}
 
-NBGRADER_CONFIG = r"""# Settings of nbgrader for this course; it is yours to edit.
+NBGRADER_CONFIG = """\
+# Settings of nbgrader for this course; it is yours to edit.
 from pathlib import Path
 
-from attnbook.course.nbgrader import Restore, Run
-from nbgrader.converters import Autograde
+from attnbook.course.nbgrader import configure
 
 c = get_config()
 here = Path(__file__).parent
 c.CourseDirectory.course_id = "attention"
 c.CourseDirectory.root = str(here)
 c.Exchange.root = str(here / "exchange")
-c.ClearSolutions.code_stub = {"python": ""}  # the stub stands above the solution
-c.ClearSolutions.text_stub = "*Your answer:*"
 c.Execute.timeout = 120  # seconds a cell; an endless loop is stopped then
-# How zip_collect finds student and assignment in the names that a platform gives to files:
-#     Ada Lovelace_123_assignsubmission_file/03-scaling.ipynb (Moodle)
-#     lovelaceada_123_456_03-scaling-1.ipynb (Canvas)
-c.FileNameCollectorPlugin.named_regexp = (
-    r".*/(?P<student_id>[^/_]+(_LATE)?_\d+)_[^/]*(/[^/]*?)??"
-    r"(?P<file_id>\d\d-[a-z]+(-[a-z]+)*)[^/]*\.ipynb$"
-)
-
-defaults = Autograde.sanitize_preprocessors.default_args[0]
-c.Autograde.sanitize_preprocessors = [Restore, *defaults]
-defaults = Autograde.autograde_preprocessors.default_args[0]
-c.Autograde.autograde_preprocessors = [Run, *defaults[1:]]
+configure(c)
 """
 
 
 def assignment(
-    chapter: NotebookNode, seeds: Iterable[int], address: str, only: Container[str] | None = None
+    chapter: NotebookNode, seeds: Iterable[int], page: str, only: Container[str] | None = None
 ) -> NotebookNode:
     """A chapter's exercises as the source of an nbgrader assignment.
 
@@ -68,8 +48,8 @@ def assignment(
         The chapter's notebook.
     seeds
         Seeds of the inputs on which answers are graded; students do not see them.
-    address
-        Where the chapter can be read.
+    page
+        Where the chapter can be read; "" if it is not published.
     only
         The numbers of the exercises to take; by default all that have points.
 
@@ -80,60 +60,83 @@ def assignment(
     todo = [
         task for task in exercises_of(chapter) if task.points and (only is None or task.id in only)
     ]
-    title = re.match(r"# (.+)", chapter.cells[0].source)[1]
-    setup = next(c for c in chapter.cells if "setup" in tags(c))
-    package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
-    total = sum(task.points for task in todo)
-    minutes = sum(task.minutes for task in todo)
+    setup = next(cell for cell in chapter.cells if "setup" in tags(cell))
     cells = [
-        new_markdown_cell(
-            f"# Exercises of chapter {title}\n\n"
-            f"Read the chapter first: [{address}]({address}). "
-            f"There are {len(todo)} exercises, {total} points, about "
-            f"{minutes} minutes. On Google Colab the next cell installs what you "
-            "need; on your own computer, run this once in a terminal: "
-            f'`pip install "{package}"`.\n\nRun the cells in order, replace each `...` '
-            "and run the cell again. `check` tells you what holds, and what "
-            'does not; `hint("…")` with the number of an exercise gives a '
-            "hint. Your answers are graded on other inputs than those you "
-            "see. A right answer gets all points of its exercise; a wrong one "
-            "up to half of them, in equal parts for the properties that hold. "
-            "Hand in this file under the name that it has."
-        ),
+        new_markdown_cell(_introduction(chapter, todo, page)),
         new_code_cell(setup.source, metadata=_graded("setup", locked=True)),
         new_code_cell(needed(chapter, todo), metadata=_graded("given", locked=True)),
     ]
     for task in todo:
-        name = "exercise-" + task.id.replace(".", "-")
-        points = "1 point" if task.points == 1 else f"{task.points} points"
-        cells.append(new_markdown_cell(HEADING.sub(rf"\g<0> · {points}", task.text, count=1)))
-        if task.model_answer:
-            cells.append(
-                new_markdown_cell(
-                    f"### BEGIN SOLUTION\n{task.model_answer}\n### END SOLUTION",
-                    metadata=_graded(name, answer=True, points=task.points),
-                )
-            )
-            continue
-        stub, answer = task.call
-        cells += [
-            new_code_cell(
-                f"{stub}\n### BEGIN SOLUTION\n{_solution(task)}\n"
-                f'### END SOLUTION\ncheck("{task.id}", {answer})',
-                metadata=_graded(f"{name}-answer", answer=True),
-            ),
-            new_code_cell(
-                f"# {points} for exercise {task.id}\n"
-                f"### BEGIN HIDDEN TESTS\n{RELOAD_PACKAGE}\n"
-                f'points("{task.id}", {answer}, of={task.points}, '
-                f"seeds={tuple(seeds)})\n"
-                "### END HIDDEN TESTS",
-                metadata=_graded(name, locked=True, points=task.points),
-            ),
-        ]
+        text = HEADING.sub(rf"\g<0> · {_points(task)}", task.text, count=1)
+        cells.append(new_markdown_cell(with_links_to(page, text)))
+        cells += _in_words(task) if task.model_answer else _in_code(task, seeds)
     for i, cell in enumerate(cells):
         cell.id = f"a{i:02d}"  # the same whenever it is made again
     return new_notebook(cells=cells, metadata=copy.deepcopy(chapter.metadata))
+
+
+def _introduction(chapter: NotebookNode, todo: list[ChapterExercise], page: str) -> str:
+    title = re.match(r"# (.+)", chapter.cells[0].source)[1]
+    total = sum(task.points for task in todo)
+    minutes = sum(task.minutes for task in todo)
+    return (
+        f"# Exercises of chapter {title}\n\n"
+        f"Read the chapter first{f': [{page}]({page})' if page else ''}. There are {len(todo)} "
+        f"exercises, {total} points, about {minutes} minutes. {install_note(chapter)}\n\n"
+        "Run the cells in order, replace each `...` and run the cell again. `check` tells you "
+        'what holds, and what does not; `hint("…")` with the number of an exercise gives a hint. '
+        "Your answers are graded on other inputs than those you see. A right answer gets all "
+        "points of its exercise; a wrong one up to half of them, in equal parts for the "
+        "properties that hold. Hand in this file under the name that it has."
+    )
+
+
+def _points(task: ChapterExercise) -> str:
+    return "1 point" if task.points == 1 else f"{task.points} points"
+
+
+def _in_words(task: ChapterExercise) -> list[NotebookNode]:
+    """The cell that the teacher marks."""
+    return [
+        new_markdown_cell(
+            f"### BEGIN SOLUTION\n{task.model_answer}\n### END SOLUTION",
+            metadata=_graded(_grade_id(task), answer=True, points=task.points),
+        )
+    ]
+
+
+def _in_code(task: ChapterExercise, seeds: Iterable[int]) -> list[NotebookNode]:
+    """The cell to answer in, and the one that counts its points."""
+    stub, answer = task.call
+    return [
+        new_code_cell(
+            f"{stub}\n### BEGIN SOLUTION\n{_solution(task)}\n### END SOLUTION\n"
+            f'check("{task.id}", {answer})',
+            metadata=_graded(f"{_grade_id(task)}-answer", answer=True),
+        ),
+        new_code_cell(
+            f"# {_points(task)} for exercise {task.id}\n"
+            "### BEGIN HIDDEN TESTS\n"
+            "import attnbook.exercises\n\n"
+            f'attnbook.exercises.points("{task.id}", {answer}, of={task.points}, '
+            f"seeds={tuple(seeds)})\n"
+            "### END HIDDEN TESTS",
+            metadata=_graded(_grade_id(task), locked=True, points=task.points),
+        ),
+    ]
+
+
+def _grade_id(task: ChapterExercise) -> str:
+    return "exercise-" + task.id.replace(".", "-")
+
+
+def exercise_id(grade_id: str) -> str:
+    """The exercise that nbgrader knows by another name.
+
+    >>> exercise_id("exercise-4-10-answer")
+    '4.10'
+    """
+    return grade_id.removeprefix("exercise-").removesuffix("-answer").replace("-", ".")
 
 
 def _solution(task: ChapterExercise) -> str:

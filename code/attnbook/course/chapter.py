@@ -10,6 +10,8 @@ from pathlib import Path
 import yaml
 from nbformat import NotebookNode
 
+from attnbook.course import UsageError
+
 HEADING = re.compile(
     r"^### Exercise (?P<id>[\d.]+) (?P<stars>[★☆]{3}) · (?P<minutes>\d+) min$", re.M
 )
@@ -48,6 +50,23 @@ def notebooks(root: Path) -> list[Path]:
 def chapters(root: Path) -> list[Path]:
     """The notebooks of the book's chapters, in order."""
     return [path for path in notebooks(root) if re.match(r"\d\d-", path.name)]
+
+
+def find_chapter(root: Path, told: str) -> Path:
+    """The chapter that somebody means by its file, its name or its number.
+
+    Raises ``UsageError`` if there is none.
+    """
+    paths = chapters(root)
+    name = Path(told).name.removesuffix(".ipynb")
+    for path in paths:
+        number = path.stem.split("-")[0]
+        if name == path.stem or name.zfill(len(number)) == number:
+            return path
+    raise UsageError(
+        f"no such chapter: {told}; there are {', '.join(path.stem for path in paths)}, "
+        "and each goes by its number, too"
+    )
 
 
 def pages(root: Path) -> list[Path]:
@@ -92,9 +111,11 @@ class ChapterExercise:
 
     @property
     def call(self) -> tuple[str, str]:
-        """The stub without its last line, and the name that this line hands to check."""
-        *code, check = self.stub.rstrip().split("\n")
-        return "\n".join(code).rstrip(), check.split(", ")[1].rstrip(")")
+        """The stub without its call of check, and what this call hands over."""
+        last = ast.parse(self.stub).body[-1]
+        _, answer = last.value.args
+        above = self.stub.split("\n")[: last.lineno - 1]
+        return "\n".join(above).rstrip(), ast.get_source_segment(self.stub, answer)
 
 
 def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from myst_parser.mdit_to_docutils.base import default_slugify as anchor
 from nbformat import NotebookNode
 
+from attnbook.course import UsageError
 from attnbook.course.chapter import linked_title, tags
 
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
@@ -75,21 +76,21 @@ def _evidence(cell: NotebookNode) -> str:
 def measured(id: str, claim: dict, path: Path, chapter: NotebookNode) -> Iterator[str]:
     """Yield what was measured of a claim, each with its place, taken from the chapter's cells.
 
-    Raises ``ValueError`` if the claim says nothing, has no cell, or if a text that it looks for
+    Raises ``UsageError`` if the claim says nothing, has no cell, or if a text that it looks for
     is in none of its cells.
     """
     proofs = [
         (i, _evidence(cell)) for i, cell in enumerate(chapter.cells) if f"claim-{id}" in tags(cell)
     ]
     if not proofs:
-        raise ValueError(f"{id}: no cell of {path.name} has the tag claim-{id}")
+        raise UsageError(f"{id}: no cell of {path.name} has the tag claim-{id}")
     if not claim.get("measured"):
-        raise ValueError(f"{id}: the ledger does not say what was measured")
+        raise UsageError(f"{id}: the ledger does not say what was measured")
     for item in claim["measured"]:
         find = pattern(item["find"])
         hits = [(i, hit) for i, text in proofs if (hit := find.search(text))]
         if not hits:
-            raise ValueError(
+            raise UsageError(
                 f"{id}: no cell of {path.name} with the tag claim-{id} has the "
                 f"text {item['find']!r}"
             )
@@ -97,7 +98,7 @@ def measured(id: str, claim: dict, path: Path, chapter: NotebookNode) -> Iterato
         try:
             said = item["say"].format(*map(readable, found.groups()))
         except IndexError:
-            raise ValueError(
+            raise UsageError(
                 f"{id}: {item['say']!r} has more places than {item['find']!r} has numbers"
             ) from None
         heading, figure = section(chapter, i)

@@ -15,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from attnbook.course.address import install_note, with_links_to
 from attnbook.course.chapter import MODEL_ANSWER, tags, without_comparison
 from attnbook.exercises import catalogue
 from attnbook.files import replace_file
@@ -25,18 +26,23 @@ ABOUT_SOLUTIONS = re.compile(
 )
 
 
-def student(chapter: NotebookNode) -> NotebookNode:
-    """The whole chapter without solutions, model answers and outputs: to be run and filled in."""
+def student(chapter: NotebookNode, page: str = "") -> NotebookNode:
+    """The whole chapter without solutions, model answers and outputs: to be run and filled in.
+
+    Links to other pages of the book lead to the published ones beside this chapter's ``page``.
+    """
     copied = copy.deepcopy(chapter)
     cells = []
     for cell in copied.cells:
         if "solution" in tags(cell):
             continue
+        if "setup" in tags(cell):
+            cells.append(new_markdown_cell(install_note(chapter), id=f"{cell.id}-install"))
         cells.append(cell)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
             continue
-        cell.source, in_words = MODEL_ANSWER.subn("", cell.source)
+        cell.source, in_words = MODEL_ANSWER.subn("", with_links_to(page, cell.source))
         cell.source = ABOUT_SOLUTIONS.sub(" The last one is answered in words.", cell.source)
         if in_words:
             cell.source = without_comparison(cell.source)

@@ -1,21 +1,73 @@
-"""What the book adds to nbgrader, so that one odd submission neither stops nor fools a grader.
+"""What the book adds to nbgrader, so that one odd submission neither stops nor misleads a grader.
 
-Used by the ``nbgrader_config.py`` that ``python -m attnbook.course assignment`` writes. Needs
-nbgrader: ``pip install "attnbook[teach]"``.
+``configure`` is called by the ``nbgrader_config.py`` that ``python -m attnbook.course assignment``
+writes. Needs nbgrader: ``pip install "attnbook[teach]"``.
+
+A submission is a program. What it changes in loaded modules is undone before its points are
+counted, and no cell that it kills or blocks costs more than itself. But a function that looks up
+the solution when it is called, or changes then what it is compared with, is not found out.
 """
 
+import copy
+import logging
 import re
+import sys
+import warnings
 from pathlib import Path
 
 import nbformat
-from nbclient.exceptions import DeadKernelError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader import utils
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+from nbgrader.preprocessors import (
+    Execute,
+    NbGraderPreprocessor,
+    OverwriteCells,
+    SaveAutoGrades,
+)
+from sqlalchemy.exc import SAWarning
+from traitlets import default
+from traitlets.config import Config
+
+from attnbook.course.feedback import FeedbackPage, Marks
+from attnbook.course.marks import MarksExport, waiting
 
 SHOWN_CHARACTERS = 20_000
+
+REMEMBER = "from attnbook.course.untouched import remember; _as_released = remember()"
+
+# A fresh package too: what a submission did to its exercises is gone with them.
+PUT_BACK = """\
+import sys
+[sys.modules.pop(m) for m in [*sys.modules] if m.startswith("attnbook")]
+from attnbook.course.untouched import put_back
+put_back(_as_released)
+"""
+
+
+def configure(c: Config) -> None:
+    """Settings that every course needs."""
+    c.ClearSolutions.code_stub = {"python": ""}  # the stub stands above the solution
+    c.ClearSolutions.text_stub = "*Your answer:*"
+    c.KernelManager.transport_encryption = "auto"  # else each kernel warns that it has none
+    c.Execute.extra_arguments = [f"--IPKernelApp.exec_lines={REMEMBER}"]
+    c.Execute.iopub_timeout = 10  # seconds for what was printed to arrive, or a loop to stop
+    replaced = {OverwriteCells: Overwrite, Execute: Run, SaveAutoGrades: Save}
+    for name in ("sanitize_preprocessors", "autograde_preprocessors"):
+        defaults = getattr(Autograde, name).default_args[0]
+        c.Autograde[name] = [replaced.get(step, step) for step in defaults]
+    c.Autograde.sanitize_preprocessors.insert(0, Restore)
+    if "autograde" in sys.argv:
+        c.NbGrader.log_level = "WARN"  # Save prints one line for each student instead of eight
+        warnings.filterwarnings("ignore", category=SAWarning)  # of nbgrader, about its database
+    c.GenerateFeedback.preprocessors = [Marks]
+    c.GenerateFeedback.exporter_class = FeedbackPage
+    c.ExportApp.plugin_class = MarksExport
 
 
 class Restore(NbGraderPreprocessor):
@@ -88,37 +140,131 @@ def _answer_in_words(fresh: NotebookNode, last: int, taken: set[int]) -> int | N
     return place if in_words else None
 
 
+class Overwrite(OverwriteCells):
+    """Put the hidden tests back, without a warning for each that a student does not have them."""
+
+    def report_change(self, name: str, attr: str, old: object, new: object) -> None:
+        """``Restore`` has already put back what a student changed."""
+
+
 class Run(Execute):
     """Run a submission to its end, whatever is in it.
 
-    If Python itself dies, the cells behind get an error, and thereby no points. Output is cut to
-    a readable length. A graded cell that returned no number gets an error, too: nbgrader gives
-    all points to a cell that shows nothing.
+    A cell that kills Python, or that can't be stopped, is named. The cells behind it run in a
+    fresh Python, after all those before it but the culprit. Output is cut to a readable length.
+    A graded cell that returned no number gets an error: nbgrader gives all points to a cell that
+    shows nothing.
     """
 
+    @default("log")
+    def _log_default(self) -> logging.Logger:
+        """What nbclient says while it runs a notebook names no student; ``_warn`` does."""
+        silent = logging.getLogger("attnbook.course.nbgrader")
+        silent.setLevel(logging.CRITICAL)
+        return silent
+
     def preprocess(self, nb: NotebookNode, resources: dict, km=None) -> tuple[NotebookNode, dict]:
-        try:
-            nb, resources = super().preprocess(nb, resources, km)
-        except DeadKernelError:
-            self.log.warning("Python died: the cells behind get no points")
+        NotebookClient.__init__(self, nb, km)  # as the class above begins, too
+        self.resources = resources
+        self._left_out: set[int] = set()
+        done = 0
+        while done < len(nb.cells):
+            done = self._run_from(done, nb.cells)
         for cell in nb.cells:
-            if cell.cell_type != "code":
-                continue
-            for output in cell.outputs:
-                if len(output.get("text", "")) > SHOWN_CHARACTERS:
-                    output.text = output.text[:SHOWN_CHARACTERS] + "\n... Output truncated ...\n"
-            if utils.is_grade(cell) and not any(
-                output.output_type in ("execute_result", "error") for output in cell.outputs
-            ):
-                cell.outputs.append(
-                    new_output(
-                        "error",
-                        ename="NoPoints",
-                        evalue="",
-                        traceback=[
-                            "This cell was not reached, or its output was "
-                            "suppressed: no points could be computed."
-                        ],
-                    )
-                )
+            if cell.cell_type == "code":
+                if _ran_too_long(cell):
+                    cell.outputs = [output for output in cell.outputs if "ename" not in output]
+                    why = f"This cell ran for {self.timeout} seconds and was stopped."
+                    self._warn(cell, why)
+                    _fail(cell, why)
+                _shorten(cell)
+                if utils.is_grade(cell) and not _shows_points_or_error(cell):
+                    _fail(cell, "Its output was suppressed: no points could be computed.")
+        return nb, resources
+
+    def _run_from(self, first: int, cells: list[NotebookNode]) -> int:
+        """Run the cells from ``first`` in a fresh Python; return how many cells are now done.
+
+        The cells before, which have their outputs, run again without showing any.
+        """
+        with self.setup_kernel():
+            for i, cell in enumerate(cells):
+                if cell.cell_type != "code" or i in self._left_out:
+                    continue
+                if i < first and utils.is_grade(cell):
+                    continue
+                why = self._run(cell if i >= first else copy.deepcopy(cell))
+                if why:
+                    self._blame(i, why, cells)
+                    return max(first, i + 1)
+        return len(cells)
+
+    def _run(self, cell: NotebookNode) -> str | None:
+        """Run a cell; return why no other can run in this Python, or None."""
+        try:
+            if utils.is_grade(cell):
+                self._execute(new_code_cell(PUT_BACK))
+            self._execute(cell)
+        except DeadKernelError:
+            return "Python ended here: out of memory, or by a command such as exit."
+        except CellTimeoutError:
+            return f"This cell was not done after {self.timeout} seconds and could not be stopped."
+        return None
+
+    def _execute(self, cell: NotebookNode) -> None:
+        """Execute a cell as if it were a notebook; some run twice, and not in their order."""
+        self.nb = new_notebook(cells=[cell])
+        self.reset_execution_trackers()
+        self.execute_cell(cell, 0)
+
+    def _blame(self, i: int, why: str, cells: list[NotebookNode]) -> None:
+        """Leave a cell out from now on, and the cell that would have graded it."""
+        name = self._warn(cells[i], why)
+        for j, cell in enumerate(cells):
+            graded = utils.is_grade(cell) and name == f"{cell.metadata.nbgrader.grade_id}-answer"
+            if graded:
+                _fail(cell, f"{why} So no points could be computed.")
+            if graded or i == j:
+                self._left_out.add(j)
+        cells[i].outputs = []
+        _fail(cells[i], f"{why} The other cells ran without it.")
+
+    def _warn(self, cell: NotebookNode, why: str) -> str:
+        """Tell the teacher which cell did what; return its name."""
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "a cell that the student added")
+        self.parent.log.warning("%s, %s: %s", self.resources["nbgrader"]["student"], name, why)
+        return name
+
+
+def _ran_too_long(cell: NotebookNode) -> bool:
+    return any(output.get("ename") == "CellTimeoutError" for output in cell.outputs)
+
+
+def _shorten(cell: NotebookNode) -> None:
+    for output in cell.outputs:
+        if len(output.get("text", "")) > SHOWN_CHARACTERS:
+            output.text = output.text[:SHOWN_CHARACTERS] + "\n... Output truncated ...\n"
+
+
+def _shows_points_or_error(cell: NotebookNode) -> bool:
+    return any(output.output_type in ("execute_result", "error") for output in cell.outputs)
+
+
+def _fail(cell: NotebookNode, why: str) -> None:
+    cell.outputs.append(new_output("error", ename="NoPoints", evalue=why, traceback=[why]))
+
+
+class Save(SaveAutoGrades):
+    """Save the points, and say in one line what a student got."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        nb, resources = super().preprocess(nb, resources)
+        about = resources["nbgrader"]
+        with Gradebook(about["db_url"]) as gradebook:
+            found = gradebook.find_submission_notebook(
+                about["notebook"], about["assignment"], about["student"]
+            )
+            to_mark = waiting(found)
+            points = f"{found.score:g} of {found.max_score:g} points"
+        print(f"{about['student']}: {points}" + (f", to mark: {to_mark}" if to_mark else ""))
         return nb, resources

@@ -467,7 +467,7 @@ def _(generator):
         torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]),
         torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]),
     )
-    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 1, 5)]:
+    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 3, 5), ((2,), 1, 2)]:
         weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
         yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
 

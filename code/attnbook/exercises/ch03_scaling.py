@@ -7,6 +7,7 @@ import torch
 from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import told_apart
 
 average_response = Choice(
     "3.0",
@@ -117,7 +118,7 @@ def _(f, query, key):
     d_k = query.shape[-1]
     found = f(torch.ones_like(query), torch.ones_like(key)).flatten()[0].item()
     if not math.isclose(found, math.sqrt(d_k), rel_tol=1e-4):
-        return f"For d_k={d_k} they score {found:.7g}."
+        return f"For d_k={d_k} they score {told_apart(found, math.sqrt(d_k))}."
 
 
 @scaled_scores.holds("Doubling the queries doubles their scores.")
@@ -257,7 +258,7 @@ def _(f, weights):
     n = weights.shape[-1]
     for found in f(torch.full_like(weights, 1 / n)).flatten().tolist():
         if not math.isclose(found, n, rel_tol=1e-3):
-            return f"For n={n} you return {found:.7g}."
+            return f"For n={n} you return {told_apart(found, n)}."
 
 
 @effective_keys.holds("A row with all its weight on one key counts as one key.")
@@ -266,14 +267,14 @@ def _(f, weights):
     certain[..., 0] = 1.0
     for found in f(certain).flatten().tolist():
         if not abs(found - 1) < 1e-4:
-            return f"You return {found:.7g}."
+            return f"You return {told_apart(found, 1)}."
 
 
 @effective_keys.holds("The weights ½, ¼ and ¼ have an entropy of 1.5 log 2 and count as 2.83 keys.")
 def _(f, weights):
     found = f(torch.tensor([[0.5, 0.25, 0.25]])).item()
     if not math.isclose(found, 2**1.5, rel_tol=1e-4):
-        return f"You return {found:.7g}."
+        return f"You return {told_apart(found, 2**1.5)}."
 
 
 @effective_keys.holds("A row never depends on the others.")
@@ -375,9 +376,8 @@ def _(generator):
     yield torch.tensor([[2.0, 1.0, 0.0]]), 2.0
     yield torch.tensor([[-1000.0, -999.0, -1001.0]]), 2.0
     yield torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]]), 1.0
-    for shape, temperature in [((3, 5), 1.0), ((1, 4, 6), 0.1), ((2, 3, 1), 4.0)]:
+    for shape, temperature in [((1, 4, 6), 0.1), ((2, 3, 1), 4.0), ((2, 3, 3), 7.0)]:
         yield torch.randn(shape, generator=generator), temperature
-    yield torch.randn(2, 3, 3, generator=generator, dtype=torch.float64), 7.0
 
 
 @softmax_with_temperature.holds("Each row of weights sums to 1.")
@@ -396,7 +396,7 @@ def _(f, scores, temperature):
 def _(f, scores, temperature):
     share = f(torch.tensor([[temperature * math.log(3), 0.0]]), temperature)[0, 0].item()
     if not abs(share - 0.75) < 1e-4:
-        return f"For T={temperature:g} the weight of two should be 0.75 and is {share:.6g}."
+        return f"For T={temperature:g} it should be 0.75 of two and is {told_apart(share, 0.75)}."
 
 
 @softmax_with_temperature.holds("A higher temperature makes the weights more equal.")
@@ -505,7 +505,6 @@ def _(generator):
     yield torch.tensor([1.0, 0.0]), 2.0
     for shape, temperature in [
         ((2, 1), 4.0),
-        ((3, 3), 0.25),
         ((3, 3), 0.25),
         ((1, 1, 4), 1.5),
         ((2, 4, 5), 1.5),
@@ -646,7 +645,7 @@ def _(f, query, key):
     own = scores.diagonal(dim1=-2, dim2=-1)
     if not torch.allclose(own, torch.full_like(own, most), rtol=1e-3):
         worst = own.flatten()[(own - most).abs().argmax()].item()
-        return f"For d_k={key.shape[-1]} one scores {worst:.7g}."
+        return f"For d_k={key.shape[-1]} one scores {told_apart(worst, most)}."
 
 
 @normalised_scores.mistake("the queries not normalised")
@@ -743,14 +742,14 @@ def _(generator):
 def _(f, d, rho, mu):
     found = to_float(f(d, 0.0, 0.0))
     if not math.isclose(found, math.sqrt(d), rel_tol=1e-4):
-        return f"For d={d} you return {found:.7g}."
+        return f"For d={d} you return {told_apart(found, math.sqrt(d))}."
 
 
 @real_spread.holds("When all features are copies of one with mean 0, it is d.")
 def _(f, d, rho, mu):
     found = to_float(f(d, 1.0, 0.0))
     if not math.isclose(found, d, rel_tol=1e-4):
-        return f"For d={d} you return {found:.7g}."
+        return f"For d={d} you return {told_apart(found, d)}."
 
 
 @real_spread.holds("It agrees with 40 000 random pairs of vectors.")

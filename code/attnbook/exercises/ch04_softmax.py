@@ -7,6 +7,7 @@ import torch
 from attnbook.exercises.compare import to_float
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import told_apart
 
 rules_that_learn = Choice(
     "4.0",
@@ -150,7 +151,7 @@ def _(f, weights, real):
     found = f(torch.full_like(weights, 1 / n), real)
     if not (found - 1 / n).abs().max() < 1e-4:
         worst = found.flatten()[(found - 1 / n).abs().argmax()].item()
-        return f"Of {n} keys one receives {worst:.7g}."
+        return f"Of {n} keys one receives {told_apart(worst, 1 / n)}."
 
 
 @received_attention.mistake("rows instead of columns")
@@ -240,9 +241,8 @@ def _(generator):
     yield (torch.tensor([[1.0, 0.0]]),)
     yield (torch.tensor([[0.0, -300.0, 1.0]]),)
     yield (torch.tensor([[500.0, -500.0], [-500.0, -501.0]]),)
-    for shape in [(1, 3), (1, 4, 6), (2, 3, 1)]:
+    for shape in [(3, 5), (1, 4, 6), (2, 3, 1)]:
         yield (2 * torch.randn(shape, generator=generator),)
-    yield (torch.randn(3, 5, generator=generator, dtype=torch.float64),)
 
 
 @log_weights.holds("Their exponentials sum to 1 in each row.")
@@ -365,7 +365,7 @@ def _(f, gap, n, target):
     if not abs(found - target) < 1e-3:
         return (
             f"For gap={gap:g}, n={n} and target={target:g} you return {temperature:.4g}, where the "
-            f"weight is {found:.4g}."
+            f"weight is {told_apart(found, target)}."
         )
 
 
@@ -467,7 +467,7 @@ def _(generator):
         torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]),
         torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]),
     )
-    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 1, 5)]:
+    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 3, 5), ((2,), 1, 2)]:
         weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
         yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
 
@@ -481,7 +481,9 @@ def _(f, weights, value):
         return f"You return {worst:.4g}."
 
 
-@sampling_error.holds("Of two values the error is the product of both weights and the squared distance.")
+@sampling_error.holds(
+    "Of two values the error is the product of both weights and the squared distance."
+)
 def _(f, weights, value):
     rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
     found = f(rows, torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
@@ -613,7 +615,7 @@ def _(f, scores, mask):
     if not weights.min() >= 0:
         return f"One weight is {weights.min().item():.3g}."
     if not weights.sum(dim=-1).max() <= 1 + 1e-4:
-        return f"One row sums to {weights.sum(dim=-1).max().item():.4g}."
+        return f"One row sums to {told_apart(weights.sum(dim=-1).max().item(), 1)}."
 
 
 @quiet_softmax.holds("What is masked has no weight and no influence.")
@@ -621,7 +623,7 @@ def _(f, scores, mask):
     weights = f(scores, mask)
     if (~mask).any():
         left = weights[~mask].abs().max().item()
-        if not left == 0:
+        if left != 0:
             return f"A masked key has the weight {left:.3g}."
         other = torch.where(mask, scores, scores + 3.0)
         return changed(weights, f(other, mask), "another masked score turns {} into {}")
@@ -883,7 +885,7 @@ def _(generator):
     yield (torch.tensor([[0.5, 0.0]]),)
     yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
     yield (torch.tensor([[-2.0, -2e5, -20.0, 0.0, -200.0, -2e6, -2e4, -2e3]]),)
-    for shape in [(2, 20), (2, 20), (1, 3, 6), (2, 3, 1)]:
+    for shape in [(2, 20), (1, 3, 6), (2, 3, 1)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -899,7 +901,7 @@ def _(f, scores):
 def _(f, scores):
     share = f(torch.tensor([[0.5, 0.0]]))[0, 0].item()
     if not abs(share - 0.75) < 1e-4:
-        return f"It gets {share:.6g}."
+        return f"It gets {told_apart(share, 0.75)}."
 
 
 @sparsemax.holds("A key that is 1 or more behind the best has no weight.")
@@ -1029,7 +1031,12 @@ def _(query, key, value, decay):
 
 @forgetful_attention.inputs
 def _(generator):
-    yield torch.ones(2, 2), torch.tensor([[1.0, 3.0], [2.0, 2.0]]), torch.tensor([[3.0], [0.0]]), 0.5
+    yield (
+        torch.ones(2, 2),
+        torch.tensor([[1.0, 3.0], [2.0, 2.0]]),
+        torch.tensor([[3.0], [0.0]]),
+        0.5,
+    )
     yield (
         torch.tensor([[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]),
         torch.tensor([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]),
@@ -1060,7 +1067,9 @@ def _(f, query, key, value, decay):
     )
 
 
-@forgetful_attention.holds("Of equal keys one that is two steps old counts decay² times the newest.")
+@forgetful_attention.holds(
+    "Of equal keys one that is two steps old counts decay² times the newest."
+)
 def _(f, query, key, value, decay):
     oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
     if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from .slips import squeezed
+
 
 def step(x, h, gate, candidate):
     both = torch.cat([x, h], dim=-1)
@@ -42,6 +44,22 @@ def zeroed_padding(query, memory, lengths):
     return (query @ memory.mT).softmax(dim=-1) @ memory
 
 
+def contexts_with_padding_at(low):
+    """The energy of padding is ``low``, or so much below the lowest of all."""
+
+    def answer(query, memory, lengths):
+        real = torch.arange(memory.shape[1]) < lengths[:, None]
+        energies = query @ memory.mT
+        fill = low if low < 0 else energies.min().item() - low
+        return energies.masked_fill(~real[:, None], fill).softmax(dim=-1) @ memory
+
+    return answer
+
+
+def contexts_of_the_first_query(query, memory, lengths):
+    return contexts(query[:, :1].expand_as(query), memory, lengths)
+
+
 def covered(weights, target_lengths):
     real = torch.arange(weights.shape[1]) < target_lengths[:, None]
     return (weights * real[:, :, None]).sum(dim=1)
@@ -53,6 +71,10 @@ def concat(query, key, weight, v):
     return pairs.tanh() @ v
 
 
+def concat_of_the_first_query(query, key, weight, v):
+    return concat(query[..., :1, :].expand_as(query), key, weight, v)
+
+
 def crossing(weights):
     places = weights.argmax(-1)
     m = places.shape[-1]
@@ -60,14 +82,34 @@ def crossing(weights):
     return table.triu(1).sum((-2, -1)) / (m * (m - 1) / 2)
 
 
-def local(energies, centres, D):
+def crossing_on_average(weights):
+    shares = crossing(weights)
+    return shares.mean().expand_as(shares)
+
+
+def local(energies, centres, D, outside=-torch.inf):
     away = torch.arange(energies.shape[-1]) - centres[..., None]
-    inside = energies.masked_fill(away.abs() > D, -torch.inf).softmax(-1)
+    inside = energies.masked_fill(away.abs() > D, outside).softmax(-1)
     return inside * torch.exp(-2 * (away / D) ** 2)
+
+
+def local_with_a_density(energies, centres, D):
+    return local(energies, centres, D) / (D / 2 * math.sqrt(2 * math.pi))
+
+
+def local_with_numbers(energies, centres, D):
+    return local(energies, torch.tensor(centres.tolist()), D)
 
 
 def local_leaking(energies, centres, D):
     return local(energies, centres, D) + 0.01
+
+
+def layers_by_counting(distance, window):
+    layers, seen = 0, 0
+    while seen < distance:
+        layers, seen = layers + 1, seen + window // 2
+    return layers
 
 
 WRONG = [
@@ -75,6 +117,11 @@ WRONG = [
     ("1.1", 12, "12 is too small"),
     ("1.2", lambda x, h, g, c: step(x, h, g, c) + 0.5, "keeps the old state"),
     ("1.2", lambda x, h, g, c: h, "Not true: A closed gate (u = 0) forgets"),
+    ("1.2", lambda x, h, g, c: step(x, 0.5 * h, g, c), "the share that the gate says"),
+    ("1.2", lambda x, h, g, c: step(x, h, g, c / 2), "the new state is the candidate"),
+    ("1.2", lambda x, h, g, c: step(x, h, g.squeeze(), c), "must have the shape (4, 1)"),
+    ("1.2", squeezed(step), "is there a `squeeze`?"),
+    ("1.2", lambda x, h, g, c: step(x, h.detach(), g, c), "Gradients flow back"),
     (
         "1.2",
         lambda x, h, g, c: step(x, h, g, c).cumsum(0),
@@ -83,6 +130,13 @@ WRONG = [
     ("1.2", step_in_place, "changes its input `h` in place"),
     ("1.2", lambda x, h, g, c: step(x, h, g, c).detach(), "Gradients flow back"),
     ("1.3", hard_contexts, "Gradients flow back"),
+    ("1.3", contexts_with_padding_at(-20.0), "Padding gets a weight of exactly 0"),
+    ("1.3", contexts_with_padding_at(-70.0), "Padding gets a weight of exactly 0"),
+    ("1.3", contexts_with_padding_at(50.0), "What stands in the padding changes nothing"),
+    ("1.3", contexts_of_the_first_query, "What one query asks"),
+    ("1.3", lambda q, h, n: contexts(q / q.shape[-1], h, n), "counts three times as much"),
+    ("1.3", lambda q, h, n: contexts(q.squeeze(), h, n), "It raises RuntimeError"),
+    ("1.3", squeezed(contexts), "is there a `squeeze`?"),
     ("1.3", lengths_of_the_first, "off by up to"),
     ("1.3", zeroed_padding, "Without its padding a source"),
     ("1.3", lambda q, h, n: 2 * contexts(q, h, n), "A context lies between the real states"),
@@ -91,6 +145,7 @@ WRONG = [
     ("1.4", lambda w, n: covered(w, n).cumsum(0), "never depends on the others"),
     ("1.4", lambda w, n: covered(w, n).sort(-1).values, "Reordering the source tokens"),
     ("1.4", lambda w, n: w.mean(1) * n[:, None], "rows of padding changes"),
+    ("1.4", squeezed(covered), "is there a `squeeze`?"),
     ("1.5", lambda q, k, w, v: concat(q, k, w, v) * 3, "same factor everywhere"),
     ("1.5", lambda q, k, w, v: concat(q, k, w, v).cumsum(-1), "Not true: Reordering the keys"),
     (
@@ -98,12 +153,20 @@ WRONG = [
         lambda q, k, w, v: concat(q, k, w, v).exp(),
         "No energy is larger than the sum of all |v|",
     ),
+    ("1.5", lambda q, k, w, v: concat(q, k, w, v) / len(v), "the energy is the sum of v"),
+    ("1.5", concat_of_the_first_query, "Reordering the queries"),
+    ("1.5", squeezed(concat), "is there a `squeeze`?"),
     ("1.6", lambda distance, window: distance, "fewer would do"),
     ("1.6", lambda distance, window: 1, "tokens away, not"),
+    ("1.6", lambda distance, window: layers_by_counting(distance, window) + 0.001, "return 2.001"),
+    ("1.6", lambda distance, window: math.nan, "contains NaN"),
+    ("1.6", lambda distance, window: 10**400, "infinite"),
     ("1.6", lambda distance, window: distance / (window - 1), "It is a whole number"),
     ("1.7", lambda w: 1 - crossing(w), "Not true: If the looks never go back"),
     ("1.7", lambda w: crossing(w) / 3, "Not true: If the looks always go back"),
-    ("1.7", lambda w: (crossing(w) > 0).float(), "off by up to"),
+    ("1.7", lambda w: (crossing(w) > 0).float(), "cross in two of three pairs. You return 1"),
+    ("1.7", crossing_on_average, "never depends on the others of its batch"),
+    ("1.7", squeezed(crossing), "is there a `squeeze`?"),
     (
         "1.7",
         lambda w: (w[..., :-1, -1] > w[..., 1:, -1]).float().mean(-1),
@@ -113,6 +176,12 @@ WRONG = [
     ("1.8", lambda e, p, D: local(e, p, D) * 3, "No row sums to more than 1"),
     ("1.8", lambda e, p, D: local(e.abs(), p, D), "Adding the same number to all energies"),
     ("1.8", lambda e, p, D: local(e, p + 0.5, D), "exactly 0"),
+    ("1.8", lambda e, p, D: local(e, p, D, outside=-50.0), "exactly 0"),
+    ("1.8", lambda e, p, D: local(e, p, D, outside=-150.0), "exactly 0"),
+    ("1.8", local_with_a_density, "its weight is the bell there"),
+    ("1.8", local_with_numbers, "None reaches `centres`"),
+    ("1.8", lambda e, p, D: local(e, p.squeeze(), D), "must have the shape (3, 1, 9)"),
+    ("1.8", squeezed(local), "is there a `squeeze`?"),
 ]
 
 
@@ -171,13 +240,6 @@ def concat_by_einsum(query, key, weight, v):
     return torch.einsum("...h,h->...", hidden, v)
 
 
-def layers_by_counting(distance, window):
-    layers, seen = 0, 0
-    while seen < distance:
-        layers, seen = layers + 1, seen + window // 2
-    return layers
-
-
 def crossing_by_loops(weights):
     shares = []
     for places in weights.argmax(-1).flatten(0, -2).tolist():
@@ -206,11 +268,11 @@ def local_row_by_row(energies, centres, D):
     weights = torch.zeros_like(energies)
     for b in range(energies.shape[0]):
         for t in range(energies.shape[1]):
-            p = centres[b, t].item()
+            p = centres[b, t]
             inside = [j for j in range(energies.shape[2]) if abs(j - p) <= D]
             shares = energies[b, t, inside].softmax(0)
             for share, j in zip(shares, inside, strict=True):
-                bell = math.exp(-((j - p) ** 2) / (2 * (D / 2) ** 2))
+                bell = torch.exp(-((j - p) ** 2) / (2 * (D / 2) ** 2))
                 weights[b, t, j] = share * bell
     return weights
 

@@ -5,6 +5,16 @@ import math
 import torch
 import torch.nn.functional as F
 
+from .slips import remembers_shapes, squeezed
+
+
+def wrong_in_a_batch_of_1(answer):
+    def doubled(first, *more):
+        alone = first.ndim > 2 and first.shape[0] == 1
+        return answer(first, *more) * (2 if alone else 1)
+
+    return doubled
+
 
 def cross_right(x, memory, query_map, key_map, value_map):
     return F.scaled_dot_product_attention(x @ query_map, memory @ key_map, memory @ value_map)
@@ -33,6 +43,15 @@ def cross_causal(x, memory, query_map, key_map, value_map):
     )
 
 
+def cross_divided_more(x, memory, query_map, key_map, value_map):
+    return cross_right(x, memory, query_map, key_map / value_map.shape[-1] ** 0.5 / 2, value_map)
+
+
+def cross_by_sigmoid(x, memory, query_map, key_map, value_map):
+    scores = x @ query_map @ (memory @ key_map).mT / query_map.shape[-1] ** 0.5
+    return scores.sigmoid() @ memory @ value_map
+
+
 def parts_right(weights, value):
     return torch.einsum("...ij,...jd->...ijd", weights, value)
 
@@ -51,6 +70,19 @@ def others_right(query, key, words):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     same = (words.unsqueeze(-1) == words.unsqueeze(-2)).float()
     return (scores - 1e9 * same).softmax(-1)
+
+
+def others_at(low):
+    def answer(query, key, words):
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        same = words[..., :, None] == words[..., None, :]
+        return scores.masked_fill(same, low).softmax(-1)
+
+    return answer
+
+
+def others_scaled_by_length(query, key, words):
+    return others_right(query * (query.shape[-1] / query.shape[-2]) ** 0.5, key, words)
 
 
 def others_by_where(query, key, words):
@@ -96,6 +128,16 @@ def by_expanding_the_square(query, key, value, sharpness):
     return (scores.softmax(-1) @ value.double()).float()
 
 
+def by_largest_difference(query, key, value, sharpness):
+    differences = query[..., :, None, :] - key[..., None, :, :]
+    return (-sharpness * differences.square().amax(-1)).softmax(-1) @ value
+
+
+def by_fixed_weights(query, key, value, sharpness):
+    scores = -sharpness * torch.cdist(query, key) ** 2
+    return F.softmax(scores, dim=-1).detach() @ value
+
+
 def by_cosine(query, key, value, sharpness):
     query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
     return (sharpness * query @ key.mT).softmax(-1) @ value
@@ -124,10 +166,25 @@ WRONG = [
     ("2.2", cross_causal, "The order of the tokens in `memory`"),
     ("2.2", lambda *args: cross_right(*args).detach(), "Gradients flow back"),
     ("2.2", lambda *args: cross_right(*args) + 1, "Twice the value map"),
+    ("2.2", cross_divided_more, "counts three times as much"),
+    ("2.2", cross_by_sigmoid, "every output is the mean of the values"),
+    ("2.2", lambda x, *more: cross_right(x.detach(), *more), "None reaches `x`"),
+    ("2.2", squeezed(cross_right), "is there a `squeeze`?"),
+    ("2.2", wrong_in_a_batch_of_1(cross_right), "The result is not right"),
     ("2.3", parts_equal, "depends on its own value alone"),
     ("2.3", lambda weights, value: parts_right(weights, value) * 2, "Summed over the keys"),
     ("2.3", lambda weights, value: parts_right(weights, value).mT, "must have the shape"),
+    ("2.3", squeezed(parts_right), "is there a `squeeze`?"),
+    ("2.3", wrong_in_a_batch_of_1(parts_right), "The result is not right"),
+    ("2.3", remembers_shapes(parts_right), "returns the same result as before"),
     ("2.4", others_evenly, "off by up to"),
+    ("2.4", others_scaled_by_length, "the weights differ by"),
+    ("2.4", others_at(-20.0), "No token attends to its own word"),
+    ("2.4", others_at(-500.0), "No token attends to its own word. One does with weight 1."),
+    ("2.4", lambda *args: others_right(*args).detach(), "Gradients flow back"),
+    ("2.4", remembers_shapes(others_right), "returns the same result as before"),
+    ("2.4", squeezed(others_right), "is there a `squeeze`?"),
+    ("2.4", wrong_in_a_batch_of_1(others_right), "The result is not right"),
     ("2.4", lambda *args: others_by_where(*args) * 0.5, "Each row of weights sums to 1"),
     ("2.4", lambda *args: others_by_where(*args).triu(), "Each row of weights sums to 1"),
     (
@@ -140,6 +197,12 @@ WRONG = [
         lambda query_map, key_map: one_matrix_by_loops(query_map, key_map) * 3,
         "same factor everywhere",
     ),
+    ("2.5", squeezed(one_matrix_by_loops), "is there a `squeeze`?"),
+    ("2.6", by_largest_difference, "counts three times as much"),
+    ("2.6", by_fixed_weights, "None reaches `query`"),
+    ("2.6", lambda q, k, v, sharpness: by_cdist(q, k, v, sharpness).detach(), "cut off from all"),
+    ("2.6", squeezed(by_cdist), "is there a `squeeze`?"),
+    ("2.6", wrong_in_a_batch_of_1(by_cdist), "The result is not right"),
     ("2.6", by_cosine, "Moving all queries and keys alike"),
     ("2.6", by_city_blocks, "off by up to"),
     (
@@ -157,6 +220,7 @@ WRONG = [
         lambda wanted, key_map: map_by_solving(wanted, key_map) + 0.1,
         "Where no scores are wanted",
     ),
+    ("2.7", squeezed(map_by_solving), "is there a `squeeze`?"),
 ]
 
 RIGHT = [
@@ -172,8 +236,10 @@ RIGHT = [
     ("2.4", others_word_by_word),
     ("2.5", one_matrix_by_loops),
     ("2.5", one_matrix_by_asking),
+    ("2.5", lambda query_map, key_map: one_matrix_by_loops(query_map, key_map).double()),
     ("2.6", by_cdist),
     ("2.6", by_expanding_the_square),
     ("2.7", map_by_solving),
     ("2.7", map_by_pinv),
+    ("2.7", lambda wanted, key_map: map_by_solving(wanted, key_map).double()),
 ]

@@ -7,6 +7,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from .slips import remembers_shapes, squeezed
+
 
 def right_scores(query, key):
     query, key = query.transpose(1, 2), key.transpose(1, 2)
@@ -40,8 +42,36 @@ def softmax_that_remembers_shapes(scores, temperature):
     return cache.setdefault(scores.shape, (scores / temperature).softmax(dim=-1))
 
 
+def softmax_for_single_precision(scores, temperature):
+    weights = (scores / temperature).softmax(dim=-1)
+    return weights if scores.dtype == torch.float32 else weights.flip(-1)
+
+
 def unit(x, p=2):
     return F.normalize(x, p=p, dim=-1)
+
+
+def softmax_by_logsumexp(scores, temperature):
+    scores = scores / temperature
+    return torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True))
+
+
+class ByCosine:
+    """Callable objects are functions too."""
+
+    def __call__(self, query, key):
+        pairs = query.unsqueeze(-2), key.unsqueeze(-3)
+        return query.shape[-1] ** 0.5 * F.cosine_similarity(*pairs, dim=-1)
+
+
+def right_keys(weights):
+    return (-torch.xlogy(weights, weights).sum(dim=-1)).exp()
+
+
+def slope_by_identity(scores, temperature):
+    weights = torch.softmax(scores / temperature, -1)
+    identity = torch.eye(weights.shape[-1])
+    return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2)) / temperature
 
 
 WRONG = [
@@ -57,19 +87,32 @@ WRONG = [
     ("3.2", lambda q, k: right_scores(q, k).detach(), "Gradients flow back"),
     ("3.2", lambda q, k: right_scores(q, k).numpy(), "it returns a NumPy ndarray"),
     ("3.2", lambda q, k: right_scores(q, k).sum(1), "must have the shape (1, 1, 1, 2)"),
-    ("3.3", lambda w: w.var(dim=-1), "Not true: Equal weights"),
-    ("3.3", lambda w: (w > 0.1).sum(-1).float(), "off by up to"),
-    ("3.3", lambda w: 1 / w.amax(-1), "off by up to"),
+    ("3.2", lambda q, k: right_scores(q, k) * q.shape[-1] ** 0.25, "For d_k=3 they score"),
+    ("3.2", squeezed(right_scores), "is there a `squeeze`?"),
+    ("3.3", lambda w: w.var(dim=-1, correction=0), "Not true: Equal weights"),
+    ("3.3", lambda w: (w > 0.1).sum(-1).float(), "count as 2.83 keys. You return 3."),
+    ("3.3", lambda w: 1 / w.amax(-1), "count as 2.83 keys. You return 2."),
+    ("3.3", lambda w: right_keys(w) * 1.002, "counts as one key. You return 1.002."),
+    ("3.3", lambda w: right_keys(w).cummax(-1).values, "A row never depends on the others"),
+    ("3.3", squeezed(right_keys), "is there a `squeeze`?"),
     ("3.3", lambda w: (-torch.xlogy(w, w)[..., 1:].sum(-1)).exp(), "Not true: The order"),
     ("3.4", normalised_by_the_largest, "Each row of weights sums to 1. One sums to"),
     ("3.4", softmax_in_place, "changes its input `scores` in place"),
     ("3.4", softmax_that_remembers_shapes, "off by up to"),
     ("3.4", lambda s, t: torch.sigmoid(s / t), "Each row of weights sums to 1"),
-    ("3.4", lambda s, t: (s / t**2).softmax(-1), "off by up to"),
+    ("3.4", lambda s, t: (s / t**2).softmax(-1), "gets three times the weight"),
+    ("3.4", lambda s, t: (s / t).softmax(-1) * 1.001, "sums to 1. One sums to 1.001."),
+    ("3.4", lambda s, t: (s / t).softmax(-1).detach(), "Gradients flow back"),
+    ("3.4", softmax_for_single_precision, "With the same inputs in float64"),
+    ("3.4", squeezed(softmax_by_logsumexp), "is there a `squeeze`?"),
     ("3.4", lambda s, t: F.gumbel_softmax(s / t), "Called twice with the same input"),
     ("3.4", lambda s, t: s.softmax(-1) * float("nan"), "contains NaN"),
     ("3.5", lambda s, t: torch.diag_embed((s / t).softmax(-1)), "always sum to 1"),
     ("3.5", lambda s, t: torch.zeros(*s.shape, s.shape[-1]), "It predicts how"),
+    ("3.5", remembers_shapes(slope_by_identity), "returns the same result as before"),
+    ("3.5", squeezed(slope_by_identity), "is there a `squeeze`?"),
+    ("3.6", lambda q, k: ByCosine()(q, k).detach(), "Gradients flow back"),
+    ("3.6", squeezed(ByCosine()), "is there a `squeeze`?"),
     ("3.6", lambda q, k: torch.tanh(q @ k.mT), "three times as long"),
     ("3.6", lambda q, k: unit(q, 1) @ unit(k, 1).mT * q.shape[-1] ** 0.5, "scores √d_k"),
     ("3.7", lambda d, rho, mu: d**0.5 * (1 + rho), "copies of one with mean 0"),
@@ -126,11 +169,6 @@ def keys_by_loops(weights):
     return torch.tensor([2**s for s in sums]).reshape(weights.shape[:-1])
 
 
-def softmax_by_logsumexp(scores, temperature):
-    scores = scores / temperature
-    return torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True))
-
-
 def slope_by_autograd(scores, temperature):
     def weights(row):
         return F.softmax(row / temperature, dim=-1)
@@ -138,20 +176,6 @@ def slope_by_autograd(scores, temperature):
     rows = scores.reshape(-1, scores.shape[-1])
     slopes = [torch.autograd.functional.jacobian(weights, row) for row in rows]
     return torch.stack(slopes).reshape(*scores.shape, scores.shape[-1])
-
-
-def slope_by_identity(scores, temperature):
-    weights = torch.softmax(scores / temperature, -1)
-    identity = torch.eye(weights.shape[-1])
-    return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2)) / temperature
-
-
-class ByCosine:
-    """Callable objects are functions too."""
-
-    def __call__(self, query, key):
-        pairs = query.unsqueeze(-2), key.unsqueeze(-3)
-        return query.shape[-1] ** 0.5 * F.cosine_similarity(*pairs, dim=-1)
 
 
 def spread_by_matrix(d, rho, mu):
@@ -177,6 +201,7 @@ RIGHT = [
     ("3.3", keys_by_torch),
     ("3.3", keys_by_loops),
     ("3.4", softmax_by_logsumexp),
+    ("3.4", lambda scores, temperature: (scores.double() / temperature).softmax(dim=-1)),
     ("3.4", lambda scores, temperature: F.softmax(scores / temperature, dim=-1)),
     ("3.5", slope_by_autograd),
     ("3.5", slope_by_identity),

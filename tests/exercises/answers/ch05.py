@@ -7,6 +7,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from .slips import remembers_shapes, squeezed
+
 
 def right_matrix(order):
     return F.one_hot(order, order.shape[-1]).float()
@@ -35,6 +37,10 @@ def first_bag_only(counts):
     return counts[:, 0].amax(dim=-1) / counts[:, 0].sum(dim=-1).clamp_min(1)
 
 
+def ceiling_of_the_first(counts):
+    return right_ceiling(counts[:1]).expand(len(counts))
+
+
 def right_mask(query_places, key_places):
     return key_places[:, None] <= query_places[..., None]
 
@@ -55,6 +61,11 @@ def right_window(value, window):
     return (sums - left) / torch.arange(1, length + 1).clamp_max(window)[:, None]
 
 
+def window_through_a_fill(value, window):
+    allowed = torch.ones(value.shape[-2], value.shape[-2]).tril().triu(1 - window).bool()
+    return torch.zeros(allowed.shape).masked_fill(~allowed, -50.0).softmax(-1) @ value
+
+
 def largest_of_window(value, window):
     padded = F.pad(value, (0, 0, window - 1, 0), value=-torch.inf)
     return padded.unfold(-2, window, 1).amax(-1)
@@ -71,6 +82,10 @@ def two_layers_only(masks):
     return right_reach(masks[:, :2])
 
 
+def reach_in_the_first_sentence(masks):
+    return right_reach(masks[:1]).expand_as(masks[:, 0])
+
+
 def everything(masks):
     return torch.ones_like(masks[:, 0])
 
@@ -79,6 +94,23 @@ def right_summary(query, x, lengths):
     scores = x @ query / math.sqrt(x.shape[-1])
     padding = torch.arange(x.shape[1]) >= lengths[:, None]
     weights = scores.masked_fill(padding, -math.inf).softmax(-1)
+    return torch.einsum("bn,bnd->bd", weights, x)
+
+
+def summary_with_padding_at(low):
+    def answer(query, x, lengths):
+        scores = x @ query / math.sqrt(x.shape[-1])
+        padding = torch.arange(x.shape[1]) >= lengths[:, None]
+        weights = scores.masked_fill(padding, low).softmax(-1)
+        return torch.einsum("bn,bnd->bd", weights, x)
+
+    return answer
+
+
+def summary_by_fixed_weights(query, x, lengths):
+    scores = x @ query / math.sqrt(x.shape[-1])
+    padding = torch.arange(x.shape[1]) >= lengths[:, None]
+    weights = scores.masked_fill(padding, -math.inf).softmax(-1).detach()
     return torch.einsum("bn,bnd->bd", weights, x)
 
 
@@ -117,19 +149,28 @@ WRONG = [
     ("5.2", last_row_missing, "One row adds up to 0"),
     ("5.2", lambda order: right_matrix(order).roll(1, -2), "belongs stands"),
     ("5.2", lambda order: -right_matrix(order), "One row adds up to -1"),
+    ("5.2", remembers_shapes(right_matrix), "returns the same result as before"),
+    ("5.2", squeezed(right_matrix), "is there a `squeeze`?"),
     ("5.2", lambda order: order, "must have the shape (1, 3, 3)"),
     ("5.3", one_sentence_more, "Ten times as many sentences"),
     ("5.3", first_bag_only, "off by up to"),
     ("5.3", lambda counts: right_ceiling(counts).sqrt(), "1 over their number"),
     ("5.3", lambda counts: right_ceiling(counts) ** 2, "1 over their number"),
     ("5.3", lambda counts: counts.amax(-1) / counts.sum(-1).clamp_min(1), "must have the shape"),
-    ("5.4", two_places_back, "5 of 10 entries are wrong"),
+    ("5.3", lambda counts: counts[..., 0].sum(-1) / counts.sum((-2, -1)), "answers are listed"),
+    ("5.3", ceiling_of_the_first, "A data set never depends on the others"),
+    ("5.4", two_places_back, "may attend to all earlier places"),
+    ("5.4", squeezed(right_mask), "is there a `squeeze`?"),
     ("5.4", not_the_first_place, "The token at place 0 may not"),
     ("5.4", lambda q, k: right_mask(q, k).float(), "The result must be boolean"),
     ("5.4", lambda q, k: right_mask(q, k) & (k[:, None] > 2), "from 10 on"),
     ("5.4", lambda q, k: torch.ones_like(right_mask(q, k)), "No query may attend to a later place"),
-    ("5.5", largest_of_window, "off by up to"),
-    ("5.5", lambda value, window: value, "off by up to"),
+    ("5.5", largest_of_window, "has an equal share of each value"),
+    ("5.5", lambda value, window: value, "has an equal share of each value"),
+    ("5.5", lambda value, window: right_window(value, max(1, window - 1)), "an equal share"),
+    ("5.5", window_through_a_fill, "A later value never changes"),
+    ("5.5", lambda value, window: right_window(value.detach(), window), "Gradients flow back"),
+    ("5.5", squeezed(right_window), "is there a `squeeze`?"),
     ("5.5", lambda value, window: right_window(value, window) * 2, "same factor everywhere"),
     (
         "5.5",
@@ -137,18 +178,29 @@ WRONG = [
         "A later value never changes",
     ),
     ("5.6", two_layers_only, "entries are wrong"),
+    ("5.6", lambda masks: right_reach(masks.tril()), "everyone knows everyone"),
+    ("5.6", reach_in_the_first_sentence, "A sentence never depends on the others"),
+    ("5.6", squeezed(right_reach), "is there a `squeeze`?"),
     ("5.6", everything, "Layers that all look back"),
     ("5.6", lambda masks: torch.zeros_like(masks[:, 0]), "Token 0 does not (counted from 0)"),
     ("5.6", lambda masks: right_reach(masks).float(), "must be boolean"),
     ("5.7", the_first_element, "The order of the elements"),
     ("5.7", the_sum_of_the_elements, "A query of zeros"),
-    ("5.7", divided_by_d, "off by up to"),
+    ("5.7", divided_by_d, "counts three times as much"),
+    ("5.7", summary_by_fixed_weights, "Gradients flow back"),
+    ("5.7", summary_with_padding_at(-20.0), "Padding gets a weight of exactly 0"),
+    ("5.7", summary_with_padding_at(-50.0), "Padding gets a weight of exactly 0"),
+    ("5.7", summary_with_padding_at(-500.0), "Padding gets a weight of exactly 0"),
+    ("5.7", lambda query, x, lengths: right_summary(query.squeeze(), x, lengths), "It raises"),
+    ("5.7", squeezed(right_summary), "is there a `squeeze`?"),
     (
         "5.7",
         lambda query, x, lengths: right_summary(query, x, lengths) + x[:, -1],
         "What stands in the padding",
     ),
     ("5.7", lambda query, x, lengths: right_summary(query, x, lengths)[:1], "must have the shape"),
+    ("5.8", remembers_shapes(right_part), "returns the same result as before"),
+    ("5.8", squeezed(right_part), "is there a `squeeze`?"),
     ("5.8", lambda mixing: mixing, "Reordering rows and columns alike"),
     ("5.8", lambda mixing: right_part(mixing) / 2, "same factor everywhere"),
     ("5.8", largest_of_the_rest, "the sum of all entries are kept"),

@@ -437,7 +437,6 @@ WRONG = [
     ("9.5", greedy_until_a_word_repeats, "off by up to"),
     ("9.5", lambda f, m: greedy(lambda t: f(t[1:] or t), m), "given START first"),
     ("9.5", lambda f, m: greedy(f, m).tolist(), "it returns a list"),
-    ("9.6", squeezed(extend), "must have the shape (3, 1, 2)"),
     ("9.6", remembers_shapes(extend), "its row's score plus its token's"),
     ("9.6", extend_with_one_winner, "No continuation is taken twice"),
     ("9.6", extend_counting_from_one, "numbered from 0 to"),

@@ -1,6 +1,7 @@
 """The exercises answer back: rightly, kindly, and whatever a learner hands in."""
 
 import contextlib
+import copy
 import functools
 import math
 import random
@@ -18,7 +19,8 @@ from nbclient import NotebookClient
 
 from attnbook.exercises import Choice, Prediction, catalogue, check, hint, sandbox
 from attnbook.exercises.exercise import GRADIENTS
-from attnbook.exercises.report import describe
+from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import describe, told_apart
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 CHOICES = [e for e in EXERCISES.values() if isinstance(e, Choice)]
@@ -138,9 +140,12 @@ def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
         lambda: torch.device("meta"),
     ],
 )
-def test_the_mode_the_notebook_is_in_does_not_matter(mode):
+@pytest.mark.parametrize("id", ["3.2", "3.7", "5.2", "9.3"])
+def test_the_mode_the_notebook_is_in_does_not_matter(mode, id):
+    exercise = copy.copy(EXERCISES[id])
+    exercise.solution(exercise.reference)  # nothing is known from earlier checks
     with mode():
-        report = grade("3.2", right_scores)
+        report = exercise.grade(exercise.reference)
     assert report.passed, str(report)
 
 
@@ -357,6 +362,29 @@ def test_an_answer_that_draws_from_the_global_generator_is_found_out():
         return keys + 0.1 * torch.rand(())
 
     assert "Called twice with the same input" in " ".join(grade("3.3", noisy).failures)
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "text"),
+    [
+        (5.774, 1, "5.774"),
+        (1.0002, 1, "1.0002"),
+        (0.99999999, 1.0, "0.99999999"),
+        (49728, 50000, "49728"),
+        (49728.25, 49728, "49728.2"),
+        (1, 1.0, "1"),
+        (torch.tensor([1.0, 2.00002]), torch.tensor([1.0, 2.0]), "[1, 2.00002]"),
+    ],
+)
+def test_a_number_has_as_many_digits_as_tell_it_from_the_other(value, other, text):
+    assert told_apart(value, other) == text
+
+
+def test_a_sentence_never_shows_one_number_twice_where_two_are_meant():
+    ones, infinite = torch.ones(2), torch.tensor([torch.inf, 1.0])
+    assert changed(ones, ones * 1.0013, "from {} to {}") == "From 1 to 1.001."
+    assert changed(infinite, infinite - 0.5, "from {} to {}") == "From 1 to 0.5."
+    assert row_sums(torch.tensor([[0.5, 0.5002]])) == "One sums to 1.0002."
 
 
 def test_html_escapes_what_the_learner_wrote():

@@ -1,6 +1,7 @@
-"""Comparing a learner's result with the right one, and saying in words how they differ."""
+"""Comparing a learner's results with the right ones, and saying in words how they differ."""
 
 import decimal
+import itertools
 import math
 import numbers
 import re
@@ -10,10 +11,13 @@ import numpy as np
 import torch
 
 from attnbook.exercises import sandbox
+from attnbook.exercises.report import describe
 from attnbook.exercises.sandbox import Outcome
 
 # results this close are equal: float32, added up in another order
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
+
+NAN = "The result contains NaN (not a number)."
 
 
 def same(a: object, b: object) -> bool:
@@ -27,16 +31,41 @@ def same(a: object, b: object) -> bool:
     return False
 
 
-def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return torch.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+def reproduces(a: Outcome, b: Outcome) -> bool:
+    """Whether two calls had the same result, or failed in the same way."""
+    if a.error or b.error:
+        return type(a.error) is type(b.error) and _text(a.error) == _text(b.error)
+    return same(a.value, b.value)
+
+
+def contains_nan(value: object) -> bool:
+    """Whether a tensor or a number is, or holds, NaN."""
+    if isinstance(value, torch.Tensor):
+        return bool(value.isnan().any())
+    return is_number(value) and math.isnan(to_float(value))
+
+
+def is_number(value: object) -> bool:
+    """Whether it is one real number: Python's, NumPy's or torch's, also in an array of size 1."""
+    if isinstance(value, torch.Tensor):
+        real = not value.is_complex() and value.dtype != torch.bool
+        return real and value.numel() == 1
+    if isinstance(value, np.ndarray):
+        return value.size == 1 and value.dtype.kind in "iuf"
+    return isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, bool)
 
 
 def to_float(number: object) -> float:
+    """Any such number as one of Python's, which are infinite from 2**1024 on."""
     try:
         array = isinstance(number, torch.Tensor | np.ndarray)
         return float(number.item() if array else number)
-    except OverflowError:  # 2**1024 and beyond
+    except OverflowError:
         return math.inf if number > 0 else -math.inf
+
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return torch.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
 
 
 def _float64(value: object) -> torch.Tensor:
@@ -45,28 +74,108 @@ def _float64(value: object) -> torch.Tensor:
     return torch.tensor(to_float(value), dtype=torch.float64)
 
 
-def reproduces(a: Outcome, b: Outcome) -> bool:
-    if a.error or b.error:
-        return type(a.error) is type(b.error) and _text(a.error) == _text(b.error)
-    return same(a.value, b.value)
+class Comparison:
+    """One answer's outcomes beside the right results: what is wrong, in sentences."""
+
+    def __init__(
+        self, outcomes: list[Outcome], expected: list, names: list[str], answer: Callable
+    ) -> None:
+        # the lists differ in length if time ran out
+        self._pairs = list(zip(outcomes, expected, strict=False))
+        self._problems = [_problem(o, right, names, answer) for o, right in self._pairs]
+        self._bad = [i for i, problem in enumerate(self._problems) if problem]
+        self._differing = [
+            i
+            for i, (outcome, right) in enumerate(self._pairs)
+            if not self._problems[i] and not same(outcome.value, right)
+        ]
+
+    @property
+    def first_wrong(self) -> int | None:
+        """The place of the first result that is wrong."""
+        return min(self._bad + self._differing, default=None)
+
+    @property
+    def all_right(self) -> bool:
+        """Whether no result is wrong."""
+        return self.first_wrong is None
+
+    @property
+    def right_kind(self) -> bool:
+        """Whether all results are of the kind asked for, whatever their numbers."""
+        return not any(o.error or _different_kind(o.value, right) for o, right in self._pairs)
+
+    @property
+    def has_nan(self) -> bool:
+        """Whether there is NaN in results that are of the right kind."""
+        return self.right_kind and NAN in self._problems
+
+    def sentences(self) -> list[str]:
+        """All that is wrong with the results themselves."""
+        return [*filter(None, (self.problem(), self.difference()))]
+
+    def problem(self) -> str | None:
+        """What is wrong before numbers are compared."""
+        if not self._bad:
+            return None
+        sentence = NAN if self.has_nan else self._problems[self._bad[0]]
+        alike = sum(_same_but_for_numbers(self._problems[i], sentence) for i in self._bad) - 1
+        if all(_squeezed(*self._pairs[i]) for i in self._bad):
+            sentence += " An axis of size 1 is missing: is there a `squeeze`?"
+        return sentence + (f" Likewise on {alike} more inputs." if alike else "")
+
+    def difference(self) -> str | None:
+        """How far off the results are, and what the wrong ones have in common.
+
+        It does not say what they should be.
+        """
+        if not self._differing:
+            return None
+        wrong = [self._pairs[i] for i in self._differing]
+        outcome, right = wrong[0]
+        numbers = [(_float64(outcome.value), _float64(right)) for outcome, right in wrong]
+        if isinstance(right, torch.Tensor) and right.dtype == torch.bool:
+            count = (outcome.value != right).sum().item()
+            off, more = f"{count} of {right.numel()} entries are wrong.", _place(numbers)
+        else:
+            off, more = _off_by(*numbers[0]), _in_common(numbers) or _place(numbers)
+        if sum(right.numel() for _, right in numbers) < 3:
+            more = None  # of so few numbers nearly anything is true
+        start = "The result is not right: "
+        if any(outcome.error for outcome, _ in self._pairs):
+            start = "Where it runs, the result is not right: "
+        elif self._bad:
+            start = "On other inputs the result is not right: "
+        sentences = [start + off, more]
+        good = len(self._pairs) - len(self._bad) - len(self._differing)
+        if good:
+            sentences.append(f"On {good} of {len(self._pairs)} inputs it is right.")
+        return " ".join(filter(None, sentences))
+
+    def ignores_input(self) -> bool:
+        """Whether three or more probes of one shape want different results and get one."""
+        shapes: dict[object, list[tuple]] = {}
+        for outcome, right in self._pairs:
+            shapes.setdefault(getattr(right, "shape", None), []).append((outcome.value, right))
+        return any(
+            all(same(group[0][0], value) for value, _ in group)
+            and not all(same(group[0][1], right) for _, right in group)
+            for group in shapes.values()
+            if len(group) > 2
+        )
 
 
-def same_kind(problem: str | None, other: str) -> bool:
-    """Whether two sentences tell the same but for their numbers."""
-    return problem is not None and re.sub(r"\d+", "", problem) == re.sub(r"\d+", "", other)
-
-
-def problem_of(outcome: Outcome, right: object, names: list[str], answer: Callable) -> str | None:
+def _problem(outcome: Outcome, right: object, names: list[str], answer: Callable) -> str | None:
     """What is wrong with one outcome before its numbers are compared, as a sentence."""
     if outcome.error:
         return error_sentence(outcome, answer)
     if outcome.changed:
         edited = listed([f"`{names[i]}`" for i in outcome.changed])
         return f"It changes its input {edited} in place: compute a new tensor instead."
-    return different_kind(outcome.value, right) or _not_finite(outcome.value, right)
+    return _different_kind(outcome.value, right) or _not_finite(outcome.value, right)
 
 
-def different_kind(value: object, right: object) -> str | None:
+def _different_kind(value: object, right: object) -> str | None:
     if value is None:
         return "It returns None: is a `return` missing?"
     if not isinstance(right, torch.Tensor):
@@ -85,18 +194,26 @@ def different_kind(value: object, right: object) -> str | None:
     return None
 
 
+def _squeezed(outcome: Outcome, right: object) -> bool:
+    """Whether nothing but axes of size 1 is missing."""
+    value = outcome.value
+    if not isinstance(value, torch.Tensor) or not isinstance(right, torch.Tensor):
+        return False
+    long_axes = ([n for n in x.shape if n != 1] for x in (value, right))
+    return value.ndim < right.ndim and next(long_axes) == next(long_axes)
+
+
 def _not_finite(value: object, right: object) -> str | None:
-    if isinstance(value, torch.Tensor) and value.is_complex():
-        return None
     value, right = _float64(value), _float64(right)
     if value.isnan().logical_and(~right.isnan()).any():
-        return "The result contains NaN (not a number)."
+        return NAN
     if value.isinf().logical_and(~right.isinf()).any():
         return "The result contains an infinite number."
     return None
 
 
 def error_sentence(outcome: Outcome, answer: Callable) -> str:
+    """What a call stopped with, and in which line of the answer."""
     error = outcome.error
     if outcome.timed_out:
         return str(error)
@@ -106,7 +223,7 @@ def error_sentence(outcome: Outcome, answer: Callable) -> str:
     if isinstance(error, RuntimeError) and re.search(
         r"shapes cannot be multiplied|first two dimensions of batch2", message
     ):
-        sentence += " The sizes do not fit: is a transpose missing, or of other axes?"
+        sentence += " The sizes do not fit: is a transpose missing, one too many, or of other axes?"
     return sentence
 
 
@@ -117,55 +234,85 @@ def _text(error: BaseException) -> str:
         return ""
 
 
-def distance(pairs: list[tuple[Outcome, object]]) -> str:
-    """How far off the first wrong result is, without saying what it should be."""
-    value, right = pairs[0][0].value, pairs[0][1]
-    if isinstance(right, torch.Tensor) and right.dtype == torch.bool:
-        wrong = (value != right).sum().item()
-        return f"The result is not right: {wrong} of {right.numel()} entries are wrong."
-    differences, ratios = [], []
-    for outcome, right in pairs:
-        value, right = _float64(outcome.value), _float64(right)
-        differences.append((value - right).abs().max().item())
-        usable = right.abs() > 1e-3 * right.abs().max()
-        ratios.append((value / right)[usable].flatten())
-    sentence = f"The result is not right: it is off by up to {differences[0]:.2g}."
-    ratio = torch.cat(ratios)
-    factor = ratio.mean()
-    if (
-        len(ratio) > 2
-        and (ratio - factor).abs().max() < 1e-3 * factor.abs()
-        # also where the right result is 0, which has no ratio
-        and all(same(_float64(o.value), factor * _float64(right)) for o, right in pairs)
-    ):
-        sentence += " It is wrong by the same factor everywhere."
-    return sentence
+def _same_but_for_numbers(problem: str, other: str) -> bool:
+    return re.sub(r"\d+", "", problem) == re.sub(r"\d+", "", other)
 
 
-def ignores_input(pairs: list[tuple[Outcome, object]]) -> bool:
-    """Whether three or more probes of one shape want different results and get one."""
-    shapes: dict[object, list[int]] = {}
-    for i, (_, right) in enumerate(pairs):
-        shapes.setdefault(getattr(right, "shape", None), []).append(i)
-    groups = [group for group in shapes.values() if len(group) > 2]
+def _off_by(value: torch.Tensor, right: torch.Tensor) -> str:
+    finite = right.isfinite()
+    if same(value[finite], right[finite]):
+        return "it must be infinite where it is not."
+    return f"it is off by up to {describe((value - right)[finite].abs().max().item(), digits=2)}."
+
+
+def _in_common(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
+    """What is true of all wrong results and may tell where to look: the first that is found."""
+    values, rights = (torch.cat([x.flatten() for x in side]) for side in zip(*pairs, strict=True))
+    tables = all(right.ndim > 1 and right.shape[-1] > 1 for _, right in pairs)
+    if same(values, -rights):
+        return "It is wrong by the same factor everywhere: the sign."
+    if rights.count_nonzero() > 2 and _scaled(values, rights, 0):
+        return "It is wrong by the same factor everywhere."
+    if _shifted(values, rights, 0):
+        return "It is wrong by the same amount everywhere."
+    if _axes_exchanged(pairs):
+        return "Two of its axes are exchanged."
+    if tables and all(_scaled(value, right, -1) for value, right in pairs):
+        return "Each row is the right one times a number."
+    if tables and all(_shifted(value, right, -1) for value, right in pairs):
+        return "Each row is the right one plus a number."
+    if all(same(value.flatten().msort(), right.flatten().msort()) for value, right in pairs):
+        return "The numbers are right, but not their order."
+    return None
+
+
+def _scaled(value: torch.Tensor, right: torch.Tensor, dim: int) -> bool:
+    """Whether all along an axis is the right result times one number."""
+    finite = value.isfinite() & right.isfinite()
+    product = torch.where(finite, value * right, 0.0).sum(dim, keepdim=True)
+    square = torch.where(finite, right * right, 0.0).sum(dim, keepdim=True)
+    factor = torch.where(square > 0, product / square, 1.0)
+    return bool(factor.all()) and same(value, factor * right)
+
+
+def _shifted(value: torch.Tensor, right: torch.Tensor, dim: int) -> bool:
+    """Whether all along an axis is the right result plus one number."""
+    amount = (value - right).nanmean(dim, keepdim=True)  # inf - inf is NaN
+    return same(value, right + amount.nan_to_num(0.0))
+
+
+def _axes_exchanged(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> bool:
+    axes = range(-min(right.ndim for _, right in pairs), 0)
     return any(
-        all(same(pairs[g[0]][0].value, pairs[i][0].value) for i in g)
-        and not all(same(pairs[g[0]][1], pairs[i][1]) for i in g)
-        for g in groups
+        all(same(value.transpose(i, j), right) for value, right in pairs)
+        for i, j in itertools.combinations(axes, 2)
     )
 
 
-def is_number(value: object) -> bool:
-    """Whether it is one real number: Python's, NumPy's or torch's, also in an array of size 1."""
-    if isinstance(value, torch.Tensor):
-        real = not value.is_complex() and value.dtype != torch.bool
-        return real and value.numel() == 1
-    if isinstance(value, np.ndarray):
-        return value.size == 1 and value.dtype.kind in "iuf"
-    return isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, bool)
+def _place(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
+    """An axis whose first or last entry alone is right, or wrong."""
+    wrong = [~torch.isclose(v, r, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True) for v, r in pairs]
+    dimensions = {places.ndim for places in wrong}
+    if len(dimensions) > 1:
+        return None
+    for axis in range(dimensions.pop()):
+        # one row for each wrong result: which of the entries along the axis are wrong
+        along = [
+            places.transpose(0, axis).reshape(places.shape[axis], -1).any(1) for places in wrong
+        ]
+        if any(len(row) < 2 for row in along):
+            continue
+        for name, place in ("first", 0), ("last", -1):
+            others = [row[1:] if place == 0 else row[:-1] for row in along]
+            if all(row.all() for row in others) and not any(row[place] for row in along):
+                return f"Along axis {axis} only the {name} entry is right."
+            if not any(row.any() for row in others):
+                return f"Along axis {axis} only the {name} entry is wrong."
+    return None
 
 
 def kind_of(value: object) -> str:
+    """A few words for what a value is."""
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     name = type(value).__name__
@@ -179,4 +326,5 @@ def _article(word: str) -> str:
 
 
 def listed(words: list[str], last: str = "and") -> str:
+    """The words with commas between them, and one word before the last."""
     return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

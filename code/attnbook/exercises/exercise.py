@@ -5,31 +5,31 @@ results the submission reproduces is the diagnosis. Properties that fail are rep
 not a mistake is recognised.
 """
 
-import dis
+import contextlib
 import inspect
 import math
+import re
+import string
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
 from attnbook.exercises import sandbox
 from attnbook.exercises.compare import (
-    different_kind,
-    distance,
+    NAN,
+    Comparison,
+    contains_nan,
     error_sentence,
-    ignores_input,
     is_number,
     kind_of,
     listed,
-    problem_of,
     reproduces,
     same,
-    same_kind,
     to_float,
 )
 from attnbook.exercises.properties import cut_off
-from attnbook.exercises.report import Report, describe
+from attnbook.exercises.report import Report, describe, told_apart
 from attnbook.exercises.sandbox import Outcome, Sandbox
 
 GRADIENTS = "Gradients flow back to the inputs, so that models can learn."
@@ -42,6 +42,24 @@ class Property:
     sentence: str
     # (function, *probe) -> None, or a sentence with numbers that contradicts it
     find_counterexample: Callable
+
+
+@dataclass
+class Trial:
+    """The inputs of one seed, the right results, and those of the known mistakes by name."""
+
+    probes: list[tuple]
+    expected: list
+    of_mistakes: dict[str, list[Outcome]] = field(default_factory=dict)
+
+
+@dataclass
+class Attempt:
+    """What an answer made of the inputs of one trial."""
+
+    trial: Trial
+    outcomes: list[Outcome]
+    comparison: Comparison
 
 
 class Exercise:
@@ -75,17 +93,20 @@ class Exercise:
         self.explanations: dict[str, str] = {}
         self.properties: list[Property] = []
         self._inputs: Callable[[torch.Generator], Iterable[tuple]] | None = None
+        self._trials: dict[int, Trial] = {}  # by seed
         if differentiable:
             self.properties.append(Property(GRADIENTS, self._cut_off))
 
     def solution(self, function: Callable) -> Callable:
         """Decorator: the reference that every answer is compared with."""
         self.reference = function
+        self._trials = {}
         return function
 
     def inputs(self, function: Callable) -> Callable:
         """Decorator: a generator function of argument tuples, the smallest first."""
         self._inputs = function
+        self._trials = {}
         return function
 
     def holds(self, sentence: str) -> Callable:
@@ -118,7 +139,8 @@ class Exercise:
             if _untouched(answer):
                 report.attempted = False
             else:
-                self._grade(report, answer, seed)
+                with sandbox.reproducible():
+                    self._grade(report, answer, seed)
         except Exception as error:
             report.holds.clear()
             report.failures.append(
@@ -146,20 +168,21 @@ class Exercise:
         if misfit:
             report.failures.append(misfit)
             return
-        box = Sandbox()
-        with sandbox.surroundings():
-            probes = self.probes(seed)
-            expected = [self.reference(*probe) for probe in probes]
-            outcomes = _run(box, answer, probes)
-        stub = outcomes[0].error
-        if type(stub) is NotImplementedError and not stub.args:
-            report.attempted = False
-            return
-        wrong = self._compare(box, answer, probes, expected, outcomes, report)
+        with Sandbox() as box:
+            attempt = self._try(box, answer, seed)
+            stub = attempt.outcomes[0].error
+            if type(stub) is NotImplementedError and not stub.args:
+                report.attempted = False
+                return
+            if attempt.comparison.right_kind:
+                attempt = self._examine(box, answer, attempt, seed, report)
+            else:
+                report.failures += attempt.comparison.sentences()
         if report.failures:
-            self._recognise(probes, outcomes, report)
-            if wrong is not None:
-                self._show_counterexample(probes[wrong], outcomes[wrong], report)
+            self._recognise(attempt, report)
+            self._show_counterexample(attempt, report)
+        else:
+            report.holds.append(f"Agrees with the definition on {len(attempt.outcomes)} inputs.")
 
     def _misfit(self, answer: object) -> str | None:
         names = self._names()
@@ -175,86 +198,119 @@ class Exercise:
             return None
         return None
 
-    def _compare(
-        self,
-        box: Sandbox,
-        answer: Callable,
-        probes: list[tuple],
-        expected: list,
-        outcomes: list[Outcome],
-        report: Report,
-    ) -> int | None:
-        """Fill ``report.failures`` and ``report.holds``; return the first probe that fails."""
-        names = self._names()
-        pairs = list(zip(outcomes, expected, strict=False))
-        problems = [problem_of(o, right, names, answer) for o, right in pairs]
-        bad = [i for i, problem in enumerate(problems) if problem]
-        differing = [
-            i
-            for i, (outcome, right) in enumerate(pairs)
-            if not problems[i] and not same(outcome.value, right)
-        ]
-        if bad:
-            first = problems[bad[0]]
-            alike = sum(same_kind(problems[i], first) for i in bad) - 1
-            more = f" Likewise on {alike} more inputs." if alike else ""
-            report.failures.append(first + more)
-        if not any(o.error or different_kind(o.value, right) for o, right in pairs):
-            with sandbox.surroundings(seed=1):
-                self._repeat(box, answer, probes, outcomes, report)
-                self._test_properties(box, answer, probes, report)
-        if differing:
-            report.failures.append(distance([pairs[i] for i in differing]))
-            if ignores_input(pairs):
-                report.failures.append("Different inputs get the same result.")
-        elif not report.failures:
-            report.holds.append(f"Agrees with the definition on {len(probes)} inputs.")
-        return min(bad + differing, default=None)
+    def _trial(self, seed: int) -> Trial:
+        """What is made once for each seed, and does not change."""
+        if seed not in self._trials:
+            probes = self.probes(seed)
+            self._trials[seed] = Trial(probes, [self.reference(*probe) for probe in probes])
+        return self._trials[seed]
 
-    def _repeat(
-        self,
-        box: Sandbox,
-        answer: Callable,
-        probes: list[tuple],
-        outcomes: list[Outcome],
-        report: Report,
-    ) -> None:
+    def _try(self, box: Sandbox, answer: Callable, seed: int) -> Attempt:
+        trial = self._trial(seed)
+        outcomes = _run(box, answer, trial.probes)
+        comparison = Comparison(outcomes, trial.expected, self._names(), answer)
+        return Attempt(trial, outcomes, comparison)
+
+    def _examine(
+        self, box: Sandbox, answer: Callable, attempt: Attempt, seed: int, report: Report
+    ) -> Attempt:
+        """Look closer at results of the right kind; return the attempt that shows what is wrong."""
+        # the same shapes, but other numbers: an answer may keep results by shape
+        other = self._try(box, answer, seed + 1)
+        stuck = _gets_stuck(attempt, other)
+        if attempt.comparison.all_right and stuck:
+            report.failures.append(
+                "Given other numbers, it returns the same result as before. "
+                "Does it remember earlier calls?"
+            )
+            return other
+        if attempt.comparison.all_right and not other.comparison.all_right:
+            attempt = other
+        comparison = attempt.comparison
+        failures = [comparison.problem()]
+        if comparison.right_kind:
+            with sandbox.reproducible(seed=1):
+                failures.append(self._repeat(box, answer, attempt))
+                failures += self._test_properties(box, answer, attempt.trial, report)
+        failures.append(comparison.difference())
+        if not comparison.all_right and (stuck or comparison.ignores_input()):
+            failures.append("Different inputs get the same result.")
+        if comparison.has_nan:
+            failures = [comparison.problem()]  # all else follows from it
+        if not any(failures):
+            failures.append(self._test_float64(box, answer, attempt.trial, report))
+        report.failures += filter(None, failures)
+        return attempt
+
+    def _repeat(self, box: Sandbox, answer: Callable, attempt: Attempt) -> str | None:
+        """What goes wrong when the first and the last call are made again."""
         for i in (0, -1):
-            again = box.call(answer, probes[i])
+            before, again = attempt.outcomes[i], box.call(answer, attempt.trial.probes[i])
             if again.error:
-                report.failures.append(
-                    "Called a second time with the same input, it fails. "
-                    + error_sentence(again, answer)
+                return "Called a second time with the same input, it fails. " + error_sentence(
+                    again, answer
                 )
-                return
-            if not same(again.value, outcomes[i].value):
-                report.failures.append(
+            if not same(again.value, before.value):
+                return (
                     "Called twice with the same input, it returns two different results: "
-                    f"{describe(outcomes[i].value)}, then {describe(again.value)}. "
+                    f"{told_apart(before.value, again.value)}, then "
+                    f"{told_apart(again.value, before.value)}. "
                     "It must not draw random numbers or remember earlier calls."
                 )
-                return
+        return None
 
     def _test_properties(
-        self, box: Sandbox, answer: Callable, probes: list[tuple], report: Report
-    ) -> None:
+        self, box: Sandbox, answer: Callable, trial: Trial, report: Report
+    ) -> list[str]:
+        """Sentences on the properties that are contradicted; the others are added to the report."""
+
         def guarded(*arguments: object) -> object:
             outcome = box.call(answer, arguments)
             if outcome.error:
                 raise _Stumbled(error_sentence(outcome, answer))
+            if contains_nan(outcome.value):
+                raise _Stumbled(f"There: {NAN}")
+            if isinstance(outcome.value, torch.Tensor) and outcome.value.is_floating_point():
+                return outcome.value.float()  # what properties calculate with; float64 is right too
             return outcome.value
 
+        contradictions = []
         for item in self.properties:
-            for probe in probes:
+            for probe in trial.probes:
                 try:
                     contradiction = item.find_counterexample(guarded, *probe)
                 except _Stumbled as stumble:
                     contradiction = str(stumble)
                 if contradiction:
-                    report.failures.append(f"Not true: {item.sentence} {contradiction}")
+                    contradictions.append(f"Not true: {item.sentence} {contradiction}")
                     break
             else:
                 report.holds.append(item.sentence)
+        return contradictions
+
+    def _test_float64(
+        self, box: Sandbox, answer: Callable, trial: Trial, report: Report
+    ) -> str | None:
+        """What goes wrong with numbers in double precision, where the reference takes them.
+
+        No task mentions them. A constant in float32 that torch refuses to combine with them is
+        therefore remarked on and no mistake; wrong numbers are one.
+        """
+        probes, expected = [], []
+        for probe in map(_to_float64, trial.probes):
+            with contextlib.suppress(RuntimeError):  # some inputs are functions with constants
+                expected.append(self.reference(*probe))
+                probes.append(probe)
+        comparison = Comparison(_run(box, answer, probes), expected, self._names(), answer)
+        sentence = " ".join(comparison.sentences())
+        if not sentence:
+            return None
+        sentence = f"With the same inputs in float64: {sentence}"
+        if re.search("dtype|Double", sentence):
+            advice = "Constants can have the type of the inputs: `.to(x)` or `dtype=x.dtype`."
+            report.remarks.append(f"{sentence} {advice}")
+            return None
+        return sentence
 
     def _cut_off(self, f: Callable, *probe: object) -> str | None:
         return cut_off(f, self.reference, self._names(), probe)
@@ -263,20 +319,27 @@ class Exercise:
         """The names of the arguments, as the chapter calls them."""
         return list(inspect.signature(self.reference).parameters)
 
-    def _recognise(self, probes: list[tuple], outcomes: list[Outcome], report: Report) -> None:
+    def _recognise(self, attempt: Attempt, report: Report) -> None:
+        trial, outcomes = attempt.trial, attempt.outcomes
         for name, mistake in self.mistakes.items():
-            with sandbox.surroundings():
-                produced = _run(Sandbox(), mistake, probes)
+            if name not in trial.of_mistakes:
+                with Sandbox() as box:
+                    trial.of_mistakes[name] = _run(box, mistake, trial.probes)
+            produced = trial.of_mistakes[name]
             if len(produced) == len(outcomes) and all(map(reproduces, outcomes, produced)):
                 report.diagnosis, report.explanation = name, self.explanations[name]
                 return
 
-    def _show_counterexample(self, probe: tuple, outcome: Outcome, report: Report) -> None:
-        names = self._names()
+    def _show_counterexample(self, attempt: Attempt, report: Report) -> None:
+        wrong = attempt.comparison.first_wrong
+        if wrong is None:
+            return
+        trial, outcome = attempt.trial, attempt.outcomes[wrong]
         given = ", ".join(
-            f"`{name} = {describe(value)}`" for name, value in zip(names, probe, strict=True)
+            f"`{name} = {describe(value)}`"
+            for name, value in zip(self._names(), trial.probes[wrong], strict=True)
         )
-        result = describe(outcome.value)
+        result = told_apart(outcome.value, trial.expected[wrong])
         then = "it stops with an error" if outcome.error else f"you return `{result}`"
         report.counterexample = f"for {given} {then}."
         report.printed = outcome.printed.rstrip()
@@ -310,11 +373,15 @@ class Prediction(Exercise):
             report.failures.append(f"{describe(number)} is negative; this can't be.")
         else:
             side = "large" if number > self.reference else "small"
-            report.failures.append(f"{describe(number)} is too {side}.")
-            for name, value in self.mistakes.items():
-                if math.isclose(number, value, rel_tol=self.within, abs_tol=1e-9):
-                    report.diagnosis = name
-                    report.explanation = self.explanations[name]
+            report.failures.append(f"{told_apart(number, self.reference)} is too {side}.")
+            off = {
+                name: abs(number - value)
+                for name, value in self.mistakes.items()
+                if math.isclose(number, value, rel_tol=self.within, abs_tol=1e-9)
+            }
+            if off:
+                report.diagnosis = nearest = min(off, key=off.get)
+                report.explanation = self.explanations[nearest]
 
 
 class Choice(Exercise):
@@ -347,7 +414,8 @@ class Choice(Exercise):
         return sorted([self.reference, *self.mistakes.values()])
 
     def _grade(self, report: Report, answer: object, seed: int) -> None:
-        letter = answer.strip().upper() if isinstance(answer, str) else None
+        around = string.whitespace + string.punctuation  # "a)" is a letter, too
+        letter = answer.strip(around).upper() if isinstance(answer, str) else None
         if letter not in self.options:
             quoted = [f'`"{option}"`' for option in self.options]
             letters = listed(quoted, last="or")
@@ -370,24 +438,54 @@ class _Stumbled(Exception):
 def _run(box: Sandbox, function: Callable, probes: list[tuple]) -> list[Outcome]:
     """One outcome for each probe, up to the first that runs out of time."""
     outcomes = []
-    for probe in probes:
-        outcomes.append(box.call(function, probe))
-        if outcomes[-1].timed_out:
-            break
+    with sandbox.reproducible():
+        for probe in probes:
+            outcomes.append(box.call(function, probe))
+            if outcomes[-1].timed_out:
+                break
     return outcomes
 
 
+def _gets_stuck(attempt: Attempt, other: Attempt) -> bool:
+    """Whether an input got the result of an earlier one, though another was right."""
+    return any(
+        same(before.value, after.value) and not same(right_before, right_after)
+        for before, after, right_before, right_after in zip(
+            attempt.outcomes,
+            other.outcomes,
+            attempt.trial.expected,
+            other.trial.expected,
+            strict=False,
+        )
+    )
+
+
+def _to_float64(argument: object) -> object:
+    if isinstance(argument, torch.Tensor) and argument.is_floating_point():
+        return argument.double()
+    if isinstance(argument, list | tuple):
+        return type(argument)(map(_to_float64, argument))
+    if isinstance(argument, dict):
+        return {name: _to_float64(value) for name, value in argument.items()}
+    return argument
+
+
 def _untouched(answer: object) -> bool:
-    """Whether the stub still stands: `...` itself, or a function whose body is `...` or `pass`."""
+    """Whether the stub still stands: `...` itself, or a function with nothing else in its body."""
     if answer is None or answer is ...:
         return True
     code = getattr(answer, "__code__", None)
     if code is None:
         return False
-    harmless = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
-    instructions = list(dis.get_instructions(code))
-    return all(
-        i.opname in harmless
-        and (i.opname not in ("LOAD_CONST", "RETURN_CONST") or i.argval in (None, ...))
-        for i in instructions
-    )
+    constants = set(code.co_consts) - {answer.__doc__}
+    return constants <= {None, ...} and code.co_code in {f.__code__.co_code for f in _EMPTY}
+
+
+def _plain() -> None: ...
+
+
+def _documented() -> None:
+    """Its bytecode differs from the plain one's where constants are numbered."""
+
+
+_EMPTY = (_plain, _documented, lambda: ...)

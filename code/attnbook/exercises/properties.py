@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 
 from attnbook.exercises.compare import ABSOLUTE, RELATIVE, same
+from attnbook.exercises.report import told_apart
 
 
 def changed(before: torch.Tensor, after: torch.Tensor, sentence: str) -> str | None:
@@ -12,16 +13,19 @@ def changed(before: torch.Tensor, after: torch.Tensor, sentence: str) -> str | N
     before, after = before.double(), after.double()  # an answer may be either
     if torch.allclose(before, after, rtol=1e-3, atol=1e-4):
         return None
-    worst = (before - after).abs().nan_to_num(torch.inf).argmax()
-    numbers = (f"{x.flatten()[worst].item():.4g}" for x in (before, after))
-    return (sentence[0].upper() + sentence[1:] + ".").format(*numbers)
+    difference = torch.where(before == after, 0.0, (before - after).abs())  # inf - inf is NaN
+    worst = difference.nan_to_num(torch.inf).argmax()
+    one, other = (x.flatten()[worst].item() for x in (before, after))
+    sentence = sentence.format(told_apart(one, other), told_apart(other, one))
+    return sentence[0].upper() + sentence[1:] + "."
 
 
 def row_sums(weights: torch.Tensor) -> str | None:
     """None if every row sums to 1, else the sum that is farthest from it."""
     sums = weights.sum(dim=-1)
     if not (sums - 1).abs().max() < 1e-4:
-        return f"One sums to {sums.flatten()[(sums - 1).abs().argmax()]:.3g}."
+        return f"One sums to {told_apart(sums.flatten()[(sums - 1).abs().argmax()].item(), 1)}."
+    return None
 
 
 def cut_off(f: Callable, reference: Callable, names: list[str], arguments: tuple) -> str | None:

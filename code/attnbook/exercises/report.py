@@ -3,6 +3,7 @@
 import html
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 
 PASSED, WRONG, OPEN = "✓", "✗", "○"
@@ -20,6 +21,7 @@ class Report:
     counterexample: str = ""
     failures: list[str] = field(default_factory=list)
     holds: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # what is good to know and no mistake
     printed: str = ""  # what the learner's function printed on the counterexample
 
     @property
@@ -72,7 +74,8 @@ class Report:
             ]
         if self.passed:
             head = (f"{PASSED} Exercise {self.exercise}:", "solved.")
-            return [head, *((PASSED, sentence) for sentence in self.holds)]
+            remarks = (("Remark:", sentence) for sentence in self.remarks)
+            return [head, *((PASSED, sentence) for sentence in self.holds), *remarks]
         lines = [(f"{WRONG} Exercise {self.exercise}:", "not yet.")]
         if self.diagnosis:
             lines.append((f"Recognised: {self.diagnosis}.", self.explanation))
@@ -104,16 +107,16 @@ def _code(text: str) -> str:
     )
 
 
-def describe(value: object) -> str:
+def describe(value: object, digits: int = 4) -> str:
     """A value in few characters: numbers to four digits, large tensors by shape and first row."""
     if isinstance(value, torch.Tensor):
         value = value.detach()
         if value.numel() <= 24:
-            return _nested(value.tolist())
-        first = value.flatten()[:4].tolist()
-        return f"a tensor of shape {tuple(value.shape)} that starts {_nested(first)[:-1]}, …]"
-    if isinstance(value, float | int) and not isinstance(value, bool):
-        return _number(value)
+            return _nested(value.tolist(), digits)
+        first = _nested(value.flatten()[:4].tolist(), digits)
+        return f"a tensor of shape {tuple(value.shape)} that starts {first[:-1]}, …]"
+    if isinstance(value, float | int | np.number):
+        return _number(value, digits)
     try:
         text = repr(value)
     except Exception:
@@ -121,11 +124,24 @@ def describe(value: object) -> str:
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def _nested(value: object) -> str:
+def told_apart(value: object, other: object) -> str:
+    """A value with four digits, or with as many more as it takes to differ from another one."""
+    for digits in range(4, 18):
+        text = describe(value, digits)
+        if text != describe(other, digits):
+            return text
+    return describe(value)
+
+
+def _nested(value: object, digits: int) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(_nested(item) for item in value) + "]"
-    return _number(value) if isinstance(value, float | int) else repr(value)
+        return "[" + ", ".join(_nested(item, digits) for item in value) + "]"
+    return _number(value, digits) if isinstance(value, float | int) else repr(value)
 
 
-def _number(value: float | int) -> str:
-    return str(value) if isinstance(value, bool) else f"{value:.4g}"
+def _number(value: float | int, digits: int) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if 1e4 <= abs(value) < 1e9:  # 49728, not 4.973e+04
+        return f"{value:.0f}" if value == round(value) else f"{value:.{max(digits - 5, 0)}f}"
+    return f"{value:.{digits}g}"

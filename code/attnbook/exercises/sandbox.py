@@ -9,6 +9,7 @@ import copy
 import ctypes
 import inspect
 import io
+import queue
 import random
 import sys
 import threading
@@ -44,10 +45,26 @@ class Outcome:
 
 
 class Sandbox:
-    """Calls a learner's function, at most so long a call and so long in all."""
+    """Calls a learner's function, at most so long a call and so long in all.
+
+    While it is open, whatever is printed or displayed is kept out of the notebook.
+    """
 
     def __init__(self) -> None:
+        self._worker: _Worker | None = None
+        self._printed = _Printed(sys.stdout)
+        self._redirections = contextlib.ExitStack()
+
+    def __enter__(self) -> "Sandbox":
         self._ends = time.monotonic() + SECONDS_PER_CHECK
+        _redirect(self._printed, self._redirections)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._printed.end()
+        self._redirections.close()
+        if self._worker:
+            self._worker.leave()
 
     def call(self, function: Callable, arguments: tuple) -> Outcome:
         """Call ``function`` on copies of the arguments in a thread that is stopped in time.
@@ -59,33 +76,66 @@ class Sandbox:
         if seconds <= 0:
             return Outcome(error=TimeIsUp(_all_together()))
         given = tuple(map(_copy, arguments))
-        outcome = Outcome()
-
-        def run() -> None:
-            try:
-                value = function(*given)
-                if inspect.iscoroutine(value):
-                    value.close()
-                    raise TypeError("the function is `async`; leave that word out")
-                outcome.value = value
-            except BaseException as error:  # SystemExit and TimeIsUp too
-                outcome.error = error
-
-        thread = threading.Thread(target=run, daemon=True)
-        with _kept_back() as printed:
-            thread.start()
-            try:
-                thread.join(seconds)
-            finally:  # a KeyboardInterrupt lands here: stop the loop, then let it pass
-                late = thread.is_alive()
-                _stop(thread)
-        if late:  # the thread may still write to the old outcome
+        self._worker = self._worker or _Worker()
+        self._printed.text = ""
+        try:
+            outcome = self._worker.do(lambda: _outcome(function, given), seconds)
+        except queue.Empty:
             long = seconds == SECONDS_PER_CALL
             outcome = Outcome(error=TimeIsUp(_one_call() if long else _all_together()))
-        outcome.printed = printed.text
+            self._worker = None
+        outcome.printed = self._printed.text
         pairs = enumerate(zip(arguments, given, strict=True))
         outcome.changed = [i for i, (a, b) in pairs if not identical(a, b)]
         return outcome
+
+
+class _Worker(threading.Thread):
+    """A thread that makes one call after the other: much cheaper than a thread for each."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._calls, self._outcomes = queue.SimpleQueue(), queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        with contextlib.suppress(TimeIsUp):  # it may arrive when the late call has just ended
+            while (call := self._calls.get()) is not None:
+                self._outcomes.put(call())
+
+    def do(self, call: Callable[[], Outcome], seconds: float) -> Outcome:
+        """The outcome of a call; ``queue.Empty`` if it takes longer, and then all is over."""
+        self._calls.put(call)
+        try:
+            return self._outcomes.get(timeout=seconds)
+        except BaseException:  # a KeyboardInterrupt, too: stop the loop, then let it pass
+            self._stop_call()
+            raise
+
+    def leave(self) -> None:
+        """End the thread, as soon as its last call has ended."""
+        self._calls.put(None)
+
+    def _stop_call(self) -> None:
+        self.leave()
+        for _ in range(20):  # an `except:` in the learner's loop may swallow the first ones
+            if not self.is_alive():
+                return
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self.ident), ctypes.py_object(TimeIsUp)
+            )
+            self.join(0.05)
+
+
+def _outcome(function: Callable, arguments: tuple) -> Outcome:
+    try:
+        value = function(*arguments)
+        if inspect.iscoroutine(value):
+            value.close()
+            raise TypeError("the function is `async`; leave that word out")
+        return Outcome(value)
+    except BaseException as error:  # SystemExit and TimeIsUp too
+        return Outcome(error=error)
 
 
 def _one_call() -> str:
@@ -107,16 +157,6 @@ def _copy(argument: object) -> object:
     if isinstance(argument, torch.Tensor):
         return argument.clone()
     return copy.deepcopy(argument)
-
-
-def _stop(thread: threading.Thread) -> None:
-    for _ in range(20):  # an `except:` in the learner's loop may swallow the first ones
-        if not thread.is_alive():
-            return
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident), ctypes.py_object(TimeIsUp)
-        )
-        thread.join(0.05)
 
 
 class _Printed(io.TextIOBase):
@@ -145,43 +185,36 @@ class _Printed(io.TextIOBase):
         self._over = True
 
 
-@contextlib.contextmanager
-def _kept_back() -> Iterator[_Printed]:
-    """Keep what is printed or displayed out of the notebook while a call runs."""
-    printed = _Printed(sys.stdout)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stdout(printed))
-        stack.enter_context(contextlib.redirect_stderr(printed))
-        if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
-            from IPython.utils.capture import capture_output
+def _redirect(printed: _Printed, stack: contextlib.ExitStack) -> None:
+    """Until the stack is closed, send there what is printed, and drop what is displayed."""
+    stack.enter_context(contextlib.redirect_stdout(printed))
+    stack.enter_context(contextlib.redirect_stderr(printed))
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
+        from IPython.utils.capture import capture_output
 
-            stack.enter_context(capture_output(stdout=False, stderr=False, display=True))
-        try:
-            yield printed
-        finally:
-            printed.end()
+        stack.enter_context(capture_output(stdout=False, stderr=False, display=True))
 
 
 @contextlib.contextmanager
-def surroundings(seed: int = 0) -> Iterator[None]:
-    """Plain surroundings with fixed seeds; afterwards all is as it was.
+def reproducible(seed: int = 0) -> Iterator[None]:
+    """Fixed seeds and torch's plain modes, in whatever state the notebook is; restored afterwards.
 
-    Restores the random states of Python, NumPy and torch's CPU, and torch's default dtype;
-    whatever mode the notebook is in (no_grad, autocast, another device) is suspended.
+    That are the random states of Python, NumPy and torch's CPU, torch's default dtype and device,
+    and modes such as ``no_grad``.
     """
     python, numpy = random.getstate(), np.random.get_state()
-    state, dtype = (torch.default_generator.get_state(), torch.get_default_dtype())
+    state, dtype = torch.default_generator.get_state(), torch.get_default_dtype()
     random.seed(seed)
     np.random.seed(seed)
     torch.default_generator.manual_seed(seed)
     torch.set_default_dtype(torch.float32)
     try:
-        with (
-            torch.inference_mode(False),
-            torch.enable_grad(),
-            torch.autocast("cpu", enabled=False),
-            torch.device("cpu"),
-        ):
+        with contextlib.ExitStack() as modes:
+            modes.enter_context(torch.inference_mode(False))
+            modes.enter_context(torch.enable_grad())
+            modes.enter_context(torch.autocast("cpu", enabled=False))
+            if torch.get_default_device().type != "cpu":  # this mode slows down every call of torch
+                modes.enter_context(torch.device("cpu"))
             yield
     finally:
         random.setstate(python)
@@ -195,8 +228,14 @@ def identical(a: object, b: object) -> bool:
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
-        return bool(((a == b) | ((a != a) & (b != b))).all())
-    return type(a) is type(b) and a == b
+        return torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return identical([*a.items()], [*b.items()])
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(identical, a, b))
+    return a == b
 
 
 def line_of(error: BaseException, function: Callable) -> str:

@@ -402,8 +402,8 @@ def _(distances, d):
 @similarity_at.inputs
 def _(generator):
     yield torch.tensor([0.0, 1.0, 3.0]), 4
-    yield torch.tensor([[5.0, -2.0], [300.0, 0.0], [-7.0, 1.0]]), 2
-    for shape, d in [((1, 1), 6), ((2, 4), 16), ((2, 3, 2), 64)]:
+    yield torch.tensor([[5.0, -2.0], [300.0, 0.0], [-7.0, 1.0]]), 6
+    for shape, d in [((1, 1), 16), ((2, 3, 2), 2), ((2, 4), 64)]:
         yield _integers(generator, -20, 21, shape).float(), d
     yield _integers(generator, -20, 21, (2, 4)), 16
 
@@ -521,7 +521,6 @@ def _(vectors, first, length):
 def _(generator):
     yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 2, 4
     for shape, d, first, length, noise in [
-        ((2, 5), 16, 30, 60, 0.1),
         ((2, 5), 16, 30, 60, 0.1),
         ((4, 3), 64, 0, 100, 0.3),
         ((1, 1), 4, 7, 1, 0.5),  # there is one position to choose from
@@ -797,7 +796,7 @@ def _(x):
 @turn_halves.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
-    for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (2, 3, 4, 6), (2, 3, 4, 6)]:
+    for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (2, 3, 4, 6)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -964,8 +963,7 @@ def _(generator):
         slopes = 2.0 ** -torch.arange(1, heads + 1)
         yield torch.randn(shape, generator=generator), slopes
     yield torch.randn(2, 2, 1, 1, generator=generator), torch.tensor([0.5, 0.25])
-    for slopes in [0.3, 0.0, 1.0], [1.0, 0.5, 0.2]:
-        yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor(slopes)
+    yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor([0.3, 0.0, 1.0])
 
 
 @alibi_weights.holds("Each row of weights sums to 1.")
@@ -979,8 +977,6 @@ def _(f, scores, slopes):
     large = torch.where(later, 1000.0, scores - 1000.0)
     for given in scores, large:
         weights = f(given, slopes)
-        if weights.isnan().any():
-            return "With scores of −1000 and 1000 the weights contain NaN (not a number)."
         if weights[..., later].any():
             return f"One key that comes later gets {weights[..., later].max().item():.3g}."
 

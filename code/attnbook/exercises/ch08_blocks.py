@@ -111,7 +111,7 @@ def _(x, gamma, epsilon):
 def _(generator):
     yield torch.tensor([[3.0, 4.0]]), torch.tensor([1.0, 2.0]), 0.5
     yield torch.tensor([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]]), torch.ones(3), 0.1
-    for shape in ((4, 6), (2, 2, 3, 4), (1, 1, 1), (4, 6)):
+    for shape in ((4, 6), (2, 2, 3, 4), (1, 1, 1)):
         x = 2 * torch.randn(shape, generator=generator) + 1
         yield x, 0.5 + torch.rand(shape[-1], generator=generator), 0.2
 
@@ -280,7 +280,7 @@ def _(generator):
         _Part("plus_1", lambda x: x + 1),
         _Part("halves", lambda x: x / 2),
     )
-    for shape in ((2, 3, 4), (3, 5, 6), (2, 1, 1), (2, 3, 4)):
+    for shape in ((2, 3, 4), (3, 5, 6), (2, 1, 1)):
         parts = _parts(generator, shape[-1])
         yield (torch.randn(shape, generator=generator), *parts)
 
@@ -417,7 +417,7 @@ def _(generator):
     yield (torch.tensor([[1, 1, 2, 0]]),)
     yield (torch.tensor([[0, 0, 3, 3, 5], [4, 2, 2, 2, 0]]),)
     yield (torch.tensor([[1], [0]]),)  # places of one token
-    for batch, length in ((3, 7), (3, 7)):
+    for batch, length in ((3, 7), (2, 9)):
         shape = batch, length
         starts = torch.rand(shape, generator=generator) < 0.4
         document = starts.long().cumsum(dim=-1) + 1
@@ -591,7 +591,6 @@ def _(generator):
         (2, 4, 4, 4, 3),
         (2, 3, 5, 2, 4),
         (2, 1, 1, 1, 1),
-        (2, 4, 4, 4, 3),
     ):
         attend, feed, norm = _parts(generator, d)
         yield (
@@ -804,8 +803,7 @@ def _(generator):
     for shape, count in (
         ((2, 3, 4), 2),
         ((3, 2, 3), 4),
-        ((2, 1, 1), 0),
-        ((2, 3, 4), 2),
+        ((2, 1, 2), 0),
     ):
         sublayers, norm = [], _Part("norm", _centre)
         while len(sublayers) < count:
@@ -1175,7 +1173,7 @@ def _(generator):
         torch.tensor([[1.0, 0.0], [4.0, 5.0]]),
         torch.tensor([0.5, 1.5]),
     )
-    for d, out in ((5, 5), (4, 6), (6, 2), (1, 1), (5, 5)):
+    for d, out in ((5, 5), (4, 6), (6, 2), (1, 1)):
         draw = [torch.randn(shape, generator=generator) for shape in ((d,), (d,), (d, out), (out,))]
         yield (1 + 0.5 * draw[0], *draw[1:])
 

@@ -119,9 +119,9 @@ def _(positions, d):
 def _(generator):
     yield torch.tensor([0.0, 1.0, 2.5]), 4
     yield torch.tensor([[3.0, -1.0, 0.5], [7.0, 2.0, 4.0]]), 6
-    for shape, d in [((4,), 5), ((2, 3), 1), ((3, 2, 4), 8), ((4,), 5), ((1, 1), 7)]:
+    for shape, d in [((4,), 7), ((1, 1), 1), ((3, 2, 4), 8)]:
         yield 20 * torch.rand(shape, generator=generator) - 5, d
-    yield _integers(generator, -5, 15, (5,)), 7
+    yield _integers(generator, -5, 15, (4,)), 7
 
 
 @encode.holds("No feature leaves the range from −1 to 1.")
@@ -293,8 +293,7 @@ def _(generator):
     lengths = _integers(generator, 1, 7, (5, 1))
     yield (torch.arange(8) >= 8 - lengths,)
     yield (torch.tensor([[True], [False]]),)  # places of one word
-    for _ in range(2):
-        yield (torch.rand(3, 7, generator=generator) < 0.6,)
+    yield (torch.rand(5, 8, generator=generator) < 0.6,)
 
 
 @positions_of.holds("The words of each sentence have the numbers 0, 1, 2, ….")
@@ -404,9 +403,9 @@ def _(distances, d):
 def _(generator):
     yield torch.tensor([0.0, 1.0, 3.0]), 4
     yield torch.tensor([[5.0, -2.0], [300.0, 0.0], [-7.0, 1.0]]), 6
-    for shape, d in [((3,), 2), ((2, 4), 16), ((1, 1), 6), ((2, 4), 16)]:
+    for shape, d in [((1, 1), 16), ((2, 3, 2), 2), ((2, 4), 64)]:
         yield _integers(generator, -20, 21, shape).float(), d
-    yield _integers(generator, -20, 21, (2, 3, 2)), 64
+    yield _integers(generator, -20, 21, (2, 4)), 16
 
 
 @similarity_at.holds("At distance 0 it is 1, and nowhere more.")
@@ -522,11 +521,9 @@ def _(vectors, first, length):
 def _(generator):
     yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 2, 4
     for shape, d, first, length, noise in [
-        ((3,), 4, 1, 40, 0.02),
         ((2, 5), 16, 30, 60, 0.1),
         ((4, 3), 64, 0, 100, 0.3),
         ((1, 1), 4, 7, 1, 0.5),  # there is one position to choose from
-        ((7,), 32, 500, 25, 0.5),
         ((7,), 32, 500, 25, 0.5),
     ]:
         place = _integers(generator, length // 2, length, shape)
@@ -661,7 +658,7 @@ def _(rows, columns, d):
 @grid_positions.inputs
 def _(generator):
     yield 2, 3, 4
-    yield from [(3, 2, 8), (1, 5, 4), (4, 4, 12), (6, 3, 16), (3, 1, 8), (1, 1, 4)]
+    yield from [(3, 2, 8), (1, 5, 4), (6, 3, 16), (1, 1, 4)]
 
 
 @grid_positions.holds("Two patches of one row share the first half.")
@@ -799,7 +796,7 @@ def _(x):
 @turn_halves.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
-    for shape in [(5, 2), (2, 100, 8), (2, 3, 4, 6), (1, 1, 4), (4, 3, 12), (4, 3, 12)]:
+    for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (2, 3, 4, 6)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -961,13 +958,12 @@ def _(scores, slopes):
 @alibi_weights.inputs
 def _(generator):
     yield (torch.tensor([[[[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]]]), torch.tensor([0.5]))
-    for batch, heads, L_query, L_key in [(2, 3, 5, 5), (1, 2, 1, 6), (2, 4, 3, 6)]:
+    for batch, heads, L_query, L_key in [(2, 3, 5, 5), (1, 2, 1, 6)]:
         shape = batch, heads, L_query, L_key
         slopes = 2.0 ** -torch.arange(1, heads + 1)
         yield torch.randn(shape, generator=generator), slopes
     yield torch.randn(2, 2, 1, 1, generator=generator), torch.tensor([0.5, 0.25])
-    for slopes in [0.3, 0.0, 1.0], [1.0, 0.5, 0.2]:
-        yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor(slopes)
+    yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor([0.3, 0.0, 1.0])
 
 
 @alibi_weights.holds("Each row of weights sums to 1.")
@@ -981,8 +977,6 @@ def _(f, scores, slopes):
     large = torch.where(later, 1000.0, scores - 1000.0)
     for given in scores, large:
         weights = f(given, slopes)
-        if weights.isnan().any():
-            return "With scores of −1000 and 1000 the weights contain NaN (not a number)."
         if weights[..., later].any():
             return f"One key that comes later gets {weights[..., later].max().item():.3g}."
 

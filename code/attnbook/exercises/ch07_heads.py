@@ -124,10 +124,7 @@ def _(generator):
         (2, 3, 2, 2),
         (2, 2, 3, 4),
         (3, 5, 4, 3),
-        (4, 6, 1, 5),
-        (2, 4, 5, 1),
         (1, 1, 1, 1),
-        (2, 3, 2, 2),
     ]:
         shape = batch, length, 3 * num_heads * d_k
         yield torch.randn(shape, generator=generator), num_heads
@@ -264,12 +261,9 @@ def _(generator):
     )
     for rows, d_model, num_heads in [
         (6, 6, 3),
-        (8, 8, 2),
         (12, 6, 3),
         (9, 12, 3),
         (1, 1, 1),
-        (6, 6, 3),
-        (10, 4, 2),
     ]:
         yield (
             torch.randn(rows, d_model, generator=generator),
@@ -450,9 +444,7 @@ def _(generator):
         (2, 3, 5, 6, 3),
         (2, 4, 3, 8, 2),
         (3, 4, 4, 12, 4),
-        (2, 2, 6, 6, 1),
         (1, 2, 1, 1, 1),
-        (2, 3, 5, 6, 3),
     ]:
         yield (
             torch.randn(batch, L_query, d_model, generator=generator),
@@ -741,9 +733,7 @@ def _heads_and_weight(generator):
         (2, 3, 4, 2, 6),
         (3, 2, 2, 3, 6),
         (2, 4, 3, 2, 5),
-        (2, 3, 3, 4, 12),
-        (1, 1, 2, 1, 1),
-        (2, 3, 4, 2, 6),
+        (1, 1, 1, 1, 1),
     ]:
         yield (
             torch.randn(batch, num_heads, length, d_k, generator=generator),
@@ -926,7 +916,7 @@ def _(weights):
 @divergences.inputs
 def _(generator):
     yield (torch.tensor([[[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]]]]),)
-    for shape in [(2, 3, 4, 5), (3, 2, 2, 6), (2, 4, 3, 3), (1, 1, 2, 1), (2, 3, 4, 5)]:
+    for shape in [(2, 3, 4, 5), (2, 4, 3, 3), (1, 1, 2, 1)]:
         scores = 2 * torch.randn(shape, generator=generator)
         yield (scores.softmax(dim=-1),)
     scores = torch.randn(2, 3, 5, 5, generator=generator)  # with a causal mask

@@ -136,7 +136,7 @@ def _(targets):
 @teacher_forcing.inputs
 def _(generator):
     yield (torch.tensor([[7, 8], [9, PAD]]),)
-    for lengths in ([3, 5, 1], [4, 4], [2, 4], [3], [1, 1], [2, 0, 6, 3, 5]):
+    for lengths in ([4, 4], [3], [1, 1], [2, 0, 6, 3, 5]):
         yield (_padded_words(generator, lengths),)
 
 
@@ -297,11 +297,8 @@ def _(generator):
         0.2,
     )
     for lengths, V, epsilon in [
-        ([3, 5], 7, 0.1),
-        ([2, 4, 1], 9, 0.3),
-        ([4, 4], 6, 0.0),
-        ([1, 1], 5, 0.2),
-        ([4, 2], 6, 0.0),
+        ([4, 4], 6, 0.3),
+        ([1, 1], 5, 0.0),
         ([5, 2, 1, 3], 12, 0.1),
     ]:
         target = _padded_words(generator, lengths, words=V)
@@ -524,7 +521,7 @@ def _(generator):
     yield torch.tensor([1, 2, 4, 16]), 8.0, 4
     yield torch.tensor([[3, 30], [300, 3000]]), 0.001, 100
     yield torch.tensor([[5]]), 0.5, 10
-    for warmup, peak in [(10, 0.5), (400, 2.0), (25, 0.03), (25, 0.03)]:
+    for warmup, peak in [(400, 2.0), (25, 0.03)]:
         yield _integers(generator, 1, 4 * warmup, (3, 4)), peak, warmup
 
 
@@ -898,7 +895,7 @@ def _(generator):
         torch.tensor([[-1.0, -2.0]]),
         torch.tensor([[0.2, 0.3, 0.5], [0.02, 0.9, 0.08]]).log()[None],
     )
-    for batch, beam, V in [(2, 3, 7), (3, 4, 6), (4, 2, 11), (2, 1, 5), (2, 1, 1), (2, 3, 7)]:
+    for batch, beam, V in [(3, 4, 6), (4, 2, 11), (2, 1, 1)]:
         chance = torch.randn(batch, beam, V, generator=generator)
         scores = -4 * torch.rand(batch, beam, generator=generator)
         scores = scores.sort(dim=-1, descending=True).values
@@ -1328,9 +1325,7 @@ def _(generator):
         (3, 4, 6, 2, 5),
         (1, 3, 5, 4, 2),
         (5, 2, 8, 3, 4),
-        (4, 5, 3, 1, 3),
         (2, 1, 2, 3, 1),
-        (3, 4, 6, 2, 5),
     ]:
         shapes = {"W_1": (d, hidden), "b_1": (hidden,), "W_2": (hidden, out), "b_2": (out,)}
         yield (

@@ -254,10 +254,8 @@ def _(generator):
     key = torch.tensor([[1.0, 1.0], [0.0, 2.0], [1.0, 0.0]])
     yield _tile(query, key, 1, 2, 0, 3)
     for shape, tile in [
-        ((2, 12, 5), (4, 6, 3, 5)),
         ((2, 3, 9, 4), (3, 4, 0, 2)),
         ((2, 10, 6), (2, 3, 6, 4)),
-        ((3, 14, 8), (9, 5, 8, 4)),
         ((3, 14, 8), (9, 5, 8, 4)),
         ((1, 4, 1), (2, 1, 1, 1)),
     ]:
@@ -510,12 +508,9 @@ def _(weight, num_heads, kv_heads):
 def _(generator):
     yield torch.arange(8.0)[:, None].square(), 4, 2
     for shape, heads, groups in [
-        ((16, 5), 8, 4),
         ((18, 7), 6, 2),
         ((24, 6), 12, 3),
         ((2, 1), 2, 1),
-        ((24, 6), 12, 3),
-        ((12, 4), 6, 3),
     ]:
         yield _random(generator, *shape), heads, groups
 
@@ -754,11 +749,9 @@ def _(generator):
         torch.tensor([[1.0, 1.0]]),
     )
     for *shape, queries, n, d, tile in [
-        (2, 4, 7, 5, slice(2, 5)),
         (2, 3, 4, 6, 4, slice(0, 4)),
         (3, 4, 5, 3, slice(0, 5)),  # a tile that is the whole row
         (1, 1, 3, 1, slice(1, 2)),
-        (2, 4, 9, 6, slice(5, 9)),
         (2, 4, 9, 6, slice(5, 9)),
     ]:
         weights = _random(generator, *shape, queries, n).softmax(dim=-1)
@@ -908,9 +901,7 @@ def _(generator):
     for batch, heads, kv_heads, length, d, lengths in [
         (3, 4, 2, 6, 5, [6, 2, 4]),
         (2, 6, 2, 5, 4, [1, 4]),
-        (2, 6, 3, 7, 8, [5, 3]),
         (2, 1, 1, 1, 1, [1, 1]),
-        (3, 4, 2, 6, 5, [3, 6, 5]),
         (4, 8, 2, 4, 6, [2, 3, 1, 3]),
     ]:
         yield (

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 
-from .slips import remembers_shapes, squeezed
+from .slips import squeezed
 
 
 def shifted(targets):
@@ -408,13 +408,11 @@ WRONG = [
     ("9.2", shifted_by_two, "is read at the next"),
     ("9.2", lambda t: shifted(t).flip(1), "Each sentence has its own rows"),
     ("9.2", squeezed(shifted), "must have the shape (2, 1, 4)"),
-    ("9.2", remembers_shapes(shifted), "off by up to"),
     ("9.2", lambda t: shifted(t)[..., :-1], "must have the shape (2, 2, 3)"),
     ("9.2", lambda t: shifted(t).unbind(), "it returns a tuple"),
     ("9.2", lambda t: shifted(t).flip(-1), "One begins with"),
     ("9.3", smoothed_in_bits, "the loss is log V"),
     ("9.3", smoothed_by_a_cut_mean, "Those of `logits` are wrong: is a step cut off?"),
-    ("9.3", remembers_shapes(smoothed), "the loss is log V"),
     ("9.3", smoothed_without_the_last_column, "off by up to"),
     ("9.3", smoothed_by_entropy, "off by up to"),
     ("9.3", smoothed_with_unnormalised_targets, "Adding 1.5 turns"),
@@ -428,7 +426,6 @@ WRONG = [
     ("9.4", lambda s, p, w: rate(s, p, w) ** 2 / p, "twice the step has"),
     ("9.4", lambda s, p, w: rate(s, p, w).sum(), "must have the shape"),
     ("9.4", squeezed(rate), "must have the shape (1, 1)"),
-    ("9.4", remembers_shapes(rate), "off by up to"),
     ("9.5", greedy_from_the_second_best, "is the one with the highest score"),
     ("9.5", greedy_behind_two_starts, "is the one with the highest score"),
     ("9.5", squeezed(greedy), "must have the shape (1,)"),
@@ -437,8 +434,6 @@ WRONG = [
     ("9.5", greedy_until_a_word_repeats, "off by up to"),
     ("9.5", lambda f, m: greedy(lambda t: f(t[1:] or t), m), "given START first"),
     ("9.5", lambda f, m: greedy(f, m).tolist(), "it returns a list"),
-    ("9.6", squeezed(extend), "must have the shape (3, 1, 2)"),
-    ("9.6", remembers_shapes(extend), "its row's score plus its token's"),
     ("9.6", extend_with_one_winner, "No continuation is taken twice"),
     ("9.6", extend_counting_from_one, "numbered from 0 to"),
     ("9.6", extend_across_the_batch, "does not depend on the others"),

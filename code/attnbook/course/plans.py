@@ -22,7 +22,11 @@ class Plans:
     """The plans in ``plans.toml``, and the chapters whose sections and exercises they name."""
 
     def __init__(self, chapters: dict[Path, NotebookNode]) -> None:
-        self.told = tomllib.loads((next(iter(chapters)).parent / PLANS).read_text("utf8"))
+        path = next(iter(chapters)).parent / PLANS
+        try:
+            self.told = tomllib.loads(path.read_text("utf8"))
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{path}: {error}") from error
         numbered = {int(path.stem.split("-")[0]): book for path, book in chapters.items()}
         self.sections = {number: sections(book) for number, book in numbered.items()}
         self.predictions = {number: predictions(book) for number, book in numbered.items()}
@@ -51,13 +55,14 @@ class Plans:
 
     def reading(self, entry: dict) -> int:
         """Minutes of the sections that an entry takes."""
-        chapter = self.sections[entry["chapter"]]
-        return round(sum(chapter[title] for title in self.titles(entry)))
+        titles = self.titles(entry)
+        return round(sum(self.sections[entry["chapter"]][title] for title in titles))
 
     def voting(self, entry: dict) -> int:
         """Minutes of the predictions in them."""
+        titles = self.titles(entry)
         asked = self.predictions[entry["chapter"]]
-        return MINUTES_A_VOTE * sum(asked.get(title, 0) for title in self.titles(entry))
+        return MINUTES_A_VOTE * sum(asked.get(title, 0) for title in titles)
 
     def solving(self, ids: list[str]) -> int:
         """Minutes of exercises."""
@@ -155,9 +160,9 @@ def homework(chapters: dict[Path, NotebookNode]) -> str:
         for id in ids:
             if id in used:
                 raise UsageError(f"{PLANS}: exercise {id} is planned twice")
+            used.append(id)
             if not plans.tasks[id].points:
                 raise UsageError(f"{PLANS}: exercise {id} has no points, so nobody can be assigned")
-        used += ids
         rows.append((entry["week"], ", ".join(ids), minutes, reading or "", entry["why"]))
     for week, minutes in weeks.items():
         if minutes > HOMEWORK:

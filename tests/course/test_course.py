@@ -9,8 +9,8 @@ import yaml
 from conftest import ROOT
 from nbclient.exceptions import CellExecutionError
 
-from attnbook.course import __main__ as commands, address, assignment, handouts
-from attnbook.course.chapter import chapters, exercises_of
+from attnbook.course import UsageError, __main__ as commands, address, assignment, handouts
+from attnbook.course.chapter import ChapterExercise, chapters, exercises_of, find_chapter
 
 SCALING = "chapters/03-scaling.ipynb"
 
@@ -110,24 +110,120 @@ def test_only_the_exercises_that_are_asked_for_are_assigned(root, tmp_path, monk
 
 def test_all_exercises_are_assigned_if_none_is_named(root, tmp_path, monkeypatch):
     monkeypatch.chdir(root)
-    commands.main(["assignment", str(tmp_path), SCALING])
+    commands.main(["assignment", str(tmp_path), "3"])
     chapter = nbformat.read(root / SCALING, 4)
     todo = [task.id for task in exercises_of(chapter) if task.points]
     assert headings(assigned(tmp_path)) == todo
 
 
-def test_an_exercise_that_does_not_exist_is_named_and_nothing_is_written(
-    root, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    "told", ["3", "03", "03-scaling", "03-scaling.ipynb", "chapters/03-scaling.ipynb"]
+)
+def test_a_chapter_goes_by_its_number_its_name_and_its_file(root, tmp_path, monkeypatch, told):
+    monkeypatch.chdir(root)
+    assert find_chapter(root, told) == root / SCALING
+    commands.main(["student", str(tmp_path), told])
+    assert [path.name for path in tmp_path.glob("*.ipynb")] == ["03-scaling.ipynb"]
+
+
+def test_a_chapter_that_does_not_exist_is_refused_and_the_others_are_named(root):
+    with pytest.raises(UsageError, match=r"no such chapter: 77; there are 01-.*03-scaling"):
+        find_chapter(root, "77")
+
+
+def test_only_takes_whole_chapters_too(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(root)
+    commands.main(["assignment", str(tmp_path), "--only", "3", "2.3"])
+    assert {path.name for path in tmp_path.glob("source/*/*")} == {
+        "02-queries-keys-values.ipynb",
+        "03-scaling.ipynb",
+    }
+    todo = [task.id for task in exercises_of(nbformat.read(root / SCALING, 4)) if task.points]
+    assert headings(assigned(tmp_path)) == todo
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--only", "3.2", "3.99"], r"no such exercise or chapter: 3\.99"),
+        (["--only", "77"], "no such exercise or chapter: 77"),
+        (["--only", "3.0"], r"3\.0 is a vote"),
+        (["4", "--only", "3.2"], r"no such exercise or chapter: 3\.2; looked into 04-softmax"),
+        (["77"], "no such chapter: 77"),
+    ],
+)
+def test_what_does_not_exist_is_named_and_nothing_is_written(
+    root, tmp_path, monkeypatch, arguments, says
 ):
     monkeypatch.chdir(root)
-    with pytest.raises(SystemExit, match=r"no such exercise with points: 3\.99"):
-        commands.main(["assignment", str(tmp_path), "--only", "3.2", "3.99"])
+    with pytest.raises(SystemExit, match=says):
+        commands.main(["assignment", str(tmp_path), *arguments])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("chapter", ["3", "03-scaling", SCALING])
+def test_a_forgotten_folder_is_noticed(root, monkeypatch, chapter):
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit, match="first the folder to write to"):
+        commands.main(["assignment", chapter])
+
+
+def test_an_error_of_the_program_is_not_taken_for_one_of_its_user(root, tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise ValueError("a bug")
+
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(assignment, "assignment", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        commands.main(["assignment", str(tmp_path), "3"])
+
+
+@pytest.mark.parametrize("command", ["assignment", "student"])
+def test_an_address_that_nobody_has_set_is_warned_of(book, root, capsys, command):
+    shutil.copy(root / SCALING, book / "chapters/01-where.ipynb")
+    commands.main([command, str(book / "out")])
+    assert "does not know where it is published" in capsys.readouterr().err
+    commands.main(["home", "https://github.com/someone/a-book"])
+    commands.main([command, str(book / "out")])
+    assert "Warning" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["assignment", "student"])
+def test_what_is_handed_out_says_how_to_install_and_leads_to_published_pages(
+    book, root, command, capsys
+):
+    target = book / "chapters/01-where.ipynb"
+    shutil.copy(root / SCALING, target)
+    for url, leads_to in [("", ""), ("https://github.com/ada/x", "https://ada.github.io/x/")]:
+        if url:
+            commands.main(["home", url])
+        commands.main([command, str(book / "out")])
+        (made,) = (book / "out").rglob("*.ipynb")
+        text = "\n".join(cell.source for cell in nbformat.read(made, 4).cells)
+        assert f'`pip install "attnbook @ git+{url}' in text
+        links = re.findall(r"\]\(([^)]+)\)", text)
+        assert not [link for link in links if not link.startswith("https://")]
+        assert "owner.invalid.github.io" not in text
+        assert any(link.startswith(f"{leads_to}chapters/") for link in links) == bool(url)
+
+
+@pytest.mark.parametrize(
+    ("stub", "answer"),
+    [
+        ('def f(x):\n    ...\n\n\ncheck("9.1", f)', "f"),
+        ('y = ...\ncheck("9.1", (y, [1, 2]))', "(y, [1, 2])"),
+        ('# über\ncheck(\n    "9.1", lambda a, b: a\n)', "lambda a, b: a"),
+    ],
+)
+def test_the_answer_of_a_stub_is_whatever_its_check_is_given(stub, answer):
+    task = ChapterExercise("9.1", stars=1, minutes=1, text="", stub=stub)
+    assert task.call[1] == answer
+    assert "check" not in task.call[0] and stub.startswith(task.call[0])
 
 
 def test_an_assignment_says_how_to_install_what_it_needs(root, tmp_path, monkeypatch):
     monkeypatch.chdir(root)
-    commands.main(["assignment", str(tmp_path), SCALING])
+    commands.main(["assignment", str(tmp_path), "3"])
     first, setup, *_ = (cell.source for cell in assigned(tmp_path).cells)
     package = re.search(r'pip install ("attnbook @ git\+.+?")', first)[1]
     assert package in setup
@@ -142,33 +238,3 @@ def test_nobody_is_told_to_compare_with_a_model_answer_that_is_not_there(path):
     ):
         for cell in notebook.cells:
             assert not re.search(r"[Tt]hen compare\.", cell.source)
-
-
-@pytest.mark.parametrize(
-    ("file", "student"),
-    [
-        (
-            "Course 7-Week 2-99/Ada Lovelace_101_assignsubmission_file/03-scaling.ipynb",
-            "Ada Lovelace_101",
-        ),
-        ("Week/Ada Lovelace_101_assignsubmission_file_03-scaling.ipynb", "Ada Lovelace_101"),
-        ("submissions/lovelaceada_101_9_03-scaling.ipynb", "lovelaceada_101"),
-        ("submissions/lovelaceada_101_9_03-scaling-1.ipynb", "lovelaceada_101"),
-        ("submissions/lovelaceada_LATE_101_9_03-scaling.ipynb", "lovelaceada_LATE_101"),
-        (
-            "a_1_b/Ada Lovelace_101_assignsubmission_file/Copy of 03-scaling (1).ipynb",
-            "Ada Lovelace_101",
-        ),
-        ("submissions/ada.ipynb", None),
-        ("submissions/lovelaceada_101_9_homework.ipynb", None),
-    ],
-)
-def test_the_names_that_platforms_give_to_files_are_read(file, student):
-    parts = re.findall(r'^    r"(.+)"$', assignment.NBGRADER_CONFIG, re.M)
-    path = f"/home/me/my_2_class/downloaded/03-scaling/extracted/{file}"
-    found = re.match("".join(parts), path)
-    if student is None:
-        assert found is None
-    else:
-        assert found["student_id"] == student
-        assert found["file_id"] == "03-scaling"

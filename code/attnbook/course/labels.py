@@ -1,63 +1,21 @@
 """What a chapter states of itself, computed from it: minutes, exercises and what it builds on."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from attnbook.course.chapter import EXERCISE_TAGS, exercises_of, linked_title, tags
+from attnbook.course import UsageError, plans
+from attnbook.course.chapter import exercises_of, linked_title
 from attnbook.course.claims import experiments
-from attnbook.figures import interactive
-
-WORDS_A_MINUTE = 200
-LINES_A_MINUTE = 12  # of code, read and run
-MINUTES_A_FIGURE = 0.5
+from attnbook.course.plans import table
+from attnbook.course.timing import predictions, reading_minutes, sections
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
-
-
-def sections(chapter: NotebookNode) -> Iterator[tuple[str, float]]:
-    """Yield title and minutes of each section but the exercises, the introduction first."""
-    minutes = {"Introduction": 0.0}
-    title = "Introduction"
-    for cell in chapter.cells:
-        if EXERCISE_TAGS & {*tags(cell)}:
-            continue
-        if cell.cell_type == "markdown":
-            for part in re.split(r"^(?=## )", cell.source, flags=re.M):
-                heading = re.match(r"## (.+)", part)
-                title = heading[1] if heading else title
-                # nobody reads the address of a link
-                text = re.sub(r"\]\([^)\s]*\)", "]", part)
-                words = len(re.findall(r"\w+", text))
-                minutes.setdefault(title, 0.0)
-                minutes[title] += words / WORDS_A_MINUTE
-            continue
-        if "hide-input" not in tags(cell):
-            lines = [line for line in cell.source.split("\n") if line.strip()]
-            minutes[title] += len(lines) / LINES_A_MINUTE
-        for output in cell.outputs:
-            data = output.get("data", {})
-            if "image/png" in data or "<attnbook-" in data.get("text/html", ""):
-                minutes[title] += MINUTES_A_FIGURE
-                break
-    minutes.pop("Exercises", None)
-    yield from minutes.items()
-
-
-def reading_minutes(chapter: NotebookNode) -> int:
-    """Minutes to read and run a chapter, to the next five."""
-    return 5 * round(sum(minutes for _, minutes in sections(chapter)) / 5)
-
-
-def predictions(chapter: NotebookNode) -> int:
-    """How often the reader is asked to predict, in the text or with a choice, N.0."""
-    choices = sum(task.id.endswith(".0") for task in exercises_of(chapter))
-    return choices + sum(c.source.count("**Predict.**") for c in chapter.cells)
 
 
 def needs(chapter: NotebookNode) -> list[int]:
@@ -92,7 +50,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
         first = chapter.cells[0]
         before = first.source
         if not TIME.search(before) or not NEEDS.search(before):
-            raise ValueError(
+            raise UsageError(
                 f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
             )
         first.source = TIME.sub(label(chapter), before, count=1)
@@ -103,7 +61,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
         before = path.read_text("utf8")
         unknown = {name for _, name, _ in BLOCK.findall(before)} - {*TABLES}
         if unknown:
-            raise ValueError(
+            raise UsageError(
                 f"{path}: no such table: {', '.join(sorted(unknown))}; there are "
                 f"{', '.join(TABLES)}"
             )
@@ -112,33 +70,6 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
             path.write_text(after, "utf8")
             changed.append(path)
     return changed
-
-
-def renew_figures(paths: Iterable[Path]) -> list[Path]:
-    """Give figures that are stored in notebooks the present script; return what changed."""
-    changed = []
-    for path in paths:
-        notebook = nbformat.read(path, as_version=4)
-        figures = [
-            output.data
-            for cell in notebook.cells
-            for output in cell.get("outputs", [])
-            if "<attnbook-" in output.get("data", {}).get("text/html", "")
-        ]
-        stored = [figure["text/html"] for figure in figures]
-        for figure in figures:
-            figure["text/html"] = interactive.renewed(figure["text/html"])
-        if stored != [figure["text/html"] for figure in figures]:
-            nbformat.write(notebook, path)
-            changed.append(path)
-    return changed
-
-
-def _table(header: str, rows: Iterable[Iterable]) -> str:
-    columns = header.count("|") + 1
-    lines = [f"| {header} |", "|" + "---|" * columns]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def _chapters(chapters: dict[Path, NotebookNode]) -> str:
@@ -150,7 +81,7 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
                 linked_title(path, chapter),
                 ", ".join(map(str, needs(chapter))) or "–",
                 reading_minutes(chapter),
-                predictions(chapter),
+                sum(predictions(chapter).values()),
                 len(todo),
                 sum(task.minutes for task in todo),
                 sum(task.points for task in todo),
@@ -158,7 +89,7 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
         )
     sums = [sum(column) for column in list(zip(*rows, strict=True))[2:]]
     rows.append(("**All**", "", *(f"**{total}**" for total in sums)))
-    return _table(
+    return table(
         "Chapter | Refers to | Read and run, min | Predictions | Exercises | Their min | Points",
         rows,
     )
@@ -167,9 +98,11 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
 def _sections(chapters: dict[Path, NotebookNode]) -> str:
     rows = []
     for path, chapter in chapters.items():
-        parts = [f"{title} **{max(1, round(minutes))}**" for title, minutes in sections(chapter)]
+        parts = [
+            f"{title} **{max(1, round(minutes))}**" for title, minutes in sections(chapter).items()
+        ]
         rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
-    return _table("Chapter | Sections and their minutes", rows)
+    return table("Chapter | Sections and their minutes", rows)
 
 
 def _exercises(chapters: dict[Path, NotebookNode]) -> str:
@@ -181,7 +114,7 @@ def _exercises(chapters: dict[Path, NotebookNode]) -> str:
             for task in exercises_of(chapter)
         ]
         rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
-    return _table("Chapter | Exercises, stars and minutes", rows)
+    return table("Chapter | Exercises, stars and minutes", rows)
 
 
 TABLES = {
@@ -189,4 +122,9 @@ TABLES = {
     "sections": _sections,
     "exercises": _exercises,
     "experiments": experiments,
+    "six_weeks": plans.six_weeks,
+    "one_day": plans.one_day,
+    "homework": plans.homework,
+    "homework_command": plans.homework_command,
+    "self_study": plans.self_study,
 }

@@ -96,7 +96,10 @@ def restored(submitted: NotebookNode, fresh: NotebookNode) -> NotebookNode:
     for cell in submitted.cells:
         place = next((by_key[k] for k in _keys(cell) if k in by_key), None)
         if place is None and cell.cell_type == "markdown":
-            place = _answer_in_words(fresh, last, own_places | {*answers})
+            words = _answer_in_words(fresh, last)
+            if words is not None and words not in own_places:
+                answers[words] = "\n\n".join(filter(None, [answers.get(words), cell.source]))
+                continue
         if place is None or place in answers:
             cell.metadata.pop("nbgrader", None)
             added.setdefault(last, []).append(cell)
@@ -130,10 +133,13 @@ def _keys(cell: NotebookNode) -> list[tuple]:
     return [key for key in keys if key[1]]
 
 
-def _answer_in_words(fresh: NotebookNode, last: int, taken: set[int]) -> int | None:
-    """The place of an answer in words, if the text before it is its exercise's."""
+def _answer_in_words(fresh: NotebookNode, last: int) -> int | None:
+    """The place of an answer in words, if the text before it is its exercise's.
+
+    An answer that has lost its metadata can't be told from a note beside it: both count.
+    """
     place = last + 1
-    if place >= len(fresh.cells) or place in taken:
+    if place >= len(fresh.cells):
         return None
     cell = fresh.cells[place]
     in_words = cell.cell_type == "markdown" and utils.is_solution(cell)

@@ -1,0 +1,198 @@
+"""The tables of plans on the page for teachers: what ``plans.toml`` names, with its minutes."""
+
+import textwrap
+import tomllib
+from datetime import datetime, timedelta
+from math import ceil
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from attnbook.course import UsageError
+from attnbook.course.chapter import exercises_of
+from attnbook.course.timing import MINUTES_A_VOTE, predictions, sections
+
+PLANS = "plans.toml"
+LEAST_REST = 5  # minutes of a session for what nobody has planned
+HOMEWORK = 120  # minutes a week at most
+SECTIONS = ("to", "from", "without", "only")  # how a plan says which ones
+
+
+class Plans:
+    """The plans in ``plans.toml``, and the chapters whose sections and exercises they name."""
+
+    def __init__(self, chapters: dict[Path, NotebookNode]) -> None:
+        path = next(iter(chapters)).parent / PLANS
+        try:
+            self.told = tomllib.loads(path.read_text("utf8"))
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{path}: {error}") from error
+        numbered = {int(path.stem.split("-")[0]): book for path, book in chapters.items()}
+        self.sections = {number: sections(book) for number, book in numbered.items()}
+        self.predictions = {number: predictions(book) for number, book in numbered.items()}
+        self.tasks = {task.id: task for book in numbered.values() for task in exercises_of(book)}
+
+    def titles(self, entry: dict) -> list[str]:
+        """The sections of a chapter that an entry of a plan takes."""
+        number = entry["chapter"]
+        if number not in self.sections:
+            raise UsageError(f"{PLANS}: there is no chapter {number}")
+        titles = list(self.sections[number])
+        named = [title for key in SECTIONS for title in _listed(entry.get(key, []))]
+        for title in named:
+            if title not in titles:
+                raise UsageError(
+                    f"{PLANS}: chapter {number} has no section {title!r}; it has "
+                    f"{', '.join(map(repr, titles))}"
+                )
+        if "to" in entry:
+            return titles[: titles.index(entry["to"]) + 1]
+        if "from" in entry:
+            return titles[titles.index(entry["from"]) :]
+        if "only" in entry:
+            return named
+        return [title for title in titles if title not in named]
+
+    def reading(self, entry: dict) -> int:
+        """Minutes of the sections that an entry takes."""
+        titles = self.titles(entry)
+        return round(sum(self.sections[entry["chapter"]][title] for title in titles))
+
+    def voting(self, entry: dict) -> int:
+        """Minutes of the predictions in them."""
+        titles = self.titles(entry)
+        asked = self.predictions[entry["chapter"]]
+        return MINUTES_A_VOTE * sum(asked.get(title, 0) for title in titles)
+
+    def solving(self, ids: list[str]) -> int:
+        """Minutes of exercises."""
+        for id in ids:
+            if id not in self.tasks:
+                raise UsageError(f"{PLANS}: there is no exercise {id}")
+        return sum(self.tasks[id].minutes for id in ids)
+
+    def story(self, entry: dict) -> str:
+        """What an entry takes, such as ``3 to "Measure it" (5)``."""
+        which = "".join(
+            f" {key} " + ", ".join(f'"{title}"' for title in _listed(entry[key]))
+            for key in SECTIONS
+            if key in entry
+        )
+        return f"{entry['chapter']}{which} ({self.reading(entry)})"
+
+    def together(self, entry: dict) -> str:
+        """The exercises that are solved in class, with their minutes."""
+        ids = entry.get("together", [])
+        return f"{', '.join(ids)} ({self.solving(ids)})" if ids else ""
+
+
+def _listed(named: str | list[str]) -> list[str]:
+    return [named] if isinstance(named, str) else named
+
+
+def six_weeks(chapters: dict[Path, NotebookNode]) -> str:
+    """The sessions of a course; what a session leaves over is its rest."""
+    plans = Plans(chapters)
+    length = plans.told["six_weeks"]["minutes"]
+    rows = []
+    for entry in plans.told["six_weeks"]["session"]:
+        parts = {}
+        if "chapter" in entry:
+            story, used = plans.story(entry), plans.reading(entry)
+            parts["votes"] = plans.voting(entry)
+        else:
+            story, used = f"{entry['story']} ({entry['minutes']})", entry["minutes"]
+        solving = plans.solving(entry.get("together", []))
+        rest = length - used - parts.get("votes", 0) - solving
+        if rest < LEAST_REST:
+            raise UsageError(
+                f"{PLANS}: session {entry['session']} takes {length - rest} of its {length} "
+                f"minutes, and {LEAST_REST} must be left"
+            )
+        besides = [f"votes {parts['votes']}"] if parts else []
+        besides += [f"together {plans.together(entry)}"] if solving else []
+        rows.append(
+            (entry["session"], story, "; ".join([*besides, f"rest {rest}"]), entry["discuss"])
+        )
+    return table("Week | Story | Besides, in minutes | Vote to discuss, then run live", rows)
+
+
+def one_day(chapters: dict[Path, NotebookNode]) -> str:
+    """The parts of one day, each beginning when the one before ends."""
+    plans = Plans(chapters)
+    day = plans.told["one_day"]
+    now, end = (datetime.strptime(day[key], "%H:%M") for key in ("start", "end"))
+    rows = []
+    for entry in day["part"]:
+        if "chapter" in entry:
+            story, votes = plans.story(entry), plans.voting(entry)
+            used = plans.reading(entry) + votes + plans.solving(entry.get("together", []))
+            minutes = 5 * ceil(used / 5)
+        else:
+            story, votes, minutes = entry["story"], 0, entry["minutes"]
+        rows.append(
+            (f"{now:%-H:%M}", story, votes or "", plans.together(entry), minutes),
+        )
+        now += timedelta(minutes=minutes)
+    if now > end:
+        raise UsageError(f"{PLANS}: the one day ends at {now:%H:%M}, after {day['end']}")
+    return table("Time | Story | Votes | Together | Minutes", rows)
+
+
+def homework(chapters: dict[Path, NotebookNode]) -> str:
+    """What to assign, and how long the sections take that no session has room for."""
+    plans = Plans(chapters)
+    shown: dict[int, set[str]] = {}
+    used: list[str] = []
+    for entry in plans.told["six_weeks"]["session"]:
+        used += entry.get("together", [])
+        if "chapter" in entry:
+            shown.setdefault(entry["chapter"], set()).update(plans.titles(entry))
+    weeks: dict[int, int] = {}
+    rows = []
+    for entry in plans.told["homework"]:
+        ids = entry["exercises"]
+        minutes = plans.solving(ids)
+        number = int(ids[0].split(".")[0])
+        left_out = plans.sections[number].keys() - shown.get(number, set())
+        reading = round(sum(plans.sections[number][title] for title in left_out))
+        weeks[entry["week"]] = weeks.get(entry["week"], 0) + minutes + reading
+        for id in ids:
+            if id in used:
+                raise UsageError(f"{PLANS}: exercise {id} is planned twice")
+            used.append(id)
+            if not plans.tasks[id].points:
+                raise UsageError(f"{PLANS}: exercise {id} has no points, so nobody can be assigned")
+        rows.append((entry["week"], ", ".join(ids), minutes, reading or "", entry["why"]))
+    for week, minutes in weeks.items():
+        if minutes > HOMEWORK:
+            raise UsageError(f"{PLANS}: week {week} has {minutes} minutes at home, not {HOMEWORK}")
+    return table("Week | Assign | Minutes | Sections to read | Why these", rows)
+
+
+def homework_command(chapters: dict[Path, NotebookNode]) -> str:
+    """The command that makes all homework."""
+    ids = [id for entry in Plans(chapters).told["homework"] for id in entry["exercises"]]
+    lines = textwrap.wrap(" ".join(ids), 70)
+    command = "python -m attnbook.course assignment ../attention-class --only"
+    return "\n    ".join(["```bash\n" + command, *lines]).replace("\n    ", " \\\n    ") + "\n```\n"
+
+
+def self_study(chapters: dict[Path, NotebookNode]) -> str:
+    """Paths for those who learn alone."""
+    plans = Plans(chapters)
+    rows = []
+    for entry in plans.told["self_study"]:
+        minutes = sum(map(plans.reading, entry["read"]))
+        plans.solving(entry["exercises"])  # refuses what does not exist
+        stories = ", ".join(map(plans.story, entry["read"]))
+        rows.append((entry["want"], stories, minutes, ", ".join(entry["exercises"])))
+    return table("You want | Read | Minutes | Then exercises", rows)
+
+
+def table(header: str, rows: list[tuple]) -> str:
+    """A table in Markdown."""
+    columns = header.count("|") + 1
+    lines = [f"| {header} |", "|" + "---|" * columns]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join(lines) + "\n"

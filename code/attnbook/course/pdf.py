@@ -16,6 +16,19 @@ from tqdm import tqdm
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+# A picture's own file is not in the PDF, so no link leads there. And Chromium gives a place a name
+# in the PDF only if the same page links to it.
+PREPARE = """() => {
+  for (const link of document.querySelectorAll("a:has(> img)")) link.removeAttribute("href");
+  const links = document.createElement("div");
+  links.hidden = true;
+  for (const { id } of document.querySelectorAll("[id]")) {
+    const link = document.createElement("a");
+    link.href = "#" + id;
+    links.append(link);
+  }
+  document.body.append(links);
+}"""
 FOOTER = """
 <div style="width: 100%; font: 7pt sans-serif; text-align: center; color: #55606e">
   <span class="title"></span> · <span class="pageNumber"></span>
@@ -50,6 +63,7 @@ def _printed(browser: Browser, path: Path) -> bytes:
     page.goto(path.resolve().as_uri())
     page.wait_for_load_state("networkidle")
     page.evaluate("window.MathJax?.startup?.promise")
+    page.evaluate(PREPARE)
     pdf = page.pdf(
         format="A4",
         margin=dict.fromkeys(("top", "right", "bottom", "left"), "17mm"),
@@ -65,18 +79,20 @@ def _printed(browser: Browser, path: Path) -> bytes:
 
 
 def _lead_inside(link: dict, book: PdfWriter, start: int, part: PdfReader, parts: dict) -> None:
-    """Have a link to another page of the book, or within this one, lead to the sheet."""
-    address = str(link.get("/A", {}).get("/URI", "")).split("#")[0]
+    """Have a link to another page of the book, or within this one, lead to the place there."""
+    address, _, anchor = str(link.get("/A", {}).get("/URI", "")).partition("#")
     name = link.get("/Dest")
     if address in parts:
-        sheet, left, top = parts[address][0], None, None
+        start, part = parts[address]
+        name = f"/{anchor}"
         del link["/A"]
-    elif name in part.named_destinations:
-        place = part.named_destinations[name]
-        sheet = start + part.get_destination_page_number(place)
-        left, top = place.left, place.top
-    else:
+    elif name is None:
         return
+    sheet, left, top = start, None, None  # the first, for a link to a page as a whole
+    if name in part.named_destinations:
+        place = part.named_destinations[name]
+        sheet += part.get_destination_page_number(place)
+        left, top = place.left, place.top
     link[NameObject("/Dest")] = ArrayObject(
         [
             book.pages[sheet].indirect_reference,

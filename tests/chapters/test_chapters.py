@@ -154,13 +154,13 @@ def test_every_claim_of_the_chapter_has_a_cell_that_asserts_it(path):
             assert re.search(r"^assert ", cell.source, re.M), id
 
 
-def test_the_ledger_has_43_claims_in_ten_chapters():
-    assert list(CLAIMS) == [f"C{i:02d}" for i in range(1, 44)]
-    assert {claim["chapter"] for claim in CLAIMS.values()} <= set(range(1, 11))
+def test_chapters_and_claims_are_numbered_without_a_gap():
+    assert [number(path) for path in CHAPTERS] == [*range(1, len(CHAPTERS) + 1)]
+    assert list(CLAIMS) == [f"C{i:02d}" for i in range(1, len(CLAIMS) + 1)]
 
 
-def test_the_ten_chapters_prove_all_43_claims():
-    assert [number(path) for path in CHAPTERS] == list(range(1, 11))
+def test_every_claim_is_proved_in_a_chapter():
+    assert len(CLAIMS) >= 43  # none is ever dropped
     assert set().union(*map(claim_tags, CHAPTERS)) == set(CLAIMS)
 
 

@@ -42,16 +42,9 @@ def assignment(
 ) -> NotebookNode:
     """A chapter's exercises as the source of an nbgrader assignment.
 
-    Parameters
-    ----------
-    chapter
-        The chapter's notebook.
-    seeds
-        Seeds of the inputs on which answers are graded; students do not see them.
-    page
-        Where the chapter can be read; "" if it is not published.
-    only
-        The numbers of the exercises to take; by default all that have points.
+    ``seeds`` are those of the inputs on which answers are graded; students do not see them.
+    ``page`` is where the chapter can be read, "" if it is not published. ``only`` has the numbers
+    of the exercises to take; by default all that have points.
 
     The notebook has what the exercises need from the chapter, then for each exercise its text,
     a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions stand

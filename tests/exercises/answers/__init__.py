@@ -4,9 +4,14 @@
 ``RIGHT`` holds (exercise, answer in another style than the reference).
 """
 
-from . import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
+from importlib import import_module
+from pkgutil import iter_modules
 
-_CHAPTERS = (ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10)
+_CHAPTERS = [
+    import_module(f"{__name__}.{module.name}")
+    for module in sorted(iter_modules(__path__), key=lambda module: module.name)
+    if module.name.startswith("ch")
+]
 
 WRONG = [answer for chapter in _CHAPTERS for answer in chapter.WRONG]
 RIGHT = [answer for chapter in _CHAPTERS for answer in chapter.RIGHT]

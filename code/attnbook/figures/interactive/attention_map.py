@@ -21,18 +21,11 @@ def attention_map(
 ) -> Interactive:
     """Tokens on both sides, joined by lines as thick as their weights.
 
-    Parameters
-    ----------
-    weights
-        One map, (heads, query, key), or (blocks, heads, query, key). With several, the reader
-        chooses the block and the head.
-    rows, columns
-        The tokens that look, on the left, and those that are looked at.
-    start
-        The block and the head that are shown first, counted from 0; the number of heads stands for
-        the mean of all.
-    alt
-        What can be seen, in a sentence.
+    ``weights`` are one map, or those of all heads (heads, query, key), or those of all blocks
+    (blocks, heads, query, key); among several the reader chooses. ``rows`` are the tokens that
+    look, on the left, ``columns`` those that are looked at. ``start`` is the block and the head
+    that are shown first, counted from 0; the number of heads stands for the mean of all. ``alt``
+    says what can be seen.
 
     Raises ``ValueError`` if tokens and weights do not match, if there are more than 50 tokens on
     a side, if ``weights`` has more than four axes or a number that is not finite, or if there is

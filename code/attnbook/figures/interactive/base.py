@@ -20,16 +20,9 @@ _SCRIPT_START = '\n<script class="attnbook">'
 class Interactive:
     """What the last line of a cell shows: a figure that a reader can use.
 
-    Parameters
-    ----------
-    kind
-        The name of the script beside this module that draws it.
-    data
-        What this script reads, as JSON.
-    alt
-        What the figure shows, in a sentence or two.
-    still
-        The picture that stands where scripts do not run.
+    ``kind`` is the name of the script beside this module that draws it, ``data`` what this script
+    reads, as JSON. ``alt`` says in a sentence or two what the figure shows; ``still`` is the
+    picture that stands where scripts do not run.
 
     Raises ``ValueError`` if the data has a number that is not finite.
     """

@@ -19,16 +19,9 @@ def decoding(
 ) -> Interactive:
     """A translation token by token: where each one looks, and what else it could have been.
 
-    Parameters
-    ----------
-    weights
-        Of cross-attention: row t is where the model looks while it writes token t.
-    source, written
-        The tokens that are read and those that are written.
-    likeliest
-        For each step, some tokens and their probabilities, the likeliest first.
-    alt
-        What can be seen, in a sentence.
+    ``weights`` are those of cross-attention: row t is where the model looks while it writes token
+    t of ``written``, on the tokens of ``source``. ``likeliest`` has for each step some tokens and
+    their probabilities, the likeliest first. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the numbers of tokens and steps do not match, or if a number is not
     finite.

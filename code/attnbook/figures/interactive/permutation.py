@@ -23,16 +23,9 @@ def permutation(
     There are no maps: query, key and value are the vectors themselves. Without positions each
     token keeps its output wherever it stands; with them it does not.
 
-    Parameters
-    ----------
-    embeddings
-        One vector for each token, of 2 to 8 features.
-    tokens
-        3 to 8 tokens in the order that comes first.
-    positions
-        One vector for each place; a switch adds it to that of the token that stands there.
-    alt
-        What can be seen, in a sentence.
+    ``embeddings`` has one vector of 2 to 8 features for each of the 3 to 8 ``tokens``, which come in
+    this order first. ``positions`` has one vector for each place; a switch adds it to that of the
+    token that stands there. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if these sizes do not match or a number is not finite.
     Source: Zaheer et al. 2017, https://arxiv.org/abs/1703.06114 (equivariance); Vaswani et al.

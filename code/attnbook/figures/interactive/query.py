@@ -25,18 +25,8 @@ def query(
     scores gives the weights wⱼ, and the output is Σ wⱼ vⱼ. The reader also sets the temperature
     T, from 0.01 to 100; it is 1 at first.
 
-    Parameters
-    ----------
-    keys
-        The points, 1 to 12 of them.
-    values
-        The number that each key hands over.
-    query
-        Where the query is at first.
-    labels
-        A short name for each key.
-    alt
-        What can be seen, in a sentence.
+    ``keys`` are 1 to 12 points, ``values`` the number that each of them hands over and ``labels``
+    their short names. ``query`` is where the query is at first; ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match, if there are more than 12 keys, or if a
     number is not finite.

@@ -19,12 +19,8 @@ def scale(
     entropy −Σ wᵢ log wᵢ in nats, and the size of softmax's Jacobian, the root of the sum of its
     squared entries wᵢ ([i = j] − wⱼ).
 
-    Parameters
-    ----------
-    query, key
-        Some draws, among which the reader chooses: in each, one query and its 2 to 12 keys.
-    alt
-        What can be seen, in a sentence.
+    ``query`` and ``key`` are some draws, among which the reader chooses: in each, one query and its
+    2 to 12 keys. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if query and key do not match, if there are fewer than 2 features, or
     keys beyond 2 to 12, or if a number is not finite.

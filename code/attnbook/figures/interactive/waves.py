@@ -10,14 +10,8 @@ from attnbook.positions import sinusoidal_positions
 def waves(*, d_model: int, length: int, alt: str) -> Interactive:
     """Sinusoidal positions as clocks, and the dot product of two of them against their distance.
 
-    Parameters
-    ----------
-    d_model
-        The number of features, even, from 2 to 512.
-    length
-        How many positions and how many offsets there are, 2 to 500, counted from 0.
-    alt
-        What can be seen, in a sentence.
+    ``d_model`` is the number of features, even, from 2 to 512; ``length`` is how many positions and
+    how many offsets there are, 2 to 500, counted from 0. ``alt`` says what can be seen.
 
     Raises ``ValueError`` for other sizes.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.

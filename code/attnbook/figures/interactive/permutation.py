@@ -23,8 +23,8 @@ def permutation(
     There are no maps: query, key and value are the vectors themselves. Without positions each
     token keeps its output wherever it stands; with them it does not.
 
-    ``embeddings`` has one vector of 2 to 8 features for each of the 3 to 8 ``tokens``, which come in
-    this order first. ``positions`` has one vector for each place; a switch adds it to that of the
+    ``tokens``, 3 to 8 of them, come in this order first; ``embeddings`` has one vector of 2 to 8
+    features for each. ``positions`` has one vector for each place; a switch adds it to that of the
     token that stands there. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if these sizes do not match or a number is not finite.

@@ -351,7 +351,7 @@ def test_a_note_is_not_taken_for_the_answer_in_words_and_never_costs_it(graded, 
         ("crashing", "did not finish within"),
         ("perfect", "Output truncated"),
         ("cheating", "SystemExit"),
-        ("cheating", "no points could be computed"),
+        ("cheating", "No points could be computed: its output was suppressed"),
     ],
 )
 def test_the_feedback_says_what_happened(graded, student, says):

@@ -185,7 +185,7 @@ class Run(Execute):
                     _fail(cell, why)
                 _shorten(cell)
                 if utils.is_grade(cell) and not _shows_points_or_error(cell):
-                    _fail(cell, "Its output was suppressed: no points could be computed.")
+                    _fail(cell, "No points could be computed: its output was suppressed.")
         return nb, resources
 
     def _run_from(self, first: int, cells: list[NotebookNode]) -> int:
@@ -229,7 +229,7 @@ class Run(Execute):
         for j, cell in enumerate(cells):
             graded = utils.is_grade(cell) and name == f"{cell.metadata.nbgrader.grade_id}-answer"
             if graded:
-                _fail(cell, f"{why} So no points could be computed.")
+                _fail(cell, "No points could be computed.")
             if graded or i == j:
                 self._left_out.add(j)
         cells[i].outputs = []

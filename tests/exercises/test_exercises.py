@@ -7,6 +7,7 @@ import math
 import random
 import re
 import sys
+import threading
 import time
 
 import nbformat
@@ -17,10 +18,21 @@ from answers import RIGHT, WRONG
 from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
-from attnbook.exercises import Choice, Prediction, catalogue, check, hint, sandbox
+from attnbook.exercises import (
+    Choice,
+    Exercise,
+    Prediction,
+    catalogue,
+    check,
+    hint,
+    points,
+    sandbox,
+)
+from attnbook.exercises.compare import Comparison
 from attnbook.exercises.exercise import GRADIENTS
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import describe, told_apart
+from attnbook.exercises.sandbox import Outcome
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 CHOICES = [e for e in EXERCISES.values() if isinstance(e, Choice)]
@@ -95,6 +107,11 @@ def scores_cut_off(query, key, *, cut):
                 return right_scores(query, key)
         case "item":
             return product * 0 + torch.tensor(product.tolist())
+        case "in place":
+            powers = product.exp()
+            result = powers.log()
+            powers.zero_()
+            return result
 
 
 @pytest.mark.parametrize(
@@ -105,6 +122,7 @@ def scores_cut_off(query, key, *, cut):
         ("query", "None reaches `query`: it is not used, or cut off."),
         ("item", "None reaches `query`: it is not used, or cut off."),
         ("half", "Those of `key` are wrong: is a step cut off?"),
+        ("in place", "`backward` fails: one of the variables needed for gradient"),
     ],
 )
 def test_a_result_that_is_cut_off_from_its_inputs_is_found_out(cut, sentence):
@@ -121,6 +139,223 @@ def test_wrong_numbers_have_other_gradients_and_that_is_not_held_against_them():
 
 def test_where_nothing_is_to_be_learned_gradients_may_be_cut_off():
     assert grade("3.3", lambda weights: EXERCISES["3.3"].reference(weights).detach()).passed
+
+
+def tensors_in(argument):
+    match argument:
+        case torch.Tensor():
+            yield argument
+        case list() | tuple():
+            for part in argument:
+                yield from tensors_in(part)
+        case dict():
+            yield from tensors_in([*argument.values()])
+
+
+OF_TENSORS = [
+    id for id, e in EXERCISES.items() if type(e) is Exercise and [*tensors_in(e.probes())]
+]
+
+
+@pytest.mark.parametrize("id", OF_TENSORS)
+def test_an_answer_that_keeps_results_by_shape_is_found_out(id):
+    reference = EXERCISES[id].reference
+    kept = {}
+
+    @functools.wraps(reference)
+    def remembers_shapes(*arguments):
+        shapes = tuple(tensor.shape for tensor in tensors_in(arguments))
+        others = tuple(a for a in arguments if isinstance(a, int | float))
+        if (shapes, others) not in kept:
+            kept[shapes, others] = reference(*arguments)
+        return kept[shapes, others]
+
+    report = grade(id, remembers_shapes)
+    assert not report.passed
+    if EXERCISES[id].trial(0).expected[0].is_floating_point():  # others may agree by chance
+        assert "the same result" in " ".join(report.failures)
+
+
+def test_an_answer_that_knows_one_shape_from_an_earlier_cell_is_found_out():
+    first = right_scores(torch.zeros(1, 1, 1, 3), torch.zeros(1, 2, 1, 3))
+
+    def remembers_one_shape(query, key):
+        scores = right_scores(query, key)
+        return first if scores.shape == first.shape else scores
+
+    report = grade("3.2", remembers_one_shape)
+    assert not report.passed and "On 3 of 4 inputs it is right." in " ".join(report.failures)
+
+
+def by_parts(scores, temperature, in_float64):
+    weights = (scores / temperature).softmax(dim=-1)
+    return in_float64(weights) if scores.dtype == torch.float64 else weights
+
+
+def test_float64_must_not_give_wrong_numbers():
+    report = grade("3.4", functools.partial(by_parts, in_float64=torch.ones_like))
+    assert not report.passed and len(report.failures) == 1
+    assert report.failures[0].startswith("With the same inputs in float64: The result is not right")
+
+
+def test_float64_must_not_be_an_error():
+    report = grade("3.4", functools.partial(by_parts, in_float64=lambda weights: 1 / 0))
+    assert not report.passed
+    assert report.failures[0].startswith("With the same inputs in float64: It raises ZeroDivision")
+
+
+def test_numbers_rounded_to_float32_are_precise_enough():
+    report = grade("3.4", functools.partial(by_parts, in_float64=torch.Tensor.float))
+    assert report.passed and report.remarks == []
+
+
+def test_a_constant_that_is_float32_is_remarked_on_and_no_mistake():
+    report = grade("3.4", lambda s, t: (s / t).softmax(-1) @ torch.eye(s.shape[-1]))
+    assert report.passed and ".to(x)" in report.remarks[0]
+    assert "Remark: With the same inputs in float64: It raises RuntimeError" in str(report)
+
+
+@pytest.mark.parametrize("id", ["2.5", "2.7", "8.8"])
+def test_float64_results_are_examined_like_others(id):
+    reference = EXERCISES[id].reference
+    report = grade(id, lambda *arguments: reference(*arguments).double())
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("id", [id for id, e in EXERCISES.items() if type(e) is Exercise])
+def test_once_there_is_nan_nothing_else_is_said(id):
+    reference = EXERCISES[id].reference
+
+    @functools.wraps(reference)
+    def spoilt(*arguments):
+        return reference(*arguments) * math.nan
+
+    if getattr(reference(*EXERCISES[id].probes()[0]), "dtype", None) == torch.bool:
+        return  # True and False can't be NaN
+    report = grade(id, spoilt)
+    assert len(report.failures) == 1
+    assert report.failures[0].startswith("The result contains NaN (not a number).")
+
+
+def test_nan_where_only_a_property_asks_is_named():
+    def fails_for_equal_weights(weights):
+        right = EXERCISES["3.3"].reference(weights)
+        return right.where(weights.std(dim=-1) > 1e-6, math.nan)
+
+    failures = " ".join(grade("3.3", fails_for_equal_weights).failures)
+    assert "contains NaN" in failures and "nan" not in failures
+
+
+def test_an_error_on_some_inputs_leaves_no_doubt_about_the_others():
+    def stops_at_two_heads(query, key):
+        if query.shape[2] > 1:
+            raise ValueError
+        return right_scores(query, key) + 1
+
+    failures = grade("3.2", stops_at_two_heads).failures
+    assert failures[0].startswith("It raises ValueError")
+    assert failures[1].startswith("Where it runs, the result is not right: it is off by up to 1.")
+
+
+def rows_times(scores):
+    return scores * torch.arange(1.0, scores.shape[-2] + 1)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda s: -s, "It is wrong by the same factor everywhere: the sign."),
+        (lambda s: s * 3, "It is wrong by the same factor everywhere."),
+        (lambda s: s + 3, "It is wrong by the same amount everywhere."),
+        (rows_times, "Each row is the right one times a number."),
+        (lambda s: s - s.amax(dim=-1, keepdim=True), "Each row is the right one plus a number."),
+        (lambda s: s.flip(-1), "The numbers are right, but not their order."),
+        (lambda s: s.clone().index_fill_(3, torch.tensor(0), 9.0), "only the first entry is wrong"),
+        (lambda s: s.exp(), None),
+    ],
+)
+def test_what_all_wrong_results_have_in_common_is_said(wrong, sentence):
+    failures = " ".join(grade("3.2", lambda q, k: wrong(right_scores(q, k))).failures)
+    assert "The result is not right" in failures
+    hints = ["same", "Each row is", "The numbers are", "axes are", "Along axis"]
+    if sentence:
+        assert sentence in failures
+    else:
+        assert not any(hint in failures for hint in hints)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ([[1.0, 3.0], [2.0, 4.0]], "Two of its axes are exchanged."),
+        ([[1.0, 9.0], [3.0, 9.0]], "Along axis 1 only the first entry is right."),
+        ([[1.0, 2.0], [3.0, 9.0]], "Along axis 0 only the first entry is right."),
+        ([[9.0, 2.0], [9.0, 9.0]], None),
+    ],
+)
+def test_what_one_wrong_table_shows_is_said(value, sentence):
+    outcome, right = Outcome(torch.tensor(value)), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    said = Comparison([outcome], [right], [], None).difference()
+    assert said.startswith("The result is not right: it is off by up to ")
+    assert said.endswith(sentence if sentence else said.split(": ")[1])
+
+
+def test_infinite_results_are_no_numbers_to_be_off_by():
+    right = torch.tensor([1.0, -math.inf, 2.0])
+    for value, sentence in [
+        ([1.0, -1e9, 2.0], "it must be infinite where it is not."),
+        ([1.0, -math.inf, 2.5], "it is off by up to 0.5."),
+        ([1.0, -1e9, 2.5], "it is off by up to 0.5."),
+    ]:
+        said = Comparison([Outcome(torch.tensor(value))], [right], [], None).difference()
+        assert said.startswith(f"The result is not right: {sentence}")
+
+
+def test_a_squeezed_result_is_named():
+    failures = grade("3.2", lambda q, k: right_scores(q, k).squeeze()).failures
+    missing = "An axis of size 1 is missing: is there a `squeeze`?"
+    assert "it has (2,). " + missing in failures[0]
+    assert missing not in grade("3.2", lambda q, k: right_scores(q, k)[0]).failures[0]
+
+
+def test_grading_leaves_the_probes_as_they_were():
+    for exercise in EXERCISES.values():
+        if type(exercise) is Exercise:
+            exercise.grade(exercise.reference)
+            kept, anew = (
+                [*tensors_in(probes)] for probes in (exercise.trial(0).probes, exercise.probes(0))
+            )
+            assert sandbox.identical(kept, anew)
+
+
+def test_new_inputs_are_used_though_others_are_known():
+    exercise = copy.copy(EXERCISES["3.3"])
+    assert exercise.grade(exercise.reference).passed
+    exercise.inputs(lambda generator: [(torch.full((1, 2), 0.5),)])
+    assert "on 1 inputs" in str(exercise.grade(exercise.reference))
+    assert "on 5 inputs" in str(grade("3.3", exercise.reference))
+
+
+def test_checks_leave_no_threads_behind():
+    before = threading.active_count()
+    for _ in range(20):
+        grade("3.2", right_scores)
+    time.sleep(0.1)
+    assert threading.active_count() <= before + 1
+
+
+def test_the_nearest_of_the_known_numbers_is_the_diagnosis():
+    guess = Prediction("0.1", "A number", answer=100.0, within=0.05, hints=[])
+    guess.wrong_value("ten", 10.0, "")
+    guess.wrong_value("a bit more", 10.3, "")
+    assert guess.grade(10.1).diagnosis == "ten"
+    assert guess.grade(10.2).diagnosis == "a bit more"
+
+
+def test_points_need_a_seed():
+    with pytest.raises(ValueError, match="seeds is empty"):
+        points("3.2", right_scores, of=4, seeds=[])
+    assert points("3.2", right_scores, of=4, seeds=iter([0, 1])) == 4
 
 
 def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
@@ -163,11 +398,55 @@ def stub_that_raises(query, key):
     raise NotImplementedError
 
 
-@pytest.mark.parametrize("answer", [None, ..., stub, stub_that_passes, stub_that_raises])
+def stub_that_returns(query, key):
+    return ...
+
+
+def without_source(body, indent="\n    "):
+    """A function that was not read from any file."""
+    found = {}
+    exec(f"def answer(query, key):{indent}{body}", found)
+    return found["answer"]
+
+
+STUBS = [
+    None,
+    ...,
+    stub,
+    stub_that_passes,
+    stub_that_raises,
+    stub_that_returns,
+    lambda query, key: ...,
+    lambda query, key: None,
+    without_source("..."),
+    without_source("pass", indent=" "),
+    without_source("'Its docstring.'\n    ..."),
+]
+
+
+@pytest.mark.parametrize("answer", STUBS)
 def test_an_untouched_stub_is_not_attempted(answer, capsys):
     report = check("3.2", answer)
     assert not report.attempted and not report.passed and report.failures == []
     assert "not attempted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda query, key: 0,
+        lambda query, key: True,
+        lambda query, key: "text",
+        lambda query, key: query,
+        lambda query, key: key,
+        lambda query, key: math.inf,
+        without_source("return 5"),
+        without_source("'Its docstring.'\n    return 'text'"),
+        without_source("if key is None: pass"),
+    ],
+)
+def test_the_shortest_of_answers_is_one(answer):
+    assert grade("3.2", answer).attempted
 
 
 @pytest.mark.parametrize("id", ["3.0", "3.1"])
@@ -249,7 +528,7 @@ SURVIVED = [
     (raises_something_hostile, "It raises Hostile"),
     (asynchronous, "leave that word out"),
     (lambda q, k: q[0] @ k, "It raises RuntimeError"),
-    (lambda q, k: q[0] @ k, "is a transpose missing"),
+    (lambda q, k: q[0] @ k, "is a transpose missing, one too many, or of other axes?"),
     (lambda q, k: right_scores(q, k) * torch.nan, "contains NaN"),
     (lambda q, k: right_scores(q, k) + torch.inf, "infinite"),
     (lambda q, k: 3.0, "must return a torch tensor; it returns a float"),
@@ -429,7 +708,7 @@ def test_a_wrong_option_never_gives_the_right_one_away(choice):
         assert choice.because not in shown
 
 
-@pytest.mark.parametrize("written", ["c", "C", " c ", "C\n"])
+@pytest.mark.parametrize("written", ["c", "C", " c ", "C\n", "C.", "(C)", "c)", "**c**"])
 def test_a_letter_counts_however_it_is_written(written):
     report = check("3.0", written)
     assert report.passed and report.holds == [EXERCISES["3.0"].because]

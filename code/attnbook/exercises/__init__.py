@@ -1,4 +1,11 @@
-"""The exercises of the book. Chapters use ``check`` and ``hint``; tests use ``catalogue``."""
+"""The exercises of the book, and what grades answers to them.
+
+Chapters use ``check`` and ``hint``, assignments ``points``, tests ``catalogue``. Each module
+``ch…`` holds one chapter's exercises: a reference, inputs to try answers on, properties of right
+answers, and the mistakes that people make. ``exercise`` grades; ``sandbox`` runs a learner's
+function, ``compare`` says how its results differ from the right ones, ``properties`` has tests
+that several exercises share, and ``report`` is what the learner sees.
+"""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -53,9 +60,12 @@ def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float
     counts. A right answer gets all points; a wrong one up to half, in equal parts for the
     properties that hold.
 
-    Raises ``KeyError`` if there is no exercise ``id``.
+    Raises ``KeyError`` if there is no exercise ``id``, ``ValueError`` if there are no seeds.
     """
     exercise = _find(id)
+    seeds = [*seeds]
+    if not seeds:
+        raise ValueError("seeds is empty: an answer must be tried on the inputs of at least one")
     for seed in seeds:
         report = exercise.grade(answer, seed)
         if not report.passed:

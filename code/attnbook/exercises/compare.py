@@ -5,7 +5,7 @@ import itertools
 import math
 import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -153,16 +153,32 @@ class Comparison:
         return " ".join(filter(None, sentences))
 
     def ignores_input(self) -> bool:
-        """Whether three or more probes of one shape want different results and get one."""
+        """Whether inputs that want different results get one.
+
+        Two tensors of numbers tell; of single numbers, and of True and False, a few may agree by
+        chance, so it must be all of one shape, and three at least.
+        """
         shapes: dict[object, list[tuple]] = {}
         for outcome, right in self._pairs:
             shapes.setdefault(getattr(right, "shape", None), []).append((outcome.value, right))
         return any(
-            all(same(group[0][0], value) for value, _ in group)
-            and not all(same(group[0][1], right) for _, right in group)
+            _all_same(values) and not _all_same(rights)
             for group in shapes.values()
-            if len(group) > 2
+            for some in _groups(group)
+            for values, rights in [zip(*some, strict=True)]
         )
+
+
+def _groups(results: list[tuple]) -> Iterator[Sequence[tuple]]:
+    _, right = results[0]
+    if isinstance(right, torch.Tensor) and right.is_floating_point() and right.numel() > 2:
+        yield from itertools.combinations(results, 2)
+    elif len(results) > 2:
+        yield results
+
+
+def _all_same(results: Sequence) -> bool:
+    return all(same(results[0], result) for result in results[1:])
 
 
 def _problem(outcome: Outcome, right: object, names: list[str], answer: Callable) -> str | None:

@@ -132,6 +132,13 @@ class Exercise:
         """The inputs on which answers are compared; another seed gives fresh ones."""
         return list(self._inputs(torch.Generator().manual_seed(seed)))
 
+    def trial(self, seed: int) -> Trial:
+        """What a seed's answers are compared with; it is made once and never changes."""
+        if seed not in self._trials:
+            probes = self.probes(seed)
+            self._trials[seed] = Trial(probes, [self.reference(*probe) for probe in probes])
+        return self._trials[seed]
+
     def grade(self, answer: object, seed: int = 0) -> Report:
         """Run the answer and say what holds and what does not; never raises."""
         report = self._report()
@@ -198,15 +205,8 @@ class Exercise:
             return None
         return None
 
-    def _trial(self, seed: int) -> Trial:
-        """What is made once for each seed, and does not change."""
-        if seed not in self._trials:
-            probes = self.probes(seed)
-            self._trials[seed] = Trial(probes, [self.reference(*probe) for probe in probes])
-        return self._trials[seed]
-
     def _try(self, box: Sandbox, answer: Callable, seed: int) -> Attempt:
-        trial = self._trial(seed)
+        trial = self.trial(seed)
         outcomes = _run(box, answer, trial.probes)
         comparison = Comparison(outcomes, trial.expected, self._names(), answer)
         return Attempt(trial, outcomes, comparison)

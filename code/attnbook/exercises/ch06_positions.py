@@ -6,6 +6,7 @@ import torch
 
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import told_apart
 from attnbook.positions import sinusoidal_positions
 
 beyond_the_trained_places = Choice(
@@ -128,7 +129,7 @@ def _(generator):
 def _(f, positions, d):
     largest = f(positions, d).abs().max().item()
     if not largest < 1 + 1e-5:
-        return f"For d={d} one is {largest:.4g} in size."
+        return f"For d={d} one of yours is {told_apart(largest, 1)} in size."
 
 
 @encode.holds("For an even d all vectors have the same length.")
@@ -254,6 +255,13 @@ def _(positions, d):
     """You make whole numbers of the positions first. 2.5 then has the vector of another position,
     and small steps are lost."""
     return _waves(positions.long()[..., None] * _frequencies(d), d)
+
+
+@encode.mistake("an odd d rounded up")
+def _(positions, d):
+    """You compute the frequencies for d + 1 features where d is odd. (6.1) divides by d itself, so
+    all waves but the first come out too fast."""
+    return _waves(positions[..., None] * _frequencies(d + d % 2), d)
 
 
 @encode.mistake("an odd feature without a wave")
@@ -412,10 +420,10 @@ def _(generator):
 def _(f, distances, d):
     at_zero = f(torch.zeros(1), d).item()
     if not math.isclose(at_zero, 1, abs_tol=1e-4):
-        return f"For d={d} you return {at_zero:.4g} there."
+        return f"For d={d} you return {told_apart(at_zero, 1)} there."
     largest = f(distances, d).max().item()
     if not largest < 1 + 1e-4:
-        return f"For d={d} you return {largest:.4g} once."
+        return f"For d={d} you return {told_apart(largest, 1)} once."
 
 
 @similarity_at.holds("It is the same to both sides.")
@@ -699,7 +707,8 @@ def _(f, rows, columns, d):
 def _(f, rows, columns, d):
     lengths = f(rows, columns, d).norm(dim=-1)
     if not torch.allclose(lengths, torch.full_like(lengths, math.sqrt(d / 2)), rtol=1e-3):
-        return f"For d={d} one has the length {lengths[-1]:.4g}."
+        shown = told_apart(lengths[-1].item(), math.sqrt(d / 2))
+        return f"For d={d} the last one has the length {shown}."
 
 
 @grid_positions.mistake("rows and columns exchanged")
@@ -835,7 +844,7 @@ def _(f, x):
         wrong = (turned - radian).abs().max() > 1e-4
         if wrong:
             a, b = turned.flatten()[:2].tolist()
-            return f"For d={d} you turn (1, 0) there into ({a:.3g}, {b:.3g})."
+            return f"For d={d} you turn (1, 0) there into ({a:.5g}, {b:.5g})."
 
 
 @turn_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
@@ -1052,8 +1061,8 @@ def _(scores, slopes):
 
 @alibi_weights.mistake("one slope for all heads")
 def _(scores, slopes):
-    """You use the first slope in every head. Heads that should look far back then fade like the
-    one that fades fastest."""
+    """You use the first slope in every head. All heads then fade alike, and none of them looks
+    farther back than the others."""
     return _fading(scores, slopes[:1].expand_as(slopes))
 
 

@@ -6,6 +6,7 @@ import torch
 
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed
+from attnbook.exercises.report import told_apart
 
 heads_that_start_alike = Choice(
     "7.0",
@@ -535,6 +536,22 @@ def _(f, x, memory, maps, num_heads, mask):
     )
 
 
+@attend.holds("A score that is higher by log 2 gives twice the weight.")
+def _(f, x, memory, maps, num_heads, mask):
+    d_k, L_key = x.shape[-1] // num_heads, memory.shape[1]
+    maps = maps.clone()
+    maps[0] = maps[1] = torch.eye(x.shape[-1])
+    x, memory = torch.zeros_like(x), torch.zeros_like(memory)
+    x[..., ::d_k] = math.sqrt(d_k)
+    memory[:, 0, ::d_k] = math.log(2)  # the first token's score in each head; all others have 0
+    value = memory[:, :1] @ maps[2] @ maps[3]
+    return changed(
+        (2 / (L_key + 1) * value).expand_as(x),
+        f(x, memory, maps, num_heads, torch.ones_like(mask)),
+        "by that an output would be {}, you return {}",
+    )
+
+
 @attend.holds("Where one token alone is allowed, its value comes out, however low its score is.")
 def _(f, x, memory, maps, num_heads, mask):
     maps, alone = maps.clone(), torch.zeros_like(mask)
@@ -928,13 +945,13 @@ def _(generator):
 def _(f, weights):
     own = f(weights).diagonal()
     if not own.abs().max() < 1e-4:
-        return f"For one head it is {own[own.abs().argmax()]:.3g}."
+        return f"For one head you return {own[own.abs().argmax()]:.3g}."
 
 
 @divergences.holds("It is the same both ways.")
 def _(f, weights):
     found = f(weights)
-    return changed(found, found.mT, "one way it is {}, the other way {}")
+    return changed(found, found.mT, "one way you return {}, the other way {}")
 
 
 @divergences.holds("It is log 2 for heads that share no key, and never more.")
@@ -947,10 +964,11 @@ def _(f, weights):
     found = f(apart)[0, 1].item()
     if not math.isclose(found, math.log(2), abs_tol=1e-3):
         side = "more" if found > math.log(2) else "less"
-        return f"For two such heads you have {found:.3g}, which is {side}."
+        shown = told_apart(found, math.log(2))
+        return f"For two such heads you return {shown}, which is {side}."
     largest = f(weights).max().item()
     if largest > math.log(2) + 1e-4:
-        return f"One is {largest:.3g}."
+        return f"Once you return {told_apart(largest, math.log(2))}."
 
 
 @divergences.holds("The order of the sentences in the batch does not matter.")
@@ -1072,7 +1090,7 @@ def _(generator):
 def _(f, heads, weight, gradient):
     least = f(heads, weight, gradient).min().item()
     if least < -1e-6:
-        return f"One is {least:.3g}."
+        return f"One of yours is {least:.3g}."
 
 
 @importance.holds("A head that hands over nothing has none.")

@@ -12,6 +12,7 @@ from attnbook.data import END, PAD, START
 from attnbook.exercises.ch08_blocks import Parameters
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed
+from attnbook.exercises.report import told_apart
 
 behind_a_wrong_word = Choice(
     "9.0",
@@ -351,7 +352,7 @@ def _(f, logits, target, epsilon):
     V = logits.shape[-1]
     found = f(torch.zeros_like(logits), target, epsilon).item()
     if not math.isclose(found, math.log(V), rel_tol=1e-3):
-        return f"For V={V} you return {found:.3g}."
+        return f"For V={V} you return {told_apart(found, math.log(V))}."
 
 
 @smoothed_loss.holds("With ε = 0 a score that is higher by 1 is e times as likely.")
@@ -361,7 +362,8 @@ def _(f, logits, target, epsilon):
     right = math.log(1 + (logits.shape[-1] - 1) / math.e)
     if not math.isclose(found, right, rel_tol=1e-3):
         side = "large" if found > right else "small"
-        return f"Where each target scores 1 and all else 0, {found:.4g} is too {side} a loss."
+        shown = told_apart(found, right)
+        return f"Where each target scores 1 and all else 0, {shown} is too {side} a loss."
 
 
 @smoothed_loss.holds("One number added to all scores of a place changes nothing.")
@@ -541,7 +543,7 @@ def _(f, step, peak, warmup):
 def _(f, step, peak, warmup):
     highest = f(torch.arange(1, 6 * warmup + 1), peak, warmup).max().item()
     if abs(highest - peak) > 1e-3 * peak:
-        return f"For peak={peak:g} yours reaches {highest:.4g}."
+        return f"For peak={peak:g} yours reaches {told_apart(highest, peak)}."
 
 
 @rate.holds("Up to half the warm-up, twice the step has twice the rate.")
@@ -551,7 +553,7 @@ def _(f, step, peak, warmup):
     if abs(twice - 2 * once) > 1e-3 * abs(twice):
         return (
             f"For warmup={warmup} your rates of steps {k} and {2 * k} are "
-            f"{once:.3g} and {twice:.3g}."
+            f"{once:.5g} and {twice:.5g}."
         )
 
 
@@ -562,7 +564,7 @@ def _(f, step, peak, warmup):
     if abs(early - 2 * late) > 1e-3 * abs(early):
         return (
             f"For warmup={warmup} your rates of steps {k} and {4 * k} are "
-            f"{early:.3g} and {late:.3g}."
+            f"{early:.5g} and {late:.5g}."
         )
 
 
@@ -970,7 +972,7 @@ def _(f, scores, log_probs):
 
 
 def _short(numbers):
-    return ", ".join(f"{number:.3g}" for number in numbers.tolist())
+    return ", ".join(f"{number:.5g}" for number in numbers.tolist())
 
 
 @extend.mistake("the best token of each row")
@@ -1131,7 +1133,7 @@ def _(generator):
 def _(f, candidate, reference, n):
     found = f(reference, reference, n)
     if len(reference) >= n and abs(found - 1) > 1e-6:
-        return f"For {' '.join(reference)!r} and n={n} you return {found:.3g}."
+        return f"For {' '.join(reference)!r} and n={n} you return {told_apart(found, 1)}."
 
 
 @clipped_precision.holds("Without a common word it is 0.")
@@ -1157,7 +1159,8 @@ def _(f, candidate, reference, n):
     before = f(candidate, reference, n)
     after = f([*candidate, "no"], reference, n)
     if after > before + 1e-6:
-        return f"Once it grows from {before:.3g} to {after:.3g}."
+        shown = told_apart(before, after), told_apart(after, before)
+        return "Once it grows from {} to {}.".format(*shown)
 
 
 @clipped_precision.holds("Words that the reference has more do no harm.")
@@ -1165,7 +1168,8 @@ def _(f, candidate, reference, n):
     before = f(candidate, reference, n)
     after = f(candidate, [*reference, "more", *reference], n)
     if after < before - 1e-6:
-        return f"With a longer reference it falls from {before:.3g} to {after:.3g}."
+        shown = told_apart(before, after), told_apart(after, before)
+        return "With a longer reference it falls from {} to {}.".format(*shown)
 
 
 @clipped_precision.mistake("not clipped")

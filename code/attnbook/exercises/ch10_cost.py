@@ -6,6 +6,7 @@ import torch
 
 from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import told_apart
 
 cost_of_the_fused_version = Choice(
     "10.0",
@@ -144,7 +145,7 @@ def _(f, length, d_model, num_heads, kv_heads):
     long = 10**6 * d_model
     ratio = f(2 * long, d_model, num_heads, kv_heads) / f(long, d_model, num_heads, kv_heads)
     if not math.isclose(ratio, 4, rel_tol=1e-3):
-        return f"For d_model={d_model} yours is {ratio:.3g} times."
+        return f"For d_model={d_model} yours is {told_apart(ratio, 4)} times."
 
 
 @layer_flops.mistake("scores shared, too")
@@ -286,7 +287,7 @@ def _(f, query, key, log_sum, first_query, first_key):
 def _(f, query, key, log_sum, first_query, first_key):
     most = f(query, key, log_sum, first_query, first_key).sum(dim=-1).max()
     if not most < 1 + 1e-4:
-        return f"One row of a tile sums to {most.item():.4g}."
+        return f"One row of a tile sums to {told_apart(most.item(), 1)}."
 
 
 @tile_of_weights.holds("Cut in two, a tile has the same weights.")
@@ -765,7 +766,7 @@ def _(f, weights, value, output, output_gradient):
     return changed(
         2 * f(weights, value, output, output_gradient),
         f(weights, value, output, 2 * output_gradient),
-        "twice the result would be {}, it is {}",
+        "twice the result would be {}, you return {}",
     )
 
 
@@ -940,6 +941,21 @@ def _(f, query, keys, values, lengths):
     )
 
 
+@decode_step.holds("A score that is higher by log 2 gives twice the weight.")
+def _(f, query, keys, values, lengths):
+    query, keys = torch.zeros_like(query), torch.zeros_like(keys)
+    query[..., 0] = math.sqrt(query.shape[-1])
+    keys[:, :, 0, 0] = math.log(2)  # the score of the first token; all others have 0
+    parts = _used(keys, lengths).float()
+    parts[:, 0] = 2.0
+    right = (parts[:, None, :, None] * values).sum(dim=2) / parts.sum(dim=-1)[:, None, None]
+    return changed(
+        right.repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
+        f(query, keys, values, lengths),
+        "by that an output would be {}, you return {}",
+    )
+
+
 @decode_step.holds("A single token in use hands over its value, however low its score is.")
 def _(f, query, keys, values, lengths):
     low = torch.full_like(keys, 32.0)
@@ -947,7 +963,7 @@ def _(f, query, keys, values, lengths):
     return changed(
         values[:, :, 0].repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
         f(torch.full_like(query, 32.0), low, values, torch.ones_like(lengths)),
-        "an output should be {}, it is {}",
+        "of the value alone an output would be {}, you return {}",
     )
 
 

@@ -297,6 +297,7 @@ WRONG = [
     ("7.4", lambda *a: attend_with(*a, fill=-20.0), "its value comes out, however low"),
     ("7.4", lambda *a: attend_with(*a, fill=-1000.0), "its value comes out, however low"),
     ("7.4", lambda *a: attend_with(*a, change=lambda w: w[:, :1]), "changes no other head"),
+    ("7.4", lambda x, *a: attend(x * x.shape[1] ** 0.5, *a), "gives twice the weight"),
     ("7.4", attend_with_the_last_head_silent, "Every head has a part in the output"),
     ("7.4", lambda *a: attend_with(*a, change=lambda w: (w > 0.5).to(w)), "have equal parts"),
     ("7.4", lambda x, m, w, n, mask: attend(x, m, w[[1, 0, 2, 3]], n, mask), "off by up to"),

@@ -261,7 +261,7 @@ WRONG = [
     ("10.8", decode_with_keys_as_values, "Equal values come out"),
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-20.0), "however low its score is"),
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-1000.0), "however low its score is"),
-    ("10.8", decode_the_best_alone, "off by up to"),
+    ("10.8", decode_the_best_alone, "gives twice the weight"),
     ("10.8", lambda q, k, v, n: decode(k[:, :1, 0] + q, k, v, n), "have equal parts"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n).flip(1), "off by up to"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n.flip(0)), "off by up to"),

@@ -6,12 +6,14 @@ import json
 import re
 
 import browser
+import nbformat
 import pytest
 import torch
 from conftest import ROOT
 from IPython.core.formatters import DisplayFormatter
 
 from attnbook.attention import attention
+from attnbook.course import run
 from attnbook.course.run import make_small
 from attnbook.figures import interactive, style
 from attnbook.positions import frequencies, sinusoidal_positions
@@ -194,6 +196,26 @@ def test_no_token_can_swallow_the_rest_of_the_page(show, kind):
     page = show(alive(kind) + "<p id=after>the rest</p>")
     assert numbers(page)[0] == COLUMNS
     assert page.locator("#after").is_visible()
+
+
+def test_a_notebook_that_is_run_shows_it_alive_and_stores_it_still(show, tmp_path, monkeypatch):
+    path = tmp_path / "notebook.ipynb"
+    code = "from attnbook.figures import interactive\n"
+    code += "interactive.waves(d_model=4, length=3, alt='Two clocks.')"
+    cells = [nbformat.v4.new_code_cell(code)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    shown = []  # as the kernel sends it to Colab or JupyterLab
+
+    def note(output):
+        shown.append(output["text/html"])
+        make_small(output)
+
+    monkeypatch.setattr(run, "make_small", note)
+    run.run(path)
+    assert numbers(show(shown[0]))[1]
+    (output,) = nbformat.read(path, as_version=4).cells[0].outputs
+    page = show(output.data["text/html"])
+    assert page.get_by_text(STILL).is_visible() and page.locator("summary").count() == 0
 
 
 def test_stored_figures_are_still_pictures_without_the_script():

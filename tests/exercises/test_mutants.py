@@ -38,7 +38,7 @@ def is_right(exercise, answer, seed):
     names = list(inspect.signature(exercise.reference).parameters)
     with sandbox.reproducible(), sandbox.Sandbox() as box:
         return all(
-            Comparison([box.call(answer, probe)], [right], names, answer).all_right
+            Comparison([(box.call(answer, probe), right)], names, answer).all_right
             for probe, right in zip(trial.probes, trial.expected, strict=True)
         )
 

@@ -78,10 +78,9 @@ class Comparison:
     """One answer's outcomes beside the right results: what is wrong, in sentences."""
 
     def __init__(
-        self, outcomes: list[Outcome], expected: list, names: list[str], answer: Callable
+        self, pairs: list[tuple[Outcome, object]], names: list[str], answer: Callable
     ) -> None:
-        # the lists differ in length if time ran out
-        self._pairs = list(zip(outcomes, expected, strict=False))
+        self._pairs = pairs
         self._problems = [_problem(o, right, names, answer) for o, right in self._pairs]
         self._bad = [i for i, problem in enumerate(self._problems) if problem]
         self._differing = [

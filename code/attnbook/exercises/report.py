@@ -142,6 +142,6 @@ def _nested(value: object, digits: int) -> str:
 def _number(value: float | int, digits: int) -> str:
     if isinstance(value, bool):
         return str(value)
-    if 1e4 <= abs(value) < 1e9:  # 49728, not 4.973e+04
-        return f"{value:.0f}" if value == round(value) else f"{value:.{max(digits - 5, 0)}f}"
+    if 10**digits <= abs(value) < 1e9:
+        return f"{value:.0f}"  # 49728, not 4.973e+04
     return f"{value:.{digits}g}"

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 SECONDS_PER_CALL = 5.0
-SECONDS_PER_CHECK = 15.0
+SECONDS_PER_CHECK = 20.0
 PRINTED_CHARACTERS = 1000
 
 

@@ -109,3 +109,10 @@ def test_a_picture_of_few_colours_is_as_large_and_on_white():
     assert picture.size == ramp.size
     assert len(picture.getcolors()) <= 8
     assert min(picture.getpixel((0, 0))) > 200
+
+
+def test_the_style_sheet_and_the_colours_agree():
+    style.subplots()
+    assert plt.rcParams["axes.edgecolor"] == style.NEUTRAL
+    assert plt.rcParams["figure.facecolor"] == plt.rcParams["savefig.facecolor"] == "white"
+    plt.close("all")

@@ -29,10 +29,21 @@ def pytest_sessionstart() -> None:
             network.link("set", index=1, state="up")
 
 
+# the files that take more than half a minute, besides notebooks
+LONG = (
+    "test_pages.py",
+    "test_exercises.py",
+    "test_training.py",
+    "test_interactive.py",
+    "test_classroom.py",
+    "test_mutants.py",
+    "test_translator.py",
+)
+
+
 def pytest_collection_modifyitems(items: list) -> None:
-    """Put the longest files first, so that the processes that share them end together."""
-    longest = ("test_pages.py", "test_training.py", "09-translating.ipynb")
-    items.sort(key=lambda item: item.path.name not in longest)
+    """Put the long files first, so that the processes that share them end together."""
+    items.sort(key=lambda item: (item.path.name not in LONG, item.path.suffix != ".ipynb"))
 
 
 @pytest.fixture(scope="session")

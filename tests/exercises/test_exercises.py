@@ -47,6 +47,26 @@ def grade(id, answer):
     return EXERCISES[id].grade(answer)
 
 
+@pytest.fixture
+def scores():
+    """An exercise of the tests' own, so that the chapters' may change their inputs."""
+    exercise = Exercise("0.1", "Scores of several heads", hints=["…"])
+    exercise.solution(lambda query, key: right_scores(query, key))
+
+    @exercise.inputs
+    def _(generator):
+        for shape_query, shape_key in [
+            ((1, 1, 1, 3), (1, 2, 1, 3)),
+            ((1, 2, 3, 2), (1, 4, 3, 2)),
+            ((2, 5, 2, 8), (2, 3, 2, 8)),
+            ((2, 4, 4, 5), (2, 4, 4, 5)),
+        ]:
+            query = torch.randn(shape_query, generator=generator)
+            yield query, torch.randn(shape_key, generator=generator)
+
+    return exercise
+
+
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_reference_passes(exercise, seed):
@@ -176,14 +196,14 @@ def test_an_answer_that_keeps_results_by_shape_is_found_out(id):
         assert "the same result" in " ".join(report.failures)
 
 
-def test_an_answer_that_knows_one_shape_from_an_earlier_cell_is_found_out():
+def test_an_answer_that_knows_one_shape_from_an_earlier_cell_is_found_out(scores):
     first = right_scores(torch.zeros(1, 1, 1, 3), torch.zeros(1, 2, 1, 3))
 
     def remembers_one_shape(query, key):
-        scores = right_scores(query, key)
-        return first if scores.shape == first.shape else scores
+        result = right_scores(query, key)
+        return first if result.shape == first.shape else result
 
-    report = grade("3.2", remembers_one_shape)
+    report = scores.grade(remembers_one_shape)
     assert not report.passed and "On 3 of 4 inputs it is right." in " ".join(report.failures)
 
 
@@ -282,8 +302,8 @@ def rows_times(scores):
         (lambda s: s.exp(), None),
     ],
 )
-def test_what_all_wrong_results_have_in_common_is_said(wrong, sentence):
-    failures = " ".join(grade("3.2", lambda q, k: wrong(right_scores(q, k))).failures)
+def test_what_all_wrong_results_have_in_common_is_said(scores, wrong, sentence):
+    failures = " ".join(scores.grade(lambda q, k: wrong(right_scores(q, k))).failures)
     assert "The result is not right" in failures
     hints = ["same", "Each row is", "The numbers are", "axes are", "Along axis"]
     if sentence:
@@ -341,7 +361,16 @@ def test_new_inputs_are_used_though_others_are_known():
     assert exercise.grade(exercise.reference).passed
     exercise.inputs(lambda generator: [(torch.full((1, 2), 0.5),)])
     assert "on 1 inputs" in str(exercise.grade(exercise.reference))
-    assert "on 5 inputs" in str(grade("3.3", exercise.reference))
+    original = EXERCISES["3.3"]
+    assert f"on {len(original.probes())} inputs" in str(original.grade(original.reference))
+
+
+def test_a_gradient_of_0_that_belongs_to_a_wrong_result_is_not_called_cut_off():
+    def less_the_largest(query, key):  # of one key there is nothing left
+        result = right_scores(query, key)
+        return result - result.amax(dim=-1, keepdim=True)
+
+    assert "None reaches" not in " ".join(grade("3.2", less_the_largest).failures)
 
 
 def test_checks_leave_no_threads_behind():

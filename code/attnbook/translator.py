@@ -8,7 +8,7 @@ import torch
 
 from attnbook.data import END, SPECIAL, START, NumberTokenizer, SubwordTokenizer, collate
 from attnbook.decoding import beam_search, greedy_search, inference
-from attnbook.files import read_json
+from attnbook.files import read_json, replace_file
 from attnbook.training import load_weights, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
@@ -112,7 +112,7 @@ class Translator:
                 tokens.save(folder / f"{side}.model")
         save_weights(self.model, folder / "model.safetensors", dtype=dtype)
         text = json.dumps(config, indent=2) + "\n"
-        (folder / "config.json").write_text(text, "utf8")
+        replace_file(folder / "config.json", text.encode())
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":

@@ -9,7 +9,8 @@ import yaml
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError
-from attnbook.course.chapter import notebooks, tags
+from attnbook.course.chapter import notebooks, tags, write_notebook
+from attnbook.files import replace_file
 
 UNSET = "https://github.com/owner.invalid/"  # as the book is shipped
 
@@ -53,12 +54,12 @@ def set_repository(root: Path, url: str) -> None:
     if count != 1:
         raise UsageError(f"{config} must have one `repository:` with `url:` as its first entry")
     books = {path: nbformat.read(path, as_version=4) for path in notebooks(root)}
-    config.write_text(text, "utf8")
+    replace_file(config, text.encode())
     for path, notebook in books.items():
         for cell in notebook.cells:
             if "setup" in tags(cell):
                 cell.source = setup_cell(root)
-        nbformat.write(notebook, path)
+        write_notebook(path, notebook)
 
 
 def published_at(repository: str) -> str:

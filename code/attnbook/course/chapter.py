@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
 import yaml
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError
+from attnbook.files import replace_file
 
 HEADING = re.compile(
     r"^### Exercise (?P<id>[\d.]+) (?P<stars>[★☆]{3}) · (?P<minutes>\d+) min$", re.M
@@ -73,6 +75,11 @@ def pages(root: Path) -> list[Path]:
     """The built pages of the book, in order."""
     built = root / "_build/html"
     return [built / f"{file.relative_to(root)}.html" for file in contents(root)]
+
+
+def write_notebook(path: Path, notebook: NotebookNode) -> None:
+    """Write a notebook whole or not at all."""
+    replace_file(path, (nbformat.writes(notebook) + "\n").encode())
 
 
 def tags(cell: NotebookNode) -> list[str]:

@@ -8,10 +8,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError, plans
-from attnbook.course.chapter import exercises_of, linked_title
+from attnbook.course.chapter import exercises_of, linked_title, write_notebook
 from attnbook.course.claims import experiments
 from attnbook.course.plans import table
 from attnbook.course.timing import predictions, reading_minutes, sections
+from attnbook.files import replace_file
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
@@ -55,7 +56,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
             )
         first.source = TIME.sub(label(chapter), before, count=1)
         if first.source != before:
-            nbformat.write(chapter, path)
+            write_notebook(path, chapter)
             changed.append(path)
     for path in texts:
         before = path.read_text("utf8")
@@ -67,7 +68,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
             )
         after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](chapters) + found[3], before)
         if after != before:
-            path.write_text(after, "utf8")
+            replace_file(path, after.encode())
             changed.append(path)
     return changed
 

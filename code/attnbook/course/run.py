@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from attnbook.course.chapter import write_notebook
 from attnbook.figures import interactive, style
-from attnbook.files import replace_file
 
 
 def run(path: Path) -> None:
@@ -31,7 +31,7 @@ def run(path: Path) -> None:
             make_small(output.get("data", {}))
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}
-    replace_file(path, (nbformat.writes(notebook) + "\n").encode())
+    write_notebook(path, notebook)
 
 
 def make_small(shown: dict) -> None:

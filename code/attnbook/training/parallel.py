@@ -13,6 +13,8 @@ import torch.distributed as dist
 def processes(device: torch.device | str | None = None) -> Iterator[torch.device]:
     """Join the other processes of ``torchrun``, if there are any; yields the device to use.
 
+    Within another such block the processes stay joined.
+
     Without ``device``, CUDA where there is one. Several processes talk through NCCL on CUDA and
     through Gloo on the CPU; on CUDA each takes the GPU of its number. Raises ``ValueError`` for
     any other device, and for CUDA where there is none.
@@ -31,6 +33,9 @@ def processes(device: torch.device | str | None = None) -> Iterator[torch.device
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
+    if dist.is_initialized():
+        yield device
+        return
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield device

@@ -34,7 +34,7 @@ MOST_POINTS = {id: float(TASKS[id].points) for id in EXERCISES}
 (IN_WORDS,) = (id for id, task in TASKS.items() if task.model_answer)
 NUMBER, *_ = (id for id, exercise in EXERCISES.items() if isinstance(exercise, Prediction))
 FIRST, SECOND, THIRD, *OTHERS = (id for id in EXERCISES if id != NUMBER)
-SECONDS = 5  # instead of the teacher's 120, until an endless loop is stopped
+SECONDS = 8  # instead of the teacher's 120; longer than what `check` gives an answer
 IN_MY_WORDS, NOTE = "It is not right, because…", "A note to myself"
 LOOP = "import time\nwhile True:\n    time.sleep(0.1)"
 

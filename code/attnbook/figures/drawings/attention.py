@@ -15,6 +15,8 @@ from attnbook.figures.drawings.matrices import (
     first_that_fits,
     foot_room,
     head_room,
+    label_width,
+    number,
     plain,
 )
 from attnbook.figures.drawings.svg import (
@@ -69,7 +71,7 @@ def self_attention(
     ]
     steps = [
         Matrix(scores, name="Q K^T", columns=tokens, **of_tokens),
-        Matrix(scaled, name="scores", columns=tokens, row=row),
+        Matrix(scaled, name="scores", row=row),
         Matrix(weights, name="weights", color=WEIGHTS, columns=tokens, **of_tokens),
     ]
     output = Matrix(weights @ value, name="output", color=VALUE, row=row)
@@ -124,6 +126,9 @@ def _draw_flow(
     x = lefts[2] - last_arrow - side
     canvas.arrow((side + 5, y + tall / 2), (x - 5, y + tall / 2))
     canvas.text((side + x) / 2, y + tall / 2 - 14, "÷ √d_k", formula=True)
+    root = math.sqrt(made[0].values.shape[1])
+    root_text = number(root, 0 if root.is_integer() else 1)
+    canvas.text((side + x) / 2, y + tall / 2 + 14, f"= {root_text}", size=SMALL)
     draw_matrix(canvas, x, y, scores, scale)
 
     # each row becomes weights, and these mix the values
@@ -138,19 +143,21 @@ def _draw_flow(
     above = y - head_room(output, scale) + 2
     canvas.arrow((middles[2], bottom + 3), (middles[2], above), color=VALUE)
     draw_matrix(canvas, lefts[2], y, output, scale)
-    _write_mix(canvas, 0, y, weights, output)
+    _write_mix(canvas, x - label_width(weights, scale) - 14, y, weights, output)
 
 
 def _write_mix(canvas: Canvas, x: float, y: float, weights: Matrix, output: Matrix) -> None:
-    """Write out how the row's output is mixed."""
+    """Write out how the row's output is mixed, in lines that end at x."""
     size = len(weights.values)
     result = output.numbers()[output.row]
-    if size > 6 or len(result) > 4:
+    if size > 6:
         return
     lines = [f"{share} · v_{j + 1}" for j, share in enumerate(weights.numbers()[weights.row])]
-    lines = [lines[0], *(f"+ {line}" for line in lines[1:]), f"= ({', '.join(result)})"]
+    lines = [lines[0], *(f"+ {line}" for line in lines[1:])]
+    if len(result) <= 3:
+        lines.append(f"= ({', '.join(result)})")
     for i, line in enumerate(lines):
-        canvas.text(x + 100, y + 4 + 22 * i, line, formula=True, anchor="end")
+        canvas.text(x, y + 4 + 22 * i, line, formula=True, anchor="end")
 
 
 def _say_flow(inputs: Matrix, made: list[Matrix], steps: list[Matrix], output: Matrix) -> str:
@@ -260,7 +267,7 @@ class _Split:
         self._name(name, color)
         with self.canvas.group(name, 0, self.y):
             others = [(x, 0) for i, x in enumerate(self.lefts) if i != self.head]
-            self.canvas.cells(others, self.wide, self.wide, tint(color, 0.16))
+            self.canvas.cells({tint(color, 0.16): others}, self.wide, self.wide)
             self.canvas.box(self.lefts[self.head], 0, self.wide, self.wide,
                             fill=tint(color, 0.32), stroke=color, thick=2.5)  # fmt: skip
         self.y += self.wide + self.GAP

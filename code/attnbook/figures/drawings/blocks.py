@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attnbook.figures.drawings.svg import INK, LINE, SMALL, SOFT, TEXT, Canvas, Drawing, text_width, tint
+from attnbook.figures.drawings.svg import (
+    INK,
+    LINE,
+    SMALL,
+    SOFT,
+    TEXT,
+    Canvas,
+    Drawing,
+    text_width,
+    tint,
+)
 from attnbook.figures.style import KEY, NEUTRAL, OTHER, VALUE, WEIGHTS
 
 WIDE = 134  # of a sub-layer's box
@@ -62,11 +72,13 @@ def _encoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
 
 def _decoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
     attention, feed_forward = _encoder(d_model, num_heads, d_ff)
+    looking_back = ("a position looks at itself", "and those before it")
+    from_encoder = ("keys and values from", "the encoder")
     return [
-        SubLayer("self-attention", "masked", WEIGHTS, ("a position looks at itself", "and those before it")),
-        SubLayer("cross-attention", attention.detail, WEIGHTS, ("keys and values from", "the encoder"), True),
+        SubLayer("self-attention", "masked", WEIGHTS, looking_back),
+        SubLayer("cross-attention", attention.detail, WEIGHTS, from_encoder, reads_encoder=True),
         feed_forward,
-    ]  # fmt: skip
+    ]
 
 
 def _block(title: str, sub_layers: list[SubLayer], shape: str, norm_first: bool) -> Drawing:
@@ -178,14 +190,16 @@ def transformer(
     Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or without a token.
     """
     if not source or not target:
-        raise ValueError(f"needs tokens: got {len(source)} of the source, {len(target)} of the target")
+        raise ValueError(
+            f"needs tokens: got {len(source)} of the source, {len(target)} of the target"
+        )
     canvas = Canvas()
     left, right, lane = 0.0, 2 * (FROM_STREAM + WIDE) + 50, FROM_STREAM + WIDE + 25
     encoder, decoder = _encoder(d_model, num_heads, d_ff), _decoder(d_model, num_heads, d_ff)
 
-    y = _embed(canvas, left, source, f"encoder: {num_layers} blocks", side=1)
+    y = _embed(canvas, left, source, "encoder", side=1)
     top, _ = _stack(canvas, left, y, encoder, num_layers, norm_first, side=1)
-    _embed(canvas, right, target, f"decoder: {num_layers} blocks", side=-1)
+    _embed(canvas, right, target, "decoder", side=-1)
     end, cross = _stack(canvas, right, y, decoder, num_layers, norm_first, side=-1)
 
     # what the encoder made goes to the cross-attention of every block of the decoder

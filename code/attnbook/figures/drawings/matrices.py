@@ -20,14 +20,16 @@ from attnbook.figures.drawings.svg import (
     text_width,
     tint,
 )
-from attnbook.figures.style import NEUTRAL, WEIGHTS
+from attnbook.figures.style import BLACK, NEUTRAL, WEIGHTS
 
 MOST_NUMBERS = 8  # rows or columns with a number in each cell
 LONGEST = 12  # rows or columns that are drawn without a break
 VARIABLE = 16  # size of a label like a_1
 LABEL_HEIGHT = 15
-CELL_HEIGHT = 26  # of a cell with a number
-DARKEST = 0.55  # share of the role's colour under a number: black is legible on it
+LONGEST_SUM = 340  # units
+SHADES = 5  # of cells without a number: few colours, few bytes
+CELL_HEIGHT = 28  # of a cell with a number
+DARKEST = 0.58  # share of the role's colour under a number: black is legible on it
 PALE, PLAIN, STRONG = 0.07, 0.16, 0.32  # shares of the colour: beside what is meant, alone, meant
 
 
@@ -148,12 +150,15 @@ class Scale:
 
 
 def scales(shown: Sequence[Matrix]) -> list[Scale]:
-    """What to try until a drawing of these matrices fits: with numbers, then smaller and smaller."""
+    """What to try until these matrices fit into a drawing: numbers, then smaller and smaller."""
     found = []
     if max(max(matrix.values.shape) for matrix in shown) <= MOST_NUMBERS:
         texts = [text for matrix in shown for row in matrix.numbers() for text in row]
         widest = max(text_width(text, SMALL) for text in texts)
-        found += [Scale(max(CELL_HEIGHT, math.ceil(widest) + room), CELL_HEIGHT, True) for room in (8, 4, 1)]
+        found += [
+            Scale(max(CELL_HEIGHT, math.ceil(widest) + room), CELL_HEIGHT, True)
+            for room in (8, 4, 1)
+        ]
     for begin, end in ((5, 2), (3, 1)):
         found += [Scale(size, size, False, begin, end) for size in (20, 18, 16)]
     return found + [Scale(size, size, False, 3, 1) for size in (14, 12, 10, 8, 6, 4)]
@@ -256,9 +261,9 @@ def _demand_drawn(matrix: Matrix, rows: Axis, columns: Axis) -> None:
 
 
 def _write_name_and_shape(canvas: Canvas, middle: float, y: float, matrix: Matrix) -> None:
-    left = middle - title_width(matrix) / 2
-    _write_name(canvas, left, y, matrix, "start")
-    _write_shape(canvas, left + title_width(matrix), y + 1, matrix, "end")
+    name, shape = _name_width(matrix), text_width(matrix.shape, SMALL)
+    _write_name(canvas, middle - (shape + 8) / 2, y, matrix, "middle")
+    _write_shape(canvas, middle + (name + 8) / 2, y + 1, matrix, "middle")
 
 
 def _write_name(canvas: Canvas, x: float, y: float, matrix: Matrix, anchor: str) -> None:
@@ -311,15 +316,17 @@ def _label_width(label: str) -> float:
 def _fill(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
     """Colour the cells: by value if they are weights or have no numbers, else all alike."""
     rows, columns = scale.axes(matrix)
-    gap = 1 if scale.width >= 10 else 0
+    width, height = scale.size(matrix)
     places: dict[str, list] = {}
     for i, down in rows.places.items():
         for j, right in columns.places.items():
             place = right * scale.width, down * scale.height
             places.setdefault(_shade(matrix, i, j, scale), []).append(place)
     places.pop("#ffffff", None)
-    for color in sorted(places):
-        canvas.cells(places[color], scale.width - gap, scale.height - gap, color)
+    canvas.cells(places, scale.width, scale.height)
+    if scale.width >= 10:  # white between the cells
+        canvas.grid([x * scale.width for x in columns.places.values()][1:], height,
+                    [y * scale.height for y in rows.places.values()][1:], width)  # fmt: skip
 
 
 def _shade(matrix: Matrix, i: int, j: int, scale: Scale) -> str:
@@ -328,8 +335,9 @@ def _shade(matrix: Matrix, i: int, j: int, scale: Scale) -> str:
         drawn = matrix.values[list(rows.places)][:, list(columns.places)]
         lowest, largest = min(0.0, drawn.min().item()), drawn.max().item()
         share = (matrix.values[i, j].item() - lowest) / ((largest - lowest) or 1.0)
-        share = round(8 * share) / 8  # few colours, few bytes
-        return tint(matrix.color, (DARKEST if scale.numbers else 0.9) * share)
+        if scale.numbers:
+            return tint(matrix.color, DARKEST * share)
+        return tint(matrix.color, 0.9 * round(SHADES * share) / SHADES)
     if matrix.row is None and matrix.column is None:
         return tint(matrix.color, PLAIN)
     return tint(matrix.color, STRONG if _is_marked(matrix, i, j) else PALE)
@@ -348,11 +356,11 @@ def _frame(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
     canvas.box(-0.5, -0.5, width, height, stroke=tint(matrix.color, 0.6), thick=1)
     if columns.broken:
         x = (columns.begin + 0.5) * scale.width
-        canvas.cells([(x - 4, -2.5), (x - 4, height - 2.5)], 8, 4, "#fff")
+        canvas.cells({"#fff": [(x - 4, -2.5), (x - 4, height - 2.5)]}, 8, 4)
         canvas.dots(x, height / 2, across=True)
     if rows.broken:
         y = (rows.begin + 0.5) * scale.height
-        canvas.cells([(-2.5, y - 4), (width - 2.5, y - 4)], 4, 8, "#fff")
+        canvas.cells({"#fff": [(-2.5, y - 4), (width - 2.5, y - 4)]}, 4, 8)
         canvas.dots(width / 2, y, across=False)
     left = top = 0.0
     if matrix.row is not None:
@@ -364,13 +372,12 @@ def _frame(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
 
 
 def _write_numbers(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
-    nothing_marked = matrix.row is None and matrix.column is None
-    stands_out = nothing_marked or matrix.color == WEIGHTS  # on the darker cells only ink does
-    for i, row in enumerate(matrix.numbers()):
-        for j, text in enumerate(row):
-            color = INK if stands_out or _is_marked(matrix, i, j) else SOFT
-            middle = (j + 0.5) * scale.width, (i + 0.5) * scale.height
-            canvas.text(*middle, text, size=SMALL, color=color)
+    middles = [(j + 0.5) * scale.width for j in range(matrix.values.shape[1])]
+    for i, texts in enumerate(matrix.numbers()):
+        # what the drawing does not point at stands back; on darker cells only black is legible
+        color = INK if matrix.row in (None, i) else SOFT
+        color = BLACK if matrix.color == WEIGHTS else color
+        canvas.texts(middles, (i + 0.5) * scale.height, texts, color)
 
 
 def matrix(
@@ -386,7 +393,8 @@ def matrix(
     """A matrix as a block, with its shape, and a number in each cell if there are few.
 
     Larger ones are shaded by value: white is 0 or the lowest number drawn, the darkest the largest.
-    What is longer than twelve has a break. ``row`` or ``column`` is framed; both together frame one entry.
+    More than twelve rows or columns have a break. ``row`` or ``column`` is framed; both frame an
+    entry.
 
     Raises ``ValueError`` if labels, row or column do not fit, or a number is not finite.
     """
@@ -510,24 +518,23 @@ def product(
 
 def _marked(matrix: Matrix, **changes: object) -> Matrix:
     """The same matrix with other marks or labels."""
-    kept = {name: getattr(matrix, name) for name in ("name", "color", "rows", "columns", "row", "column")}
+    kept = {
+        name: getattr(matrix, name)
+        for name in ("name", "color", "rows", "columns", "row", "column")
+    }
     return Matrix(matrix.values, **(kept | changes))
 
 
 def _calculation(left: Matrix, right: Matrix, result: Matrix) -> str:
-    """Such as ``1·0 + 2·3 = 6``; of a long sum only the beginning."""
-    factors = list(
-        zip(
-            left.numbers()[left.row],
-            (row[right.column] for row in right.numbers()),
-            strict=True,
-        )
-    )
-    shown = [f"{_in_brackets(a)}·{_in_brackets(b)}" for a, b in factors[:4]]
-    if len(factors) > 4:
-        shown = [*shown[:2], "…", f"({len(factors)} products)"]
+    """Such as ``1·0 + 2·3 = 6``; of a long sum the beginning, and how many products follow."""
+    row = left.numbers()[left.row]
+    column = [numbers[right.column] for numbers in right.numbers()]
+    products = [f"{_in_brackets(a)}·{_in_brackets(b)}" for a, b in zip(row, column, strict=True)]
     total = result.numbers()[result.row][result.column]
-    return f"{' + '.join(shown)} = {total}".replace("… + (", "… (")
+    whole = f"{' + '.join(products)} = {total}"
+    if len(products) <= MOST_NUMBERS and text_width(whole, TEXT) <= LONGEST_SUM:
+        return whole
+    return f"{products[0]} + {len(products) - 1} more = {total}"
 
 
 def _in_brackets(number: str) -> str:

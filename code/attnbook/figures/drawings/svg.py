@@ -75,19 +75,23 @@ class Canvas:
         """
         width = formula_width(text, size) if formula else text_width(text, size)
         markup = _set(text, size) if formula else html.escape(text, quote=False)
-        base = y + 0.35 * size  # half the height of a capital below the middle
-        style = f' font-size="{size}"' if size != SMALL else ""
-        style += f' fill="{color}"' if color != SOFT else ""
-        style += {"middle": "", "start": ' text-anchor="start"', "end": ' text-anchor="end"'}[anchor]
-        style += ' font-weight="600"' if bold else ""
+        base = round(0.35 * size)  # from the middle: a capital is 0.7 of the size high
+        style = _text_style(size, color, anchor, bold)
         start = {"middle": -width / 2, "start": 0.0, "end": -width}[anchor]
         if upwards:
-            turn = f' transform="rotate(-90 {_n(x)} {_n(y)})"'
+            place = f'transform="translate({_n(x + base)} {_n(y)})rotate(-90)"'
             self.reach(x - size / 2, y - start - width, x + size / 2, y - start)
         else:
-            turn = ""
+            place = f'x="{_n(x)}" y="{_n(y + base)}"'
             self.reach(x + start, y - 0.6 * size, x + start + width, y + 0.6 * size)
-        self.elements.append(f'<text x="{_n(x)}" y="{_n(base)}"{style}{turn}>{markup}</text>')
+        self.elements.append(f"<text {place}{style}>{markup}</text>")
+
+    def texts(self, places: Sequence[float], y: float, texts: Sequence[str], color: str) -> None:
+        """Write small texts in one line, each with its middle at a place."""
+        parts = [f'<tspan x="{_n(x)}">{html.escape(text, quote=False)}</tspan>'
+                 for x, text in zip(places, texts, strict=True)]  # fmt: skip
+        style = _text_style(SMALL, color, "middle", False)
+        self.elements.append(f'<text y="{round(y + 0.35 * SMALL)}"{style}>{"".join(parts)}</text>')
 
     def box(
         self,
@@ -104,7 +108,8 @@ class Canvas:
     ) -> None:
         """Draw a rectangle from its left upper corner."""
         style = f' fill="{fill}"'
-        style += f' stroke="{stroke}" stroke-width="{thick}"' if stroke != "none" else ""
+        style += f' stroke="{stroke}"' if stroke != "none" else ""
+        style += f' stroke-width="{thick}"' if thick != 1 and stroke != "none" else ""
         style += f' rx="{round}"' if round else ""
         style += f' stroke-dasharray="{dashes}"' if dashes else ""
         self.elements.append(
@@ -112,22 +117,37 @@ class Canvas:
         )
         self.reach(x, y, x + width, y + height)
 
-    def cells(self, places: Sequence[tuple[float, float]], width: float, height: float,
-              fill: str) -> None:  # fmt: skip
-        """Fill rectangles of one size and colour, given by their left upper corners."""
-        # a thick line needs half the letters of a rectangle
-        path = "".join(f"M{_n(x)} {_n(y + height / 2)}h{_n(width)}" for x, y in places)
-        self.elements.append(f'<path d="{path}" stroke="{fill}" stroke-width="{_n(height)}"/>')
-        for x, y in places:
-            self.reach(x, y, x + width, y + height)
+    def cells(
+        self,
+        places: dict[str, list[tuple[float, float]]],
+        width: float,
+        height: float,
+    ) -> None:
+        """Fill rectangles of one size: of each colour those with these left upper corners."""
+        paths = ""
+        for color in sorted(places):
+            lines: list[list[float]] = []  # a thick line fills neighbours in a row at once
+            for x, y in places[color]:
+                if lines and (lines[-1][0] + lines[-1][2], lines[-1][1]) == (x, y):
+                    lines[-1][2] += width
+                else:
+                    lines.append([x, y, width])
+                self.reach(x, y, x + width, y + height)
+            path = "".join(f"M{_n(x)} {_n(y + height / 2)}h{_n(long)}" for x, y, long in lines)
+            paths += f'<path d="{path}" stroke="{color}"/>'
+        self.elements.append(f'<g stroke-width="{_n(height)}">{paths}</g>')
+
+    def grid(self, xs: Sequence[float], height: float, ys: Sequence[float], width: float) -> None:
+        """Draw thin white lines, upright at xs and across at ys."""
+        path = "".join(f"M{_n(x)} 0v{_n(height)}" for x in xs)
+        path += "".join(f"M0 {_n(y)}h{_n(width)}" for y in ys)
+        self.elements.append(f'<path d="{path}" stroke="#fff"/>')
 
     def line(self, *points: tuple[float, float], color: str = LINE, thick: float = 1.5) -> None:
         """Draw a line through the points."""
         path = "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
-        self.elements.append(
-            f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="{thick}" '
-            'stroke-linejoin="round"/>'
-        )
+        fill = ' fill="none"' if len(points) > 2 else ""
+        self.elements.append(f'<path d="M{path}"{fill} stroke="{color}" stroke-width="{thick}"/>')
         for x, y in points:
             self.reach(x, y, x, y)
 
@@ -153,7 +173,9 @@ class Canvas:
 
     def dots(self, x: float, y: float, *, across: bool) -> None:
         """Draw three dots about a point, for what is left out."""
-        start, step = (f"{_n(x - 5)} {_n(y)}", "h0m5 0") if across else (f"{_n(x)} {_n(y - 5)}", "h0m0 5")
+        start, step = (
+            (f"{_n(x - 5)} {_n(y)}", "h0m5 0") if across else (f"{_n(x)} {_n(y - 5)}", "h0m0 5")
+        )
         self.elements.append(
             f'<path d="M{start}{step}{step}h0" stroke="{SOFT}" stroke-width="2.6" '
             'stroke-linecap="round"/>'
@@ -171,7 +193,9 @@ class Canvas:
     @contextmanager
     def group(self, name: str, x: float, y: float) -> Iterator[None]:
         """Elements with a name, by which tests can find them, and an origin of their own."""
-        self.elements.append(f'<g data-name="{html.escape(name)}" transform="translate({_n(x)} {_n(y)})">')
+        self.elements.append(
+            f'<g data-name="{html.escape(name)}" transform="translate({_n(x)} {_n(y)})">'
+        )
         before, self.origin = self.origin, (x, y)
         yield
         self.origin = before
@@ -182,15 +206,25 @@ class Canvas:
         x, y = self.left - MARGIN, self.top - MARGIN
         width, height = self.width, self.bottom - self.top + 2 * MARGIN
         svg = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{_n(x)} {_n(y)} {_n(width)} '
-            f'{_n(height)}" width="{round(ON_A_PAGE * width)}" '
-            f'height="{round(ON_A_PAGE * height)}" role="img" aria-label="{html.escape(alt)}" '
+            '<svg xmlns="http://www.w3.org/2000/svg" class="attnbook" role="img" '
+            f'viewBox="{_n(x)} {_n(y)} {_n(width)} {_n(height)}" '
+            f'width="{round(ON_A_PAGE * width)}" height="{round(ON_A_PAGE * height)}" '
+            f'aria-label="{html.escape(alt)}" '
             f'font-family="{_SANS}" font-size="{SMALL}" fill="{SOFT}" text-anchor="middle">'
-            f'<style>.m{{font-family:{_SERIF};font-style:italic}}</style>'
+            f"<style>.attnbook .m{{font-family:{_SERIF};font-style:italic}}"
+            f".attnbook .x{{font-size:{INDEX}px}}</style>"
             f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
             f'fill="#fff"/>{"".join(self.elements)}</svg>'
         )
         return Drawing(svg, alt)
+
+
+def _text_style(size: float, color: str, anchor: str, bold: bool) -> str:
+    """The attributes that differ from those of the whole drawing."""
+    style = f' font-size="{_n(size)}"' if size != SMALL else ""
+    style += f' fill="{color}"' if color != SOFT else ""
+    style += f' text-anchor="{anchor}"' if anchor != "middle" else ""
+    return style + (' font-weight="600"' if bold else "")
 
 
 def tint(color: str, share: float) -> str:
@@ -209,7 +243,7 @@ def formula_width(formula: str, size: float) -> float:
     width = 0.0
     for part in _PART.finditer(formula):
         if part["small"]:
-            width += text_width(part["small"].strip("{}"), _small(size))
+            width += text_width(part["small"].strip("{}"), INDEX)
         else:
             width += text_width(part["word"] or part["other"], size)
     return width
@@ -225,18 +259,14 @@ def _letter_width(letter: str) -> float:
     return 0.7 if letter.isupper() else 0.62
 
 
-def _small(size: float) -> float:
-    return max(INDEX, 0.75 * size)
-
-
 def _set(formula: str, size: float) -> str:
     """The formula as SVG."""
     markup, lowered = "", 0.0
     for part in _PART.finditer(formula):
         shift = {None: 0.0, "_": 0.28 * size, "^": -0.4 * size}[part["shift"]]
         words = (part["small"] or "").strip("{}") or part["word"] or part["other"]
-        style = ' class="m"' if _VARIABLE.fullmatch(words) else ""
-        style += f' font-size="{_n(_small(size))}"' if part["small"] else ""
+        classes = "m" * bool(_VARIABLE.fullmatch(words)) + " x" * bool(part["small"])
+        style = f' class="{classes.strip()}"' if classes else ""
         style += f' dy="{_n(shift - lowered)}"' if shift != lowered else ""
         lowered = shift
         words = html.escape(words, quote=False)

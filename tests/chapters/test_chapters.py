@@ -115,7 +115,9 @@ def test_every_figure_has_a_text_and_a_caption(path):
     figures = 0
     for cell, following in itertools.pairwise(everything):
         pictures = [
-            output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
+            output
+            for output in cell.get("outputs", [])
+            if {"image/png", "image/svg+xml"} & {*output.get("data", {})}
         ]
         if pictures:
             figures += 1

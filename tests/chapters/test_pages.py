@@ -287,7 +287,7 @@ def test_a_picture_leads_to_its_file(scaling, html):
     assert len(links) == len(scaling.query_selector_all("img[src*=_images]")) > 3
     for link in links:
         target = html / "chapters" / link.get_attribute("href")
-        assert target.read_bytes().startswith(b"\x89PNG")
+        assert target.read_bytes().startswith((b"\x89PNG", b"<svg "))
 
 
 def test_solutions_are_folded_and_open(scaling):

@@ -48,7 +48,10 @@ def sections(chapter: NotebookNode) -> dict[str, float]:
 
 def _shows_a_figure(cell: NotebookNode) -> bool:
     shown = [output.get("data", {}) for output in cell.outputs]
-    return any("image/png" in data or "<attnbook-" in data.get("text/html", "") for data in shown)
+    return any(
+        "image/png" in data or "image/svg+xml" in data or "<attnbook-" in data.get("text/html", "")
+        for data in shown
+    )
 
 
 def predictions(chapter: NotebookNode) -> dict[str, int]:

@@ -14,7 +14,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 from PIL import Image
 
@@ -32,6 +31,9 @@ _MARKERS = {
     RED: "v",
 }
 _WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", WEIGHTS, "#3d0f30"])
+# Its beginning, 58 % of the way to WEIGHTS: on all of it black digits have a contrast of 4.5:1, and
+# so have the light ones of a dark page, which turns figures over. Half-way to black no digit has.
+_NUMBERED_MAP = LinearSegmentedColormap.from_list("numbered", ["#ffffff", "#c58eb6"])
 
 
 def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tuple[Figure, object]:
@@ -87,27 +89,17 @@ def heat_map(
             f"a matrix of shape {matrix.shape} needs that many labels: "
             f"got {len(rows)} rows and {len(columns)} columns"
         )
-    axes.imshow(matrix, cmap=_WEIGHT_MAP, vmin=0.0, vmax=largest)
+    numbered = max(matrix.shape) <= 12
+    shades = _NUMBERED_MAP if numbered else _WEIGHT_MAP
+    axes.imshow(matrix, cmap=shades, vmin=0.0, vmax=largest)
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.grid(False)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
-    if max(matrix.shape) <= 12:
+    if numbered:
         for (i, j), weight in np.ndenumerate(matrix):
-            light = weight > 0.45 * largest
-            # with an edge it can be read on cells of middling colour, turned over as well
-            edge = withStroke(linewidth=1.5, foreground="black" if light else "white")
-            axes.text(
-                j,
-                i,
-                f"{weight:.2f}",
-                ha="center",
-                va="center",
-                color="white" if light else "black",
-                fontsize=10,
-                path_effects=[edge],
-            )
+            axes.text(j, i, f"{weight:.2f}", ha="center", va="center", color=BLACK, fontsize=10)
 
 
 def with_fewer_colours(picture: bytes, colours: int) -> bytes:

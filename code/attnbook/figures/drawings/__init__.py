@@ -1,0 +1,24 @@
+"""Drawings of the mechanism: matrices to scale, flows of matrices, heads, blocks.
+
+All are SVG, with the book's colour for each role and numbers that come from the tensors given.
+A drawing is at most 440 units wide and its text at least 13 units high, so that it can be read on a
+telephone, where it is 350 pixels wide.
+"""
+
+from attnbook.figures.drawings.attention import heads, self_attention
+from attnbook.figures.drawings.blocks import decoder_block, encoder_block, transformer
+from attnbook.figures.drawings.matrices import Matrix, matrices, matrix, product
+from attnbook.figures.drawings.svg import Drawing
+
+__all__ = [
+    "Drawing",
+    "Matrix",
+    "decoder_block",
+    "encoder_block",
+    "heads",
+    "matrices",
+    "matrix",
+    "product",
+    "self_attention",
+    "transformer",
+]

@@ -1,0 +1,301 @@
+"""Self-attention as a flow of matrices, and its split into heads."""
+
+import math
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures.drawings.matrices import (
+    MOST_NUMBERS,
+    Matrix,
+    Scale,
+    draw_map,
+    draw_matrix,
+    first_that_fits,
+    foot_room,
+    head_room,
+    label_width,
+    number,
+    plain,
+)
+from attnbook.figures.drawings.svg import (
+    INK,
+    LINE,
+    NAME,
+    SMALL,
+    SOFT,
+    WIDEST,
+    Canvas,
+    Drawing,
+    tint,
+)
+from attnbook.figures.style import KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
+
+MOST_HEADS = 16
+WIDEST_HEAD = 64
+
+
+def self_attention(
+    x: Float[Tensor, "length d_in"],
+    *,
+    query_map: Float[Tensor, "d_in d_k"],
+    key_map: Float[Tensor, "d_in d_k"],
+    value_map: Float[Tensor, "d_in d_v"],
+    tokens: Sequence[str],
+    row: int = 0,
+    name: str = "x",
+) -> Drawing:
+    """The whole of self-attention, one matrix for each step, and one token's row through all.
+
+    The maps are multiplied from the right, ``x @ query_map``; the ``weight`` of an ``nn.Linear`` is
+    the transpose.
+
+    Raises ``ValueError`` if tokens or ``row`` do not fit x, or a number is not finite.
+    """
+    query, key, value = x @ query_map, x @ key_map, x @ value_map
+    scores = query @ key.mT
+    scaled = scores / math.sqrt(query.shape[-1])
+    weights = scaled.softmax(dim=-1)
+    of_tokens = {"rows": tokens, "row": row}
+    inputs = Matrix(x, name=name, **of_tokens)
+    maps = [
+        Matrix(query_map, name="W_Q", color=QUERY),
+        Matrix(key_map, name="W_K", color=KEY),
+        Matrix(value_map, name="W_V", color=VALUE),
+    ]
+    made = [
+        Matrix(query, name="Q", color=QUERY, row=row),
+        Matrix(key, name="K", color=KEY),
+        Matrix(value, name="V", color=VALUE),
+    ]
+    steps = [
+        Matrix(scores, name="Q K^T", columns=tokens, **of_tokens),
+        Matrix(scaled, name="scores", row=row),
+        Matrix(weights, name="weights", color=WEIGHTS, columns=tokens, **of_tokens),
+    ]
+    output = Matrix(weights @ value, name="output", color=VALUE, row=row)
+
+    def draw(canvas: Canvas, scale: Scale) -> None:
+        _draw_flow(canvas, scale, inputs, maps, made, steps, output)
+
+    canvas = first_that_fits(draw, [inputs, *maps, *made, *steps, output])
+    return canvas.finish(_say_flow(inputs, made, steps, output))
+
+
+def _draw_flow(
+    canvas: Canvas,
+    scale: Scale,
+    inputs: Matrix,
+    maps: list[Matrix],
+    made: list[Matrix],
+    steps: list[Matrix],
+    output: Matrix,
+) -> None:
+    """Above, x times the three maps; below, the steps to the weights, and the mix under V."""
+    products, scores, weights = steps
+    gap, first_arrow, last_arrow = 12, 52, 44
+    side, tall = scale.size(products)  # of each of the three below
+
+    # each map stands above its product, in whose line x stands on the left
+    width, height = scale.size(inputs)
+    foot = max(foot_room(map, scale) for map in maps)
+    top = max(scale.size(map)[1] for map in maps) + foot + head_room(made[0], scale) + gap
+    draw_matrix(canvas, 0, top, inputs, scale)
+    lefts, x = [], width + gap
+    for product in made:
+        lefts.append(x)
+        x += scale.size(product)[0] + gap
+    lefts[2] = max(lefts[2], 2 * side + first_arrow + last_arrow)  # for what stands below
+    for x, map, product in zip(lefts, maps, made, strict=True):
+        above = top - head_room(product, scale) - foot - 8 - scale.size(map)[1]
+        draw_matrix(canvas, x, above, map, scale)
+        draw_matrix(canvas, x, top, product, scale)
+    bottom = top + height
+    middles = [x + scale.size(product)[0] / 2 for x, product in zip(lefts, made, strict=True)]
+
+    # queries meet keys
+    y = bottom + 34
+    for middle, bus, end, color in (
+        (middles[0], bottom + 12, side / 2 - 7, QUERY),
+        (middles[1], bottom + 20, side / 2 + 7, KEY),
+    ):
+        canvas.arrow((middle, bottom + 3), (middle, bus), (end, bus), (end, y), color=color)
+    y += head_room(products, scale) + 4
+    draw_matrix(canvas, 0, y, products, scale)
+    x = lefts[2] - last_arrow - side
+    canvas.arrow((side + 5, y + tall / 2), (x - 5, y + tall / 2))
+    canvas.text((side + x) / 2, y + tall / 2 - 14, "÷ √d_k", formula=True)
+    root = math.sqrt(made[0].values.shape[1])
+    root_text = number(root, 0 if root.is_integer() else 1)
+    canvas.text((side + x) / 2, y + tall / 2 + 14, f"= {root_text}", size=SMALL)
+    draw_matrix(canvas, x, y, scores, scale)
+
+    # each row becomes weights, and these mix the values
+    y += tall
+    arrow = x + side / 2
+    canvas.arrow((arrow, y + 5), (arrow, y + 34))
+    canvas.text(arrow - 10, y + 19, "softmax of each row", anchor="end")
+    y += 30 + head_room(weights, scale)
+    draw_matrix(canvas, x, y, weights, scale)
+    canvas.arrow((x + side + 5, y + tall / 2), (lefts[2] - 5, y + tall / 2))
+    canvas.text((x + side + lefts[2]) / 2, y + tall / 2 - 12, "mix")
+    above = y - head_room(output, scale) + 2
+    canvas.arrow((middles[2], bottom + 3), (middles[2], above), color=VALUE)
+    draw_matrix(canvas, lefts[2], y, output, scale)
+    _write_mix(canvas, x - label_width(weights, scale) - 14, y, weights, output)
+
+
+def _write_mix(canvas: Canvas, x: float, y: float, weights: Matrix, output: Matrix) -> None:
+    """Write out how the row's output is mixed, in lines that end at x."""
+    size = len(weights.values)
+    result = output.numbers()[output.row]
+    if size > 6:
+        return
+    lines = [f"{share} · v_{j + 1}" for j, share in enumerate(weights.numbers()[weights.row])]
+    lines = [lines[0], *(f"+ {line}" for line in lines[1:])]
+    if len(result) <= 3:
+        lines.append(f"= ({', '.join(result)})")
+    for i, line in enumerate(lines):
+        canvas.text(x, y + 4 + 22 * i, line, formula=True, anchor="end")
+
+
+def _say_flow(inputs: Matrix, made: list[Matrix], steps: list[Matrix], output: Matrix) -> str:
+    token = plain(inputs.rows[inputs.row])
+    weights = ", ".join(
+        f"{share} for {plain(other)}"
+        for share, other in zip(steps[2].numbers()[inputs.row], inputs.rows, strict=True)
+    )
+    result = output.numbers()[inputs.row]
+    ending = f", which give ({', '.join(result)})" if len(result) <= MOST_NUMBERS else ""
+    shapes = ", ".join(f"{matrix.name} {matrix.shape}" for matrix in made)
+    return (
+        f"Self-attention, step by step: {inputs.plain_name} {inputs.shape} times three maps gives "
+        f"{shapes}. Q times K transposed, divided by the root of {made[0].values.shape[1]}, gives "
+        f"scores, {steps[1].shape}; softmax of each row gives weights; weights times V gives the "
+        f"output, {output.shape}. Framed is the row of {token}: its weights are {weights}{ending}."
+    )
+
+
+def heads(
+    weights: Float[Tensor, "heads length length"],
+    *,
+    d_model: int,
+    head: int = 0,
+) -> Drawing:
+    """How d_model columns are cut into heads, each with its map of weights, and joined again.
+
+    ``weights`` are those of each head, for one sequence; ``head`` is framed from cut to join.
+
+    Raises ``ValueError`` if ``d_model`` can't be cut into that many heads, or something does not
+    fit the weights.
+    """
+    num_heads, length, _ = weights.shape
+    if not 1 < num_heads <= MOST_HEADS:
+        raise ValueError(f"a drawing has 2 to {MOST_HEADS} heads: got {num_heads}")
+    if d_model % num_heads:
+        raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
+    if not 0 <= head < num_heads:
+        raise ValueError(f"there are {num_heads} heads: there is no head {head}")
+    maps = [Matrix(one, name="weights", color=WEIGHTS) for one in weights]
+    shape, of_head = f"{length} × {d_model}", d_model // num_heads
+
+    canvas = Canvas()
+    split = _Split(canvas, num_heads, length, head)
+    split.whole("x", shape)
+    split.step("· W_Q,  · W_K,  · W_V")
+    split.names()
+    for name, color in (("Q", QUERY), ("K", KEY), ("V", VALUE)):
+        split.pieces(name, color)
+    split.fan(f"each head, {of_head} columns:  softmax(QK^T ÷ √{of_head})")
+    split.maps(maps)
+    split.fan(f"mixes its own {of_head} columns of V")
+    split.pieces("joined", VALUE)
+    split.step("· W_O")
+    split.whole("output", shape)
+    alt = (
+        f"x, {shape}, is multiplied by three maps. Q, K and V, each {shape}, are cut into "
+        f"{num_heads} heads of {of_head} columns. Each head makes a map of weights, "
+        f"{length} × {length}, and mixes its own columns of V. The {num_heads} results stand side "
+        f"by side again, {shape}, and W O, {d_model} × {d_model}, makes the output. Framed is "
+        f"head {head + 1}."
+    )
+    return canvas.finish(alt)
+
+
+class _Split:
+    """Draws bars and maps of heads, one below the other: all columns are to scale."""
+
+    GAP = 4
+
+    def __init__(self, canvas: Canvas, num_heads: int, length: int, head: int) -> None:
+        self.canvas, self.head = canvas, head
+        room = (WIDEST - 78) / num_heads - self.GAP  # without names on the left
+        self.cell = min(room, WIDEST_HEAD) / length
+        if self.cell > 1:
+            self.cell = math.floor(self.cell)
+        self.wide = self.cell * length  # of a head: its map is a square
+        self.lefts = [i * (self.wide + self.GAP) for i in range(num_heads)]
+        self.right = self.lefts[-1] + self.wide
+        self.y = 0.0
+
+    def _name(self, name: str, color: str) -> None:
+        size = NAME if len(name) == 1 else SMALL
+        self.canvas.text(-8, self.y + self.wide / 2, name, formula=True, size=size, color=color,
+                         anchor="end", bold=True)  # fmt: skip
+
+    def whole(self, name: str, shape: str) -> None:
+        """A matrix with all its columns."""
+        self._name(name, NEUTRAL)
+        with self.canvas.group(name, 0, self.y):
+            self.canvas.box(0, 0, self.right, self.wide, fill=tint(NEUTRAL, 0.16),
+                            stroke=tint(NEUTRAL, 0.6), thick=1)  # fmt: skip
+            self.canvas.text(self.right / 2, self.wide / 2, shape, size=SMALL, color=INK)
+        self.y += self.wide
+
+    def names(self) -> None:
+        """The numbers of the heads."""
+        for i, x in enumerate(self.lefts):
+            marked = i == self.head
+            text = f"head {i + 1}" if self.wide > 55 else str(i + 1)
+            self.canvas.text(x + self.wide / 2, self.y + 8, text, size=SMALL, bold=marked,
+                             color=INK if marked else SOFT)  # fmt: skip
+        self.y += 20
+
+    def pieces(self, name: str, color: str) -> None:
+        """A matrix cut into the columns of each head."""
+        self._name(name, color)
+        with self.canvas.group(name, 0, self.y):
+            others = [(x, 0) for i, x in enumerate(self.lefts) if i != self.head]
+            self.canvas.cells({tint(color, 0.16): others}, self.wide, self.wide)
+            self.canvas.box(self.lefts[self.head], 0, self.wide, self.wide,
+                            fill=tint(color, 0.32), stroke=color, thick=2.5)  # fmt: skip
+        self.y += self.wide + self.GAP
+
+    def step(self, text: str) -> None:
+        """An arrow from a whole matrix, with what is done to it."""
+        self.canvas.arrow((self.right / 2, self.y + 4), (self.right / 2, self.y + 30))
+        self.canvas.text(self.right / 2 + 12, self.y + 17, text, formula=True, color=INK,
+                         anchor="start")  # fmt: skip
+        self.y += 36
+
+    def fan(self, text: str) -> None:
+        """An arrow from each head."""
+        self.canvas.text(self.right / 2, self.y + 10, text, formula=True)
+        middles = [x + self.wide / 2 for x in self.lefts]
+        marked = [middles.pop(self.head)]
+        self.canvas.arrows_down(middles, self.y + 22, self.y + 42, LINE)
+        self.canvas.arrows_down(marked, self.y + 22, self.y + 42, INK)
+        self.y += 46
+
+    def maps(self, maps: list[Matrix]) -> None:
+        """The weights of each head."""
+        self._name("weights", WEIGHTS)
+        scale = Scale(self.cell, self.cell, False)
+        for x, one in zip(self.lefts, maps, strict=True):
+            draw_map(self.canvas, x, self.y, one, scale)
+        for x in self.lefts:
+            self.canvas.box(x, self.y, self.wide, self.wide, stroke=tint(WEIGHTS, 0.5), thick=1)
+        self.canvas.box(self.lefts[self.head], self.y, self.wide, self.wide, stroke=WEIGHTS,
+                        thick=2.5)  # fmt: skip
+        self.y += self.wide + self.GAP

@@ -1,0 +1,293 @@
+"""Blocks of the Transformer around the residual stream, and the whole of it, from below upwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attnbook.figures.drawings.svg import (
+    INK,
+    LINE,
+    SMALL,
+    SOFT,
+    TEXT,
+    Canvas,
+    Drawing,
+    text_width,
+    tint,
+)
+from attnbook.figures.style import KEY, NEUTRAL, OTHER, VALUE, WEIGHTS
+
+WIDE = 134  # of a sub-layer's box
+FROM_STREAM = 28  # to the box
+
+
+@dataclass(frozen=True)
+class SubLayer:
+    """What reads from the stream and adds to it."""
+
+    name: str
+    detail: str
+    color: str
+    note: tuple[str, str]
+    reads_encoder: bool = False
+
+
+def encoder_block(
+    *, length: int, d_model: int, num_heads: int, d_ff: int, norm_first: bool = True
+) -> Drawing:
+    """An encoder block: the residual stream goes up, two sub-layers read from it and add to it.
+
+    ``norm_first=False`` is post-norm: the norm stands on the stream behind each addition.
+
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
+    """
+    sub_layers = _encoder(d_model, num_heads, d_ff)
+    return _block("An encoder block", sub_layers, f"{length} × {d_model}", norm_first)
+
+
+def decoder_block(
+    *, length: int, d_model: int, num_heads: int, d_ff: int, norm_first: bool = True
+) -> Drawing:
+    """A decoder block: as ``encoder_block``, with masked self-attention and cross-attention.
+
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
+    """
+    sub_layers = _decoder(d_model, num_heads, d_ff)
+    return _block("A decoder block", sub_layers, f"{length} × {d_model}", norm_first)
+
+
+def _encoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
+    if d_model % num_heads:
+        raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
+    heads = f"{num_heads} head{'s' * (num_heads > 1)} of {d_model // num_heads}"
+    return [
+        SubLayer("self-attention", heads, WEIGHTS, ("every position looks", "at all positions")),
+        SubLayer(
+            "feed-forward",
+            f"{d_model} → {d_ff} → {d_model}",
+            OTHER,
+            ("the same network for", "each position alone"),
+        ),
+    ]
+
+
+def _decoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
+    attention, feed_forward = _encoder(d_model, num_heads, d_ff)
+    looking_back = ("a position looks at itself", "and those before it")
+    from_encoder = ("keys and values from", "the encoder")
+    return [
+        SubLayer("self-attention", "masked", WEIGHTS, looking_back),
+        SubLayer("cross-attention", attention.detail, WEIGHTS, from_encoder, reads_encoder=True),
+        feed_forward,
+    ]
+
+
+def _block(title: str, sub_layers: list[SubLayer], shape: str, norm_first: bool) -> Drawing:
+    canvas = Canvas()
+    canvas.text(0, 12, f"x  {shape}", formula=True, size=TEXT, color=INK)
+    canvas.line((0, 0), (0, -9), thick=5)
+    y = -8.0
+    for sub_layer in sub_layers:
+        y, _ = _draw_sub_layer(canvas, 0, y, sub_layer, norm_first, side=1, with_notes=True)
+    _end_of_stream(canvas, 0, y)
+    canvas.text(0, y - 34, shape, size=TEXT, color=INK)
+    return canvas.finish(f"{title}, from below upwards. {_say(sub_layers, shape, norm_first)}")
+
+
+def _say(sub_layers: list[SubLayer], shape: str, norm_first: bool) -> str:
+    names = [
+        f"{one.name} ({one.detail}{', keys and values from the encoder' * one.reads_encoder})"
+        for one in sub_layers
+    ]
+    norm = (
+        "Each reads the stream through a norm and adds its result to the stream."
+        if norm_first
+        else "Each reads the stream and adds its result to it; a norm on the stream follows."
+    )
+    return f"Along a residual stream of {shape} stand {', then '.join(names)}. {norm}"
+
+
+def _draw_sub_layer(
+    canvas: Canvas,
+    x: float,
+    y: float,
+    sub_layer: SubLayer,
+    norm_first: bool,
+    *,
+    side: int,
+    with_notes: bool = False,
+) -> tuple[float, float]:
+    """Draw a sub-layer beside the stream at x, from y upwards, on the right or left (``side``).
+
+    Returns where the stream goes on, and the height of the box's middle.
+    """
+    middle = x + side * (FROM_STREAM + WIDE / 2)
+    left = middle - WIDE / 2
+    top = y - (134 if norm_first else 132)
+    canvas.line((x, y + 1), (x, top), thick=5)
+
+    canvas.arrow((x, y - 10), (middle, y - 10), (middle, y - 24))
+    box = y - 24
+    if norm_first:
+        _box(canvas, left, box - 24, 24, "norm", NEUTRAL)
+        canvas.arrow((middle, box - 24), (middle, box - 38))
+        box -= 38
+    _box(canvas, left, box - 44, 44, sub_layer.name, sub_layer.color, sub_layer.detail)
+    plus = box - 44 - 12
+    canvas.arrow((middle, box - 44), (middle, plus), (x + side * 9, plus))
+    canvas.plus(x, plus)
+    if not norm_first:
+        _norm_on_stream(canvas, x, plus - 22)
+
+    if with_notes:
+        start = left + WIDE + 14
+        if sub_layer.reads_encoder:
+            start += 26
+            for dy, color in ((-5, KEY), (5, VALUE)):
+                canvas.arrow((start - 4, box - 22 + dy), (left + WIDE, box - 22 + dy), color=color)
+        for line, dy in zip(sub_layer.note, (-9, 9), strict=True):
+            canvas.text(start, box - 22 + dy, line, size=SMALL, color=SOFT, anchor="start")
+    return top, box - 22
+
+
+def _box(
+    canvas: Canvas, x: float, y: float, height: float, name: str, color: str, detail: str = ""
+) -> None:
+    canvas.box(x, y, WIDE, height, fill=tint(color, 0.14), stroke=color, round=4)
+    middle = x + WIDE / 2, y + height / 2
+    if not detail:
+        canvas.text(*middle, name, size=SMALL, color=INK)
+        return
+    canvas.text(middle[0], middle[1] - 9, name, size=TEXT, color=INK)
+    canvas.text(middle[0], middle[1] + 10, detail, size=SMALL, color=SOFT)
+
+
+def _norm_on_stream(canvas: Canvas, x: float, y: float) -> None:
+    """The norm as a box that the stream goes through; y is its lower edge."""
+    canvas.box(x - 22, y - 22, 44, 22, fill=tint(NEUTRAL, 0.14), stroke=NEUTRAL, round=4)
+    canvas.text(x, y - 11, "norm", size=SMALL, color=INK)
+
+
+def _end_of_stream(canvas: Canvas, x: float, y: float) -> None:
+    canvas.line((x, y + 1), (x, y - 12), thick=5)
+    canvas.elements.append(f'<path d="M{x:g} {y - 24:g}l-8 13h16z" fill="{LINE}"/>')
+    canvas.reach(x - 8, y - 24, x + 8, y)
+
+
+def transformer(
+    *,
+    source: Sequence[str],
+    target: Sequence[str],
+    d_model: int,
+    num_heads: int,
+    num_layers: int,
+    d_ff: int,
+    norm_first: bool = True,
+) -> Drawing:
+    """The whole Transformer: encoder on the left, decoder on the right, one block of each drawn.
+
+    ``source`` and ``target`` are the tokens that go in; the target begins with its start symbol.
+
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or without a token.
+    """
+    if not source or not target:
+        raise ValueError(
+            f"needs tokens: got {len(source)} of the source, {len(target)} of the target"
+        )
+    canvas = Canvas()
+    left, right, lane = 0.0, 2 * (FROM_STREAM + WIDE) + 50, FROM_STREAM + WIDE + 25
+    encoder, decoder = _encoder(d_model, num_heads, d_ff), _decoder(d_model, num_heads, d_ff)
+
+    y = _embed(canvas, left, source, "encoder", side=1)
+    top, _ = _stack(canvas, left, y, encoder, num_layers, norm_first, side=1)
+    _embed(canvas, right, target, "decoder", side=-1)
+    end, cross = _stack(canvas, right, y, decoder, num_layers, norm_first, side=-1)
+
+    # what the encoder made goes to the cross-attention of every block of the decoder
+    if norm_first:
+        _norm_on_stream(canvas, left, top)
+        top -= 22
+    memory, box = top - 20, right - FROM_STREAM - WIDE
+    canvas.line((left, top + 1), (left, memory), thick=5)
+    for shift, color in ((-5, KEY), (5, VALUE)):
+        canvas.arrow((left + 2.5, memory + shift), (lane - shift, memory + shift),
+                     (lane - shift, cross + shift), (box, cross + shift), color=color)  # fmt: skip
+    canvas.text(left + 12, memory - 18, "keys and values", size=SMALL, anchor="start")
+
+    if norm_first:
+        _norm_on_stream(canvas, right, end)
+        end -= 22
+    middle = box + WIDE / 2
+    canvas.line((right, end + 1), (right, end - 14), (middle, end - 14), thick=5)
+    canvas.arrow((middle, end - 14), (middle, end - 32))
+    end -= 4
+    y = end - 28
+    for name in ("linear", "softmax"):
+        _box(canvas, box, y - 26, 26, name, NEUTRAL)
+        canvas.arrow((middle, y - 26), (middle, y - 42))
+        y -= 42
+    canvas.text(middle, y - 10, "the next token", size=TEXT, color=INK)
+    alt = (
+        f"The Transformer, from below upwards. On the left the encoder reads {len(source)} tokens, "
+        f"{' '.join(source)}; on the right the decoder has {len(target)}, {' '.join(target)}. Both "
+        f"embed them in {d_model} features and add positions. Encoder: {num_layers} blocks. "
+        f"{_say(encoder, f'{len(source)} × {d_model}', norm_first)} Decoder: {num_layers} blocks "
+        f"with {', '.join(one.name for one in decoder)}. The encoder's result gives the keys and "
+        "values of every cross-attention. A linear map and softmax make the next token."
+    )
+    return canvas.finish(alt)
+
+
+def _embed(canvas: Canvas, x: float, tokens: Sequence[str], name: str, *, side: int) -> float:
+    """Draw tokens, embeddings and positions, from below up to the stream; return its height."""
+    middle = x + side * (FROM_STREAM + WIDE / 2)
+    left, edge = middle - WIDE / 2, middle - side * WIDE / 2
+    for i, line in enumerate(_lines(tokens)):
+        canvas.text(middle, 12 + 18 * i, line, size=TEXT, color=INK)
+    canvas.arrow((middle, 0), (middle, -14))
+    _box(canvas, left, -40, 26, "embedding", NEUTRAL)
+    canvas.line((edge, -27), (x, -27), (x, -128), thick=5)
+    _box(canvas, left, -80, 26, "positions", NEUTRAL)
+    canvas.arrow((edge, -67), (x + side * 9, -67))
+    canvas.plus(x, -67)
+    canvas.text(middle, -104, name, size=TEXT, color=INK, bold=True)
+    return -127.0
+
+
+def _lines(tokens: Sequence[str]) -> list[str]:
+    """Tokens on as many lines as they need."""
+    lines = [""]
+    for token in tokens:
+        longer = f"{lines[-1]} {token}".strip()
+        if lines[-1] and text_width(longer, TEXT) > WIDE + 30:
+            lines.append(token)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _stack(
+    canvas: Canvas,
+    x: float,
+    y: float,
+    sub_layers: list[SubLayer],
+    num_layers: int,
+    norm_first: bool,
+    *,
+    side: int,
+) -> tuple[float, float]:
+    """Draw one block in a frame that says how many there are.
+
+    Returns where the stream goes on, and the height of the cross-attention.
+    """
+    start, cross = y, y
+    for sub_layer in sub_layers:
+        y, middle = _draw_sub_layer(canvas, x, y, sub_layer, norm_first, side=side)
+        if sub_layer.reads_encoder:
+            cross = middle
+    outer, inner = x - side * 26, x + side * (FROM_STREAM + WIDE + 10)
+    canvas.box(min(outer, inner), y - 2, abs(outer - inner), start - y, stroke=SOFT, thick=1.2,
+               round=10, dashes="5 4")  # fmt: skip
+    canvas.text(inner - side * 8, y + 11, f"× {num_layers}", size=TEXT, color=INK,
+                anchor="end" if side > 0 else "start")  # fmt: skip
+    canvas.line((x, y + 1), (x, y - 10), thick=5)
+    return y - 10, cross

@@ -1,0 +1,352 @@
+"""Drawings show the numbers they are given, to scale, and can be read on every page."""
+
+import io
+import itertools
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+
+import browser
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from test_style import contrast, in_dark_mode
+
+from attnbook import figures
+from attnbook.attention import attention
+from attnbook.figures import drawings
+from attnbook.figures.drawings import Matrix
+
+TOKENS = ["a_1", "a_2", "a_3", "a_4"]
+PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
+BASE = {"length": 6, "d_model": 512, "num_heads": 8, "d_ff": 2048}
+WHOLE = {
+    "source": PINYIN,
+    "target": ["<s>", "I", "want", "to"],
+    "d_model": 512,
+    "num_heads": 8,
+    "num_layers": 6,
+    "d_ff": 2048,
+}
+TELEPHONE = 350  # pixels for a figure
+
+
+def paper_example():
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
+    maps = {
+        "query_map": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+        "key_map": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
+        "value_map": torch.tensor([[3.0, 0.0], [1.0, 2.0]]),
+    }
+    return x, maps
+
+
+def six_characters():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(6, 768, generator=generator)
+    maps = torch.randn(3, 768, 768, generator=generator) / math.sqrt(768)
+    return x, dict(zip(("query_map", "key_map", "value_map"), maps, strict=True))
+
+
+def weights_of(x, maps, num_heads=1):
+    query, key = (
+        (x @ maps[name]).unflatten(1, (num_heads, -1)).transpose(0, 1)
+        for name in ("query_map", "key_map")
+    )
+    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
+
+
+def gallery():
+    x, maps = paper_example()
+    large, large_maps = six_characters()
+    mapped = Matrix(maps["query_map"], name="W_Q", color=figures.QUERY)
+    of_tokens = Matrix(x, name="x", rows=TOKENS, row=1)
+    query = Matrix(x @ maps["query_map"], name="Q", color=figures.QUERY, row=1)
+    large_x = Matrix(large, name="x", rows=PINYIN, row=0)
+    large_map = Matrix(large_maps["query_map"], name="W_Q", color=figures.QUERY)
+    large_query = Matrix(large @ large_map.values.float(), name="Q", color=figures.QUERY, row=0)
+    return {
+        "matrix": drawings.matrix(query.values, name="Q", color=figures.QUERY, rows=TOKENS, row=1),
+        "matrices": drawings.matrices(of_tokens, "·", mapped, "=", query),
+        "product": drawings.product(
+            of_tokens, mapped, name="Q", color=figures.QUERY, row=1, column=3
+        ),
+        "large matrices": drawings.matrices(large_x, "·", large_map, "=", large_query),
+        "large product": drawings.product(large_x, large_map, name="Q", color=figures.QUERY),
+        "weights": drawings.matrix(
+            torch.linspace(0, 1, 36).view(6, 6),
+            name="weights",
+            color=figures.WEIGHTS,
+            rows=PINYIN,
+            columns=PINYIN,
+            row=0,
+        ),
+        "self-attention": drawings.self_attention(x, **maps, tokens=TOKENS, row=1, name="a"),
+        "large self-attention": drawings.self_attention(large, **large_maps, tokens=PINYIN, row=0),
+        "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
+        "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
+        "encoder block": drawings.encoder_block(**BASE),
+        "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
+        "decoder block": drawings.decoder_block(**BASE),
+        "decoder block, post-norm": drawings.decoder_block(**BASE, norm_first=False),
+        "transformer": drawings.transformer(**WHOLE),
+        "transformer, post-norm": drawings.transformer(**WHOLE, norm_first=False),
+    }
+
+
+GALLERY = gallery()
+every_drawing = pytest.mark.parametrize("name", GALLERY)
+
+# of each piece of text its box, size, colour and words; then the picture without text
+MEASURE = """svg => {
+  document.body.innerHTML = svg;
+  const root = document.querySelector("svg");
+  const frame = root.viewBox.baseVal;
+  root.setAttribute("width", frame.width);
+  root.setAttribute("height", frame.height);
+  const pieces = [...root.querySelectorAll("text")].flatMap(text => {
+    const parts = [...text.querySelectorAll("tspan[x]")];
+    return parts.length ? parts : [text];
+  });
+  const texts = pieces.map(piece => {
+    const { left, top, right, bottom } = piece.getBoundingClientRect();
+    const sizes = [piece, ...piece.querySelectorAll("tspan")].map(
+      part => parseFloat(getComputedStyle(part).fontSize));
+    return { left, top, right, bottom, size: Math.min(...sizes), words: piece.textContent,
+      color: getComputedStyle(piece).fill.match(/\\d+/g).map(Number) };
+  });
+  for (const text of root.querySelectorAll("text")) text.remove();
+  return { texts, width: frame.width, height: frame.height };
+}"""
+
+
+@pytest.fixture(scope="module")
+def measured(chromium):
+    """What a browser says about each drawing: its texts, and the picture below them."""
+    browser.skip_without()
+    page = chromium.new_page(viewport={"width": 500, "height": 1000})
+    page.set_content("<style>body { margin: 0 }</style>")
+    found = {}
+    for name, drawing in GALLERY.items():
+        found[name] = page.evaluate(MEASURE, drawing.svg)
+        picture = Image.open(io.BytesIO(page.locator("svg").screenshot())).convert("RGB")
+        found[name]["ground"] = np.asarray(picture) / 255
+    page.close()
+    return found
+
+
+@every_drawing
+def test_every_text_lies_inside_the_picture_and_over_no_other(measured, name):
+    texts, width, height = (measured[name][key] for key in ("texts", "width", "height"))
+    assert texts
+    for text in texts:
+        assert text["left"] >= 0 and text["right"] <= width, text["words"]
+        assert text["top"] >= 0 and text["bottom"] <= height, text["words"]
+    for a, b in itertools.combinations(texts, 2):
+        across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+        # a line of text is higher than its letters
+        upright = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+        shallow = 0.3 * min(a["size"], b["size"])
+        assert across <= 0.5 or upright <= shallow, (a["words"], b["words"])
+
+
+@every_drawing
+def test_text_is_at_least_10_pixels_high_on_a_telephone(measured, name):
+    scale = min(1.15, TELEPHONE / measured[name]["width"])
+    assert min(text["size"] for text in measured[name]["texts"]) * scale >= 10
+
+
+@every_drawing
+def test_text_stands_out_from_what_is_below_it_on_light_and_dark_pages(measured, name):
+    ground = measured[name]["ground"]
+    for text in measured[name]["texts"]:
+        x = round((text["left"] + text["right"]) / 2)
+        y = round((text["top"] + text["bottom"]) / 2)
+        below, color = ground[y, x], np.array(text["color"]) / 255
+        assert contrast(below, color) >= 4.5, text["words"]
+        assert contrast(in_dark_mode(below), in_dark_mode(color)) >= 4.5, text["words"]
+
+
+@every_drawing
+def test_a_drawing_is_small_stands_alone_and_is_said_in_words(name):
+    drawing = GALLERY[name]
+    root = ElementTree.fromstring(drawing.svg)
+    assert root.attrib["aria-label"] == drawing.alt
+    assert len(drawing.alt) > 80 and "\n" not in drawing.alt
+    assert len(drawing.svg.encode()) <= 15_000
+    assert not re.search(r"href|url\(|<script|<image", drawing.svg)
+    assert drawing._repr_mimebundle_() == {"image/svg+xml": drawing.svg, "text/plain": drawing.alt}
+
+
+def test_a_drawing_is_the_same_each_time():
+    assert gallery() == GALLERY
+
+
+# Looking into an SVG: groups have the names of matrices.
+
+
+def parts(drawing, name, kind):
+    """The elements of a kind in each matrix of this name."""
+    root = ElementTree.fromstring(re.sub(r' xmlns="[^"]+"', "", drawing.svg))
+    group = root.find(f".//g[@data-name='{name}']")
+    assert group is not None, name
+    return group.findall(f".//{kind}")
+
+
+def size(box):
+    return float(box.attrib["width"]), float(box.attrib["height"])
+
+
+def numbers_in(drawing, name):
+    rows = [[float(part.text.replace("−", "-")) for part in text.findall("tspan[@x]")]
+            for text in parts(drawing, name, "text")]  # fmt: skip
+    return torch.tensor([row for row in rows if row])
+
+
+def test_numbers_are_those_of_the_tensors():
+    x, maps = paper_example()
+    query, key, value = (x @ map for map in maps.values())
+    output, weights = attention(query, key, value, need_weights=True)
+    drawn = GALLERY["self-attention"]
+    expected = {
+        "a": x,
+        "W_Q": maps["query_map"],
+        "W_K": maps["key_map"],
+        "W_V": maps["value_map"],
+        "Q": query,
+        "K": key,
+        "V": value,
+        "Q K^T": query @ key.mT,
+        "scores": query @ key.mT / 2,
+        "weights": weights,
+        "output": output,
+    }
+    for name, tensor in expected.items():
+        torch.testing.assert_close(numbers_in(drawn, name), tensor, rtol=0, atol=0.00501)
+    assert "0.07 for a 1, 0.20 for a 2, 0.20 for a 3, 0.53 for a 4" in drawn.alt
+    assert "(2.27, 2.92)" in drawn.alt
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([1.0, -2.0], ["1", "−2"]),
+        ([0.5, 1.0], ["0.5", "1.0"]),
+        ([0.123, -0.001], ["0.12", "0.00"]),
+        ([12.34, 0.0], ["12.3", "0.0"]),
+        ([-123.4, 5.0], ["−123", "5"]),
+    ],
+)
+def test_numbers_have_no_more_decimals_than_they_need(values, texts):
+    assert Matrix(torch.tensor([values]), name="x").numbers() == [texts]
+
+
+def test_matrices_are_drawn_to_scale():
+    drawn = GALLERY["matrices"]
+    (x, *_), (map, *_), (query, *_) = (parts(drawn, name, "rect") for name in ("x", "W_Q", "Q"))
+    assert size(map)[0] == size(query)[0] == 2 * size(x)[0]
+    assert size(x)[1] == size(query)[1] == 2 * size(map)[1]
+
+
+def test_a_long_axis_has_a_break_and_its_true_length_in_words():
+    drawn = GALLERY["large matrices"]
+    x, map = parts(drawn, "x", "rect")[0], parts(drawn, "W_Q", "rect")[0]
+    assert size(x)[0] == size(map)[0] == size(map)[1]
+    assert size(x)[0] < size(x)[1] * 768 / 6
+    assert [text.text for text in parts(drawn, "x", "text")][-1] == "6 × 768"
+    assert "x has 6 rows and 768 columns" in drawn.alt
+    short = drawings.matrix(torch.zeros(12, 12), name="x")
+    assert [*map_dots(short)] == [] and [*map_dots(drawn)] != []
+
+
+def map_dots(drawing):
+    return re.findall('stroke-linecap="round"', drawing.svg)
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_the_row_asked_for_is_framed(row):
+    drawn = drawings.matrix(torch.ones(4, 2), name="x", rows=TOKENS, row=row)
+    whole, frame = parts(drawn, "x", "rect")
+    assert size(frame) == (size(whole)[0], size(whole)[1] / 4)
+    offset = float(frame.attrib["y"]) - float(whole.attrib["y"])
+    assert offset == row * size(frame)[1]
+    bold = parts(drawn, "x", "text[@font-weight][@text-anchor]")
+    assert ["".join(text.itertext()) for text in bold] == [f"a{row + 1}"]
+    assert f"Framed is its row a {row + 1}, (1, 1)." in drawn.alt
+
+
+def test_a_product_frames_the_entry_and_writes_out_how_it_comes_about():
+    left = Matrix(torch.tensor([[1.0, 2.0], [3.0, -4.0]]), name="A")
+    right = Matrix(torch.tensor([[5.0, 6.0], [7.0, 8.0]]), name="B")
+    drawn = drawings.product(left, right, name="AB", color=figures.RED, row=1, column=0)
+    torch.testing.assert_close(numbers_in(drawn, "AB"), (left.values @ right.values).float())
+    whole, frame = parts(drawn, "AB", "rect")
+    assert size(frame) == (size(whole)[0] / 2, size(whole)[1] / 2)
+    assert (frame.attrib["x"], frame.attrib["y"]) == ("-.5", "27.5")
+    assert ">3·5 + (−4)·7 = −13</text>" in drawn.svg
+
+
+def test_shades_follow_the_values():
+    drawn = drawings.matrix(torch.eye(9), name="weights", color=figures.WEIGHTS)
+    (cells,) = parts(drawn, "weights", "g/path")  # white is not drawn
+    starts = re.findall(r"M(\d+) (\d+)h", cells.attrib["d"])
+    assert len(starts) == 9
+    assert all(int(x) + 10 == int(y) for x, y in starts)  # along the diagonal
+
+
+def test_heads_are_equal_parts_and_the_head_asked_for_is_framed():
+    drawn = GALLERY["12 heads"]
+    whole = size(parts(drawn, "x", "rect")[0])
+    for name in ("Q", "K", "V", "joined"):
+        (frame,) = parts(drawn, name, "rect")
+        head, height = size(frame)
+        assert height == head == whole[1]  # six rows each, and a square map of weights
+        assert 12 * head + 11 * 4 == whole[0]
+        assert float(frame.attrib["x"]) == 2 * (head + 4)
+    assert "head 3" in drawn.alt
+
+
+def test_a_post_norm_block_has_its_norms_on_the_stream():
+    pre, post = (
+        [box.attrib["x"] for box in ElementTree.fromstring(GALLERY[name].svg).iter()
+         if box.attrib.get("height") in ("24", "22")]
+        for name in ("encoder block", "encoder block, post-norm")
+    )  # fmt: skip
+    assert pre == ["28", "28"] and post == ["-22", "-22"]
+
+
+def test_what_does_not_fit_is_an_error_that_names_the_sizes():
+    x = torch.ones(4, 3)
+    with pytest.raises(ValueError, match=r"W has shape \(4, 3\), which needs 4 row labels: got 3"):
+        drawings.matrix(x, name="W", rows=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"\(4, 3\), which needs 3 column labels: got 1"):
+        drawings.matrix(x, name="W", columns=["a"])
+    with pytest.raises(ValueError, match=r"\(4, 3\): there is no row 4"):
+        drawings.matrix(x, name="W", row=4)
+    with pytest.raises(ValueError, match=r"W must be a matrix: got shape \(4,\)"):
+        drawings.matrix(x[:, 0], name="W")
+    with pytest.raises(ValueError, match="W must be finite: got nan"):
+        drawings.matrix(x * math.nan, name="W")
+    with pytest.raises(ValueError, match=r"row 100 is in the break, only 0, 1, .*, 199 are drawn"):
+        drawings.matrix(torch.ones(200, 3), name="W", row=100)
+    with pytest.raises(ValueError, match="A 4 × 3 and B 4 × 3 can't be multiplied: 3 columns"):
+        drawings.product(Matrix(x, name="A"), Matrix(x, name="B"), name="C", color=figures.RED)
+    with pytest.raises(ValueError, match="too wide for one drawing: x 4 × 3, x 4 × 3"):
+        drawings.matrices(*[Matrix(x, name="x")] * 20)
+    with pytest.raises(ValueError, match="d_model=10 is not divisible by num_heads=4"):
+        drawings.heads(torch.ones(4, 2, 2), d_model=10)
+    with pytest.raises(ValueError, match="there are 4 heads: there is no head 4"):
+        drawings.heads(torch.ones(4, 2, 2), d_model=8, head=4)
+    with pytest.raises(ValueError, match="2 to 16 heads: got 1"):
+        drawings.heads(torch.ones(1, 2, 2), d_model=8)
+    with pytest.raises(ValueError, match="d_model=512 is not divisible by num_heads=7"):
+        drawings.decoder_block(**BASE | {"num_heads": 7})
+    with pytest.raises(ValueError, match="got 6 of the source, 0 of the target"):
+        drawings.transformer(**WHOLE | {"target": []})
+
+
+def test_tokens_are_written_as_they_are():
+    drawn = drawings.matrix(torch.ones(2, 2), name="x", rows=["<s>", "R&D"])
+    labels = [text.text for text in parts(drawn, "x", "text[@text-anchor]")]
+    assert labels == ["<s>", "R&D"]

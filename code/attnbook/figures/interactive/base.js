@@ -24,6 +24,9 @@ window.attnbook ??= (() => {
     output, .said { color: var(--ink); font-variant-numeric: tabular-nums; }
     .said { min-height: 2.8em; margin: .6rem 0 .2rem; } /* the longest text: nothing jumps */
     @media (max-width: 600px) { .said { min-height: calc(1.4em * var(--lines)); } }
+    .stack { display: grid; } /* as high as its highest child: nothing jumps */
+    .stack > * { grid-area: 1 / 1; min-width: 0; min-height: 0; }
+    .stack > [aria-hidden] { visibility: hidden; }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
     summary { color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }

@@ -1,7 +1,7 @@
 // One token on its way through self-attention. Each number is a cell, empty until its step; one that
 // is there can be opened, and its computation stands in a sentence and in rows of cells below.
 attnbook.define("token", (shared) => {
-  const { Interactive, element, range, dot, sum, softmax, fixed, towards } = shared;
+  const { Interactive, element, fill, range, dot, sum, softmax, fixed, towards } = shared;
 
   const KINDS = { // step in which a cell is computed, and its colour
     x: [0, "ink"], q: [1, "query"], k: [1, "key"], v: [1, "value"], score: [2, "soft"],
@@ -27,6 +27,7 @@ attnbook.define("token", (shared) => {
     static STYLE = `
       .frame { max-width: 46rem; }
       .stage { container-type: inline-size; }
+      .stack > p { margin: .6rem 0; }
       .steps, .names { display: flex; flex-wrap: wrap; gap: .3rem .25rem; }
       .names { flex: auto; }
       .names button { flex: auto; padding: .1rem .4rem; border-color: var(--line); }
@@ -37,11 +38,13 @@ attnbook.define("token", (shared) => {
       .flow { grid-template-columns: var(--all); }
       .band { display: contents; }
       .band > * { grid-row: var(--row); grid-column: var(--column) / span var(--span); }
-      .again { display: none; }
+      .crowded .cell { font-size: 11.5px; letter-spacing: -.3px; }
       .head, .side { color: var(--role); text-align: center; white-space: nowrap; }
       .side { padding-right: .3rem; text-align: right; }
-      .side, .lens .head { max-width: 6rem; overflow: hidden; text-overflow: ellipsis; }
-      .wide, .lens .side { max-width: none; }
+      .token { display: flex; justify-content: center; min-width: 0; max-width: 6rem; }
+      .token.side { justify-content: end; }
+      .again { display: none; }
+      .token span { overflow: hidden; text-overflow: ellipsis; }
       .followed { font-weight: 600; }
       .cell { height: 28px; min-height: 0; padding: 0; overflow: hidden; border-radius: 0;
         border: 1px solid color-mix(in srgb, var(--role) 45%, var(--paper)); font-size: inherit;
@@ -58,7 +61,7 @@ attnbook.define("token", (shared) => {
       .lens .cell { position: relative; background: var(--paper); overflow: visible; }
       .lens .sum { margin-left: 9px; }
       .lens .sum::before { content: "+"; position: absolute; left: -10px; }
-      .lens b { padding-left: .4rem; white-space: nowrap; }
+      .lens b { justify-self: start; padding-left: .4rem; white-space: nowrap; }
       .hint { grid-column: 1 / -1; }
       @container (max-width: 599px) {
         .names { flex-basis: 100%; order: -1; }
@@ -68,11 +71,13 @@ attnbook.define("token", (shared) => {
         .band { display: grid; gap: 2px; align-items: center; grid-template-columns: var(--own); }
         .band > * { grid-column: calc(var(--column) - var(--left)) / span var(--span); }
         .band + .band { margin-top: .4rem; }
-        .again { display: block; }
-        .band .side:not(.wide) { max-width: 4.2rem; }
+        .again { display: flex; }
+        .token { max-width: 4.2rem; }
+        .flow.crowded .token { max-width: 3rem; padding-right: .1rem; }
+        .crowded .cell { font-size: 10.5px; letter-spacing: -.4px; }
+        .lens.crowded b { width: 0; padding: 0; overflow: hidden; }
       }
     `;
-    static LINES = 5;
 
     build() {
       const { tokens, x, W_K, W_V, follow } = this.data;
@@ -90,7 +95,7 @@ attnbook.define("token", (shared) => {
         .map((name, step) => button(name, () => step));
       this.back = button("← Back", () => this.step - 1);
       this.next = button("Next →", () => this.step + 1);
-      this.lens = element("div", { class: "lens",
+      this.lens = element("div", { class: `lens ${tokens.length > 4 ? "crowded" : ""}`,
         style: `--rows: ${Math.max(3, x[0].length + 1)}; --cells: 1` });
       this.cells = [];
       this.stage.className = "stage";
@@ -98,13 +103,33 @@ attnbook.define("token", (shared) => {
         element("div", { class: "steps", role: "group", "aria-label": "Steps",
           onkeydown: (event) => this.stepKey(event) },
         this.back, element("div", { class: "names" }, ...this.names), this.next),
-        this.said, this.picture(x[0].length, W_K[0].length, W_V[0].length), this.lens);
+        element("div", { class: "stack" }, this.said),
+        this.picture(x[0].length, W_K[0].length, W_V[0].length), this.lens);
+      this.reserve();
+    }
+
+    // as much room as the longest sentences need
+    reserve() {
+      const said = this.data.tokens.flatMap((_, i) => {
+        this.follow = i;
+        const now = this.attend();
+        const all = this.cells.map((cell) => this.explain(cell, now).said);
+        return [...all, this.explainMap("q", i, null, now).said, this.ending(now)];
+      });
+      said.sort((a, b) => b.length - a.length);
+      this.said.after(...said.slice(0, 3).map((text) =>
+        element("p", { class: "room", "aria-hidden": "true" }, text)));
+      this.follow = this.data.follow;
     }
 
     // a token with its number, so that two equal ones can be told apart
     name(i) {
       const token = this.data.tokens[i];
       return (token.length > 9 ? `${token.slice(0, 8)}…` : token) + below(i);
+    }
+
+    label(i) {
+      return [element("span", {}, this.data.tokens[i]), below(i)];
     }
 
     // Rows of tokens, with the query above the keys and the output below the values. On a telephone
@@ -120,7 +145,7 @@ attnbook.define("token", (shared) => {
       const head = (kind, words, span = 1) =>
         text("head", at(KINDS[kind][1], 1, start[kind], span), words);
       const names = (kind, column) => range(n).map((j) =>
-        text(`side ${kind}`, at("ink", j + 3, column), this.name(j)));
+        fill(text(`side token ${kind}`, at("ink", j + 3, column)), {}, this.label(j)));
       const cell = (kind, row, f = 0, j = null) => {
         const node = element("button", { class: "cell", type: "button",
           style: at(KINDS[kind][1], row, start[kind] + f) });
@@ -136,11 +161,12 @@ attnbook.define("token", (shared) => {
       const columns = (count, rem = 3.2) => `repeat(${count}, minmax(0, ${rem}rem))`;
       const left = `auto ${columns(dModel)} 12px ${columns(dK)}`;
       const right = `${columns(3, 3.8)} 12px ${columns(dV)}`;
-      this.asks = text("side wide", at("query", 2, 1, dModel + 1));
-      this.gives = text("side wide", at("ink", n + 3, start.score, 3));
+      this.asks = text("side", at("query", 2, 1, dModel + 1));
+      this.gives = text("side", at("ink", n + 3, start.score, 3));
       this.scores = head("score");
       this.sides = [...names("", 1), ...names("again", start.score - 1)];
-      return element("div", { class: "flow", role: "group", style: `--all: ${left} 12px ${right}`,
+      const crowded = dModel + dK > 6 || dV > 3 ? "crowded" : ""; // on a telephone
+      return element("div", { class: `flow ${crowded}`, role: "group", style: `--all: ${left} 12px ${right}`,
         "aria-label": "The numbers; the arrow keys go from one to the next",
         onkeydown: (event) => this.cellKey(event),
         onmouseleave: () => this.open(this.focused()),
@@ -254,7 +280,7 @@ attnbook.define("token", (shared) => {
 
     explainScaled(j, { q, score, scaled }) {
       const root = short(Math.sqrt(q.length));
-      return { title: `÷ √${q.length}`, heads: this.allNames(), column: j,
+      return { title: `÷ √${q.length}`, heads: this.allTokens(), column: j,
         rows: [{ label: "scores", cells: score }, { label: `÷ ${root} =`, cells: scaled }],
         uses: (cell) => cell.kind === "score" && cell.j === j,
         said: "The more features, the larger dot products get; divided by the root of their " +
@@ -268,7 +294,7 @@ attnbook.define("token", (shared) => {
       const less = largest < 0 || largest > 6 ? largest : 0;
       const powers = scaled.map((score) => Math.exp(score - less));
       const total = fixed(sum(powers));
-      return { title: "softmax", heads: this.allNames(), column: j,
+      return { title: "softmax", heads: this.allTokens(), column: j,
         rows: [{ label: less ? "s − largest" : "s", cells: scaled.map((score) => score - less) },
           { label: less ? "e^(…) =" : "e^s =", cells: powers, result: total },
           { label: `÷ ${total} =`, cells: weight, role: "weights" }],
@@ -280,7 +306,7 @@ attnbook.define("token", (shared) => {
 
     explainOutput(f, { weight, v, output }) {
       const values = column(v, f);
-      return { title: "mix", heads: this.allNames(),
+      return { title: "mix", heads: this.allTokens(),
         rows: [{ label: "weight", cells: weight, role: "weights" },
           { label: "× v", cells: values, role: "value" },
           { label: "=", cells: times(weight, values), result: short(output[f]) }],
@@ -295,8 +321,8 @@ attnbook.define("token", (shared) => {
         `(${short(weight[best])}). Another token's query weighs the same values in another way.`;
     }
 
-    allNames() {
-      return this.data.tokens.map((_, j) => this.name(j));
+    allTokens() {
+      return this.data.tokens.map((_, j) => this.label(j));
     }
 
     paint() {
@@ -353,7 +379,8 @@ attnbook.define("token", (shared) => {
         element("span", { class: kind, style: `--role: var(--${role})` }, words);
       this.lens.style.setProperty("--cells", heads.length);
       this.lens.replaceChildren(text("side followed", "ink", title),
-        ...heads.map((name) => text("head", "soft", name)), element("b"),
+        ...heads.map((head) =>
+          fill(text("head token", "soft", ""), {}, [head].flat())), element("b"),
         ...rows.flatMap(({ label, cells, role = "soft", result }) => [
           text("side", role, label),
           ...cells.map((number, f) =>

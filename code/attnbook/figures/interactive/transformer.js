@@ -28,9 +28,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .gone { visibility: hidden; }
       @media (prefers-reduced-motion: no-preference) {
         .box { transition: left .5s, top .5s, width .5s; } }
-      .said { margin-top: 0; min-height: calc(1.4em * var(--lines)); }
-      .more { min-height: 4.2em; margin: 0 0 .4rem; }
-      .more > span { display: block; }
+      .text { align-content: start; }
+      .text p { min-height: 0; margin: 0 0 .4rem; }
+      .text span { display: block; }
       a { color: var(--query); }
       .frames { fill: var(--hover); stroke: none; }
       .sheet svg text { font-size: 12.5px; text-anchor: middle; }
@@ -45,8 +45,11 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .small.lit { fill: var(--weights); stroke: var(--weights); }
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
-    static LINES = 5;
     static TABLE = "All parts";
+    static PRE = "The encoder reads the source, the decoder writes the target, one token after the " +
+      "other. Data flow upwards. Point at a box and click, or go there with Tab and the arrow keys.";
+    static POST = "Post-norm, as in 2017: the norms have moved onto the stream, behind each " +
+      "addition, and none is left at the end. What comes in never passes unchanged.";
 
     build() {
       if (this.data.here) {
@@ -66,7 +69,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       this.stage.append(element("div", { class: "both", role: "group",
         "aria-label": "The parts; the arrow keys go from one to the next",
         onkeydown: (event) => this.key(event) },
-      element("div", { class: "text" }, this.said, this.more),
+      element("div", { class: "text stack" }, element("div", {}, this.said, this.more),
+        ...this.texts().map((all) => element("div", { "aria-hidden": "true" },
+          ...all.map((lines) => element("p", {}, ...lines))))),
       element("div", { class: "map" }, stacks),
       element("div", { class: "inside" },
         element("p", { class: "note" }, "Inside every attention:"), inside)));
@@ -144,13 +149,16 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       this.more.replaceChildren(...this.picked ? this.about(this.picked) : []);
     }
 
+    // what is said of every box, so that there is room for it
+    texts() {
+      const boxes = this.boxes.map(({ box }) =>
+        [[this.data.parts[box.part][0]], this.about(box)]);
+      return [...boxes, [[Transformer.PRE]], [[Transformer.POST]]];
+    }
+
     sentence() {
       if (this.picked) return this.data.parts[this.picked.part][0];
-      return this.post
-        ? "Post-norm, as in 2017: the norms have moved onto the stream, behind each addition, and " +
-          "none is left at the end. Of the vectors that came in, nothing passes unchanged."
-        : "The encoder reads the source, the decoder writes the target, one token after the other. " +
-          "Data flow upwards. Point at a box and click, or go there with Tab and the arrow keys.";
+      return this.post ? Transformer.POST : Transformer.PRE;
     }
 
     about({ part, side }) {

@@ -9,6 +9,7 @@ import browser
 import nbformat
 import pytest
 import torch
+import torch.nn.functional as F
 from conftest import ROOT
 from IPython.core.formatters import DisplayFormatter
 
@@ -16,7 +17,9 @@ from attnbook.attention import attention
 from attnbook.course import run
 from attnbook.course.run import make_small
 from attnbook.figures import interactive, style
+from attnbook.figures.interactive.transformer import CHAPTERS, PARTS
 from attnbook.positions import frequencies, sinusoidal_positions
+from attnbook.transformer import Transformer
 
 browser.skip_without()
 
@@ -34,6 +37,15 @@ COLUMNS = ["sie", "liest", "<!--<script>", "Buch", "</script>", "."]
 LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
+PAPER = [
+    torch.tensor(matrix)
+    for matrix in (
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]],  # x
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]],  # W_Q
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]],  # W_K
+        [[3.0, 0.0], [1.0, 2.0]],  # W_V
+    )
+]
 STILL = "Run this cell, or allow scripts, to use the figure."
 FIGURES = {
     "query": lambda: interactive.query(
@@ -54,6 +66,10 @@ FIGURES = {
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
     ),
     "waves": lambda: interactive.waves(d_model=20, length=60, alt="Ten clocks."),
+    "token": lambda: interactive.token(
+        *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."
+    ),
+    "transformer": lambda: interactive.transformer(),
 }
 every_figure = pytest.mark.parametrize("kind", FIGURES)
 
@@ -76,26 +92,37 @@ def context(chromium):
     context.close()
 
 
+def open_page(context, body, *, width=800, scheme="light", motion="no-preference"):
+    """HTML in a page without a network, which notes what it asks for and complains of."""
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme, reduced_motion=motion)
+    page.trouble, page.asked = [], []
+    page.on("console", lambda m: page.trouble.append(m.text))
+    page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+    return page
+
+
 @pytest.fixture
 def show(context):
-    """Open HTML in a page without a network; collect what it asks for and complains of."""
+    """Open HTML in a page of this test's own."""
     pages = []
 
-    def open_page(body, *, width=800, scheme="light", motion="no-preference"):
-        page = context.new_page()
-        pages.append(page)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme, reduced_motion=motion)
-        page.trouble, page.asked = [], []
-        page.on("console", lambda m: page.trouble.append(m.text))
-        page.on("pageerror", lambda error: page.trouble.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
-        return page
+    def show(body, **options):
+        pages.append(open_page(context, body, **options))
+        return pages[-1]
 
-    yield open_page
+    yield show
     for page in pages:
         page.close()
+
+
+@pytest.fixture(scope="module")
+def shown(context):
+    """A page with the example of a kind below a heading, for all tests that leave it as it was."""
+    return functools.cache(lambda kind: open_page(context, f"<h1>x</h1>{alive(kind)}"))
 
 
 def numbers(place):
@@ -122,22 +149,24 @@ def close(shown, right):
 
 
 @every_figure
-def test_a_figure_makes_no_network_request_and_logs_nothing(show, kind):
-    page = show(alive(kind))
+def test_a_figure_makes_no_network_request_and_logs_nothing(shown, kind):
+    page = shown(kind)
     page.wait_for_selector("details")
     assert page.asked == [] and page.trouble == []
 
 
 @every_figure
-def test_a_figure_is_accessible_and_never_scrolls_the_page(show, kind):
-    page = show(f"<h1>x</h1>{alive(kind)}")
+def test_a_figure_is_accessible_and_never_scrolls_the_page(shown, kind):
+    page = shown(kind)
     page.locator("summary").click()
     for width in (800, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for scheme in ("light", "dark"):
+        for scheme in ("dark", "light"):
             page.emulate_media(color_scheme=scheme)
             assert browser.violations(page) == []
+    page.locator("summary").click()
+    page.set_viewport_size({"width": 800, "height": 900})
 
 
 @every_figure
@@ -164,8 +193,8 @@ def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
 
 
 @every_figure
-def test_where_scripts_run_neither_picture_nor_its_text_is_seen(show, kind):
-    page = show(alive(kind))
+def test_where_scripts_run_neither_picture_nor_its_text_is_seen(shown, kind):
+    page = shown(kind)
     assert not page.locator("img").is_visible()
     assert not page.get_by_text(STILL).is_visible()
 
@@ -232,9 +261,9 @@ def test_stored_figures_are_still_pictures_without_the_script():
 
 
 @every_figure
-def test_a_figure_follows_the_theme_around_it(show, kind):
-    page = show(alive(kind))
-    dark = "document.querySelector('main > *').hasAttribute('dark')"
+def test_a_figure_follows_the_theme_around_it(shown, kind):
+    page = shown(kind)
+    dark = "document.querySelector('[label]').hasAttribute('dark')"
     assert not page.evaluate(dark)
     for change, expected in (
         ("document.documentElement.dataset.theme = 'dark'", True),
@@ -245,18 +274,21 @@ def test_a_figure_follows_the_theme_around_it(show, kind):
         ("document.body.dataset.jpThemeLight = 'false'", True),
         ("delete document.body.dataset.jpThemeLight", False),
         ("document.body.dataset.vscodeThemeKind = 'vscode-dark'", True),
+        ("delete document.body.dataset.vscodeThemeKind", False),
     ):
         page.evaluate(change)
         page.wait_for_function(f"{dark} === {str(expected).lower()}")
 
 
 @every_figure
-def test_nothing_moves_for_who_asked_for_that(show, kind):
-    page = show(alive(kind), motion="reduce")
-    moving = """[...document.querySelector('main > *').shadowRoot.querySelectorAll('*')]
+def test_nothing_moves_for_who_asked_for_that(shown, kind):
+    page = shown(kind)
+    page.emulate_media(reduced_motion="reduce")
+    moving = """[...document.querySelector('[label]').shadowRoot.querySelectorAll('*')]
         .filter(e => getComputedStyle(e).transitionDuration !== '0s'
                   || getComputedStyle(e).animationName !== 'none').length"""
     assert page.evaluate(moving) == 0
+    page.emulate_media(reduced_motion="no-preference")
 
 
 @every_figure
@@ -540,24 +572,37 @@ def test_a_start_that_is_not_there_is_refused(start):
         interactive.attention_map(WEIGHTS, rows=ROWS, columns=COLUMNS, alt="", start=start)
 
 
-@pytest.mark.parametrize("kind", FIGURES)
-@pytest.mark.parametrize("width", [390, 800])
-def test_a_figure_keeps_its_height_whatever_one_does(show, kind, width):
-    page = show(alive(kind), width=width)
-    element = page.locator(f"attnbook-{kind.replace('_', '-')}")
-    before = element.bounding_box()["height"]
-    for slider in page.get_by_role("slider").all():
-        for key in ("End", "Home", "ArrowRight"):
-            slider.press(key)
-            assert element.bounding_box()["height"] == before
-    for switch in page.get_by_role("switch").all():
-        switch.check()
-    for button in page.get_by_role("button").all():
-        button.press("Enter")
-    for token in page.locator("li[role=option]").all():
-        token.hover()
-        assert element.bounding_box()["height"] == before
-    assert element.bounding_box()["height"] == before
+HEIGHTS = """e => {
+  const height = () => e.getBoundingClientRect().height;
+  const seen = [height()];
+  const all = (selector) => [...e.shadowRoot.querySelectorAll(selector)];
+  for (const slider of all("input[type=range]"))
+    for (const value of [slider.max, slider.min]) {
+      slider.value = value;
+      slider.dispatchEvent(new Event("input"));
+      seen.push(height());
+    }
+  for (const control of [...all("[role=switch]"), ...all("button")]) {
+    control.focus();
+    control.click();
+    seen.push(height());
+  }
+  for (const token of all("[role=option], button")) {
+    token.dispatchEvent(new MouseEvent("mouseenter"));
+    seen.push(height());
+  }
+  return [...new Set(seen)];
+}"""
+
+
+@every_figure
+def test_a_figure_keeps_its_height_whatever_one_does(shown, kind):
+    """The last test of a page, which it changes."""
+    page = shown(kind)
+    figure = page.locator("[label]")
+    for width in (800, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert len(figure.evaluate(HEIGHTS)) == 1, width
 
 
 def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
@@ -673,7 +718,7 @@ def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
         )
 
 
-@pytest.mark.parametrize("kind", sorted({*FIGURES} - {"waves"}))
+@pytest.mark.parametrize("kind", sorted({*FIGURES} - {"waves", "transformer"}))
 def test_numbers_in_a_figure_are_short(kind):
     data = json.dumps(figure(kind).data)
     assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4
@@ -1028,3 +1073,458 @@ def test_waves_of_every_size_fit_a_telephone(show, d_model, length):
 def test_waves_of_other_sizes_are_refused(d_model, length, says):
     with pytest.raises(ValueError, match=says):
         interactive.waves(d_model=d_model, length=length, alt="")
+
+
+STEPS = {"x": 0, "q": 1, "k": 1, "v": 1, "score": 2, "scaled": 3, "weight": 4, "output": 5}
+
+
+def random_tokens(tokens, d_model, d_k, d_v, size=1.0):
+    generator = torch.Generator().manual_seed(tokens)
+    shapes = (tokens, d_model), (d_model, d_k), (d_model, d_k), (d_model, d_v)
+    return [size * torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def way(x, W_Q, W_K, W_V, follow):
+    """What PyTorch computes on the way of a token, and for all tokens their queries."""
+    x, W_Q, W_K, W_V = (tensor.double() for tensor in (x, W_Q, W_K, W_V))
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    score = k @ q[follow]
+    scaled = score / k.shape[-1] ** 0.5
+    output = F.scaled_dot_product_attention(q[None], k[None], v[None])[0, follow]
+    numbers = {"x": x, "q": q[follow], "k": k, "v": v, "score": score, "scaled": scaled}
+    return numbers | {"weight": scaled.softmax(dim=-1), "output": output}, q
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def as_shown(value):
+    """Whole numbers as they are, others with as many digits as there is room for."""
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    text = f"{value:.0f}" if abs(value - round(value)) < 1e-9 else f"{value:.{digits}f}"
+    return text.replace("-", "−")
+
+
+def cells(page):
+    """The cells of the picture by kind, as texts in the shape of what they show."""
+    found = page.locator(".flow .cell").evaluate_all(
+        "all => all.map(e => [e.getAttribute('aria-label'), e.textContent])"
+    )
+    shown = {}
+    for label, text in found:
+        kind = re.match(r"[a-z]+", label)[0]
+        assert label.endswith(text or "not yet computed")
+        shown.setdefault(kind, []).append(text)
+    return shown
+
+
+def go(page, step):
+    page.locator(".names button").nth(step).click()
+
+
+def follow(page, i):
+    page.locator(".controls button").nth(i).click()
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [PAPER, random_tokens(6, 4, 4, 4), random_tokens(5, 3, 2, 1), random_tokens(2, 1, 1, 3)],
+    ids=["paper", "largest", "middle", "smallest"],
+)
+def test_every_number_on_the_way_of_every_token_is_pytorchs(show, tensors):
+    n = len(tensors[0])
+    names = [f"t{i}" for i in range(n)]
+    page = show(interactive.token(*tensors, tokens=names, follow=n - 1, alt="x").to_html())
+    go(page, 6)
+    for i in [n - 1, *range(n - 1)]:
+        if i < n - 1:
+            follow(page, i)
+        right, queries = way(*tensors, i)
+        shown = cells(page)
+        assert {*shown} == {*STEPS}
+        for kind, values in right.items():
+            assert shown[kind] == [as_shown(value) for value in values.flatten().tolist()], kind
+        _, rows = numbers(page)
+        *inside, last = rows.values()
+        columns = [right["x"], queries, right["k"]]
+        columns += [right[name][:, None] for name in ("score", "scaled", "weight")] + [right["v"]]
+        table = torch.tensor([[number(text) for text in row] for row in inside])
+        assert close(table, torch.cat(columns, dim=-1))
+        assert close(torch.tensor([number(text) for text in last if text]), right["output"])
+
+
+def test_a_number_appears_in_its_step_and_stays(show):
+    page = show(alive("token"))
+    for step in [*range(7), 3, 0]:
+        go(page, step)
+        shown = {kind for kind, texts in cells(page).items() if all(texts)}
+        assert shown == {kind for kind, first in STEPS.items() if first <= step}
+        assert all(
+            text == "" for k, texts in cells(page).items() if k not in shown for text in texts
+        )
+        lit = page.locator(".flow .lit").evaluate_all("all => all.map(e => e.ariaLabel)")
+        newest = {kind for kind, first in STEPS.items() if first == step}
+        assert newest <= {re.match("[a-z]+", label)[0] for label in lit}
+
+
+STEPS_SAY = (
+    "<i>₂ is x₂ = (0, 1).",
+    "q₂ = x₂ W_Q = (0, 1, 0, 1).",
+    "q₂ · k₄ = 0·0 + 1·2 + 0·2 + 1·2 = 4.",
+    "a name t…₄: 4 ÷ √4 = 2.",
+    "a name t…₄: e^2 = 7.39, divided by the sum of all 4, 13.83, is 0.53.",
+    "Number 1: 0.07·3 + 0.20·1 + 0.20·4 + 0.53·2 = 2.27.",
+    "<i>₂ came as (0, 1) and leaves as (2.27, 2.92): a mixture of all values, most of it from "
+    "a name t…₄ (0.53).",
+)
+
+
+def test_all_steps_are_walked_by_keyboard_alone(show):
+    page = show(alive("token"))
+
+    def at(step):
+        current = page.locator('.names [aria-current="step"]')
+        return STEPS_SAY[step] in said(page) and current.count() == 1
+
+    page.keyboard.press("Tab")
+    for _ in range(4):  # the tokens; then Back
+        page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert at(0)
+    for step in range(1, 7):
+        page.keyboard.press("ArrowRight")
+        assert at(step), step
+        assert page.evaluate(
+            "document.querySelector('[label]').shadowRoot.activeElement.ariaCurrent"
+        )
+    page.keyboard.press("ArrowRight")  # there is nothing behind the last
+    assert at(6)
+    page.keyboard.press("Home")
+    assert at(0)
+    page.keyboard.press("Tab")  # Next
+    for step in range(1, 7):
+        page.keyboard.press("Enter")
+        assert at(step), step
+    assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
+    page.get_by_role("button", name="Back").press("Enter")
+    assert at(5)
+
+
+REACHED = """e => {
+  const reached = [e.shadowRoot.querySelector("SELECTOR [tabindex='0']")];
+  for (const from of reached)
+    for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
+      from.focus();
+      from.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+      const now = e.shadowRoot.activeElement;
+      if (!reached.includes(now)) reached.push(now);
+    }
+  return reached.length;
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize(
+    ("kind", "group", "count"), [("token", ".flow", 50), ("transformer", ".both", 35)]
+)
+def test_arrow_keys_reach_every_number_and_every_part(show, width, kind, group, count):
+    page = show(alive(kind), width=width)
+    if kind == "token":
+        go(page, 6)
+    assert page.locator(f"{group} button").count() == count
+    assert page.locator("[label]").evaluate(REACHED.replace("SELECTOR", group)) == count
+
+
+def test_a_number_that_is_pointed_at_shows_how_it_was_computed(show):
+    tensors = random_tokens(5, 3, 4, 2)
+    page = show(interactive.token(*tensors, tokens="abcde", follow=1, alt="x").to_html())
+    go(page, 6)
+    right, _ = way(*tensors, 1)
+    W_K = tensors[2].double()
+
+    def opens(label, a, b, result):
+        """The sentence has these products and their sum, and so have the rows below."""
+        page.locator(f'.cell[aria-label^="{label}"]').hover()
+        factors = [
+            "·".join(f"({t})" if t.startswith("−") else t for t in map(as_shown, pair))
+            for pair in zip(a.tolist(), b.tolist(), strict=True)
+        ]
+        assert f"{' + '.join(factors)} = {as_shown(result.item())}." in said(page)
+        used = page.locator(".flow .used").evaluate_all("all => all.map(e => e.textContent)")
+        lens = page.locator(".lens .cell").all_inner_texts()
+        return used, lens
+
+    for j in range(5):
+        q, k, score = right["q"], right["k"][j], right["score"][j]
+        used, lens = opens(f"score{'₁₂₃₄₅'[j]}", q, k, score)
+        assert used == [as_shown(value) for value in [*q.tolist(), *k.tolist()]]
+        assert lens == [as_shown(value) for row in (q, k, q * k) for value in row.tolist()]
+        assert page.locator(".lens b").last.inner_text() == f"= {as_shown(score.item())}"
+    for f in range(2):
+        weight, v = right["weight"], right["v"][:, f]
+        used, lens = opens(f"output₂, number {f + 1}", weight, v, right["output"][f])
+        assert lens == [
+            as_shown(value) for row in (weight, v, weight * v) for value in row.tolist()
+        ]
+        assert sorted(used) == sorted(as_shown(value) for value in [*weight.tolist(), *v.tolist()])
+    for f in range(4):
+        used, lens = opens(f"k₄, number {f + 1}", right["x"][3], W_K[:, f], right["k"][3, f])
+        assert used == [as_shown(value) for value in right["x"][3].tolist()]
+        assert lens == [as_shown(v) for row in (*W_K, right["k"][3]) for v in row.tolist()]
+    page.locator('.cell[aria-label^="weight₃"]').hover()
+    scores = right["scaled"]
+    least = scores.max() if not 0 <= scores.max() <= 6 else 0
+    powers = (scores - least).exp()
+    assert f"divided by the sum of all 5, {powers.sum():.2f}, is {right['weight'][2]:.2f}" in said(
+        page
+    )
+    page.mouse.move(1, 1)
+    assert "came as" in said(page)
+
+
+def test_another_token_has_its_own_query_and_weights_but_the_same_keys_and_values(show):
+    page = show(alive("token"))
+    go(page, 6)
+    before = cells(page)
+    follow(page, 3)
+    after = cells(page)
+    assert {kind for kind in STEPS if before[kind] == after[kind]} == {"x", "k", "v"}
+    assert page.locator('.controls [aria-pressed="true"]').inner_text() == "a name t…₄"
+
+
+def tap(page, locator):
+    """With a finger."""
+    box = locator.bounding_box()
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    touch = page.context.new_cdp_session(page)
+    for kind, points in (("touchStart", [at]), ("touchEnd", [])):
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_steps_numbers_and_parts_are_chosen_by_finger(show):
+    page = show(alive("token"), width=390)
+    for step in (1, 2):
+        tap(page, page.get_by_role("button", name="Next"))
+        page.locator(".said", has_text=STEPS_SAY[step]).wait_for()
+    tap(page, page.locator('.cell[aria-label^="score₃"]'))
+    page.locator(".said", has_text="q₂ · k₃ = 0·1 + 1·1 + 0·2 + 1·1 = 2.").wait_for()
+    page = show(alive("transformer"), width=390)
+    tap(page, page.get_by_role("button", name="cross-attention"))
+    page.locator(".said", has_text=PARTS["cross-attention"][0]).wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_largest_preset_fits_and_never_changes_its_height(show, width):
+    tensors = random_tokens(6, 4, 4, 4, size=2.5)
+    figure = interactive.token(*tensors, tokens=["understanding"] * 6, alt="x")
+    page = show(figure.to_html(), width=width)
+    heights = page.locator("[label]").evaluate(
+        """e => {
+          const seen = new Set();
+          const all = (selector) => [...e.shadowRoot.querySelectorAll(selector)];
+          for (const button of all("button:not(.cell)")) {
+            button.click();
+            seen.add(e.offsetHeight);
+          }
+          all(".names button").at(-1).click();
+          for (const cell of all(".cell")) {
+            cell.dispatchEvent(new MouseEvent("mouseenter"));
+            seen.add(e.offsetHeight);
+          }
+          return [...seen];
+        }"""
+    )
+    assert len(heights) == 1
+    names = page.locator(".flow .token").filter(visible=True)
+    assert names.count() == (6 if width == 800 else 12)  # on a telephone there are two bands
+    cut = """all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"""
+    assert page.locator(".flow .cell").evaluate_all(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_weights_of_scores_as_large_as_fit_are_numbers(show):
+    x = torch.tensor([[1.0], [-1.0]])
+    one = torch.tensor([[1.0]])
+    page = show(interactive.token(x, 900 * one, one, one, tokens="ab", alt="x").to_html())
+    go(page, 4)
+    assert cells(page)["weight"] == ["0", "1"]
+    assert "b₂: e^0 = 1, divided by the sum of all 2, 1.00, is 1." in said(page)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "tokens", "says"),
+    [
+        (((7, 2), (2, 4), (2, 4), (2, 2)), 7, "2 to 6 tokens.*got 7 tokens and (2, 4, 2)"),
+        (((1, 2), (2, 4), (2, 4), (2, 2)), 1, "got 1 tokens"),
+        (((4, 5), (5, 4), (5, 4), (5, 2)), 4, "from 1 to 4: got 4 tokens and (5, 4, 2)"),
+        (((4, 2), (2, 5), (2, 5), (2, 2)), 4, "got 4 tokens and (2, 5, 2)"),
+        (((4, 2), (2, 4), (2, 4), (2, 0)), 4, "got 4 tokens and (2, 4, 0)"),
+        (((4, 2), (2, 4), (2, 3), (2, 2)), 4, "got 4 tokens and (4, 2), (2, 4), (2, 3), (2, 2)"),
+        (((4, 2), (3, 4), (3, 4), (2, 2)), 4, "x of shape (tokens, d_model)"),
+        (((4, 2), (2, 4), (2, 4), (3, 2)), 4, "x of shape (tokens, d_model)"),
+        (((4, 2), (2, 4), (2, 4), (2, 2)), 3, "got 3 tokens and (4, 2)"),
+        (((4,), (2, 4), (2, 4), (2, 2)), 4, "got 4 tokens and (4,)"),
+    ],
+)
+@pytest.mark.usefixtures("no_shape_checks")
+def test_tokens_that_cannot_be_followed_are_refused_with_their_sizes(shapes, tokens, says):
+    tensors = [torch.ones(shape) for shape in shapes]
+    with pytest.raises(ValueError, match=re.escape(says).replace(r"\.\*", ".*")):
+        interactive.token(*tensors, tokens=["x"] * tokens, alt="")
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_numbers_that_do_not_fit_into_cells_are_refused():
+    for follow in (-1, 4):
+        with pytest.raises(ValueError, match=f"follow must be from 0 to 3: got {follow}"):
+            interactive.token(*PAPER, tokens="abcd", follow=follow, alt="")
+    x, *maps = PAPER
+    with pytest.raises(ValueError, match="W_V must be finite: got inf"):
+        interactive.token(x, *maps[:2], maps[2] / 0, tokens="abcd", alt="")
+    with pytest.raises(ValueError, match="numbers up to 999 fit into the cells: got 3200"):
+        interactive.token(20 * x, *maps, tokens="abcd", alt="")
+
+
+def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(show):
+    page = show(alive("transformer"))
+    boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
+    assert {box["part"] for box in boxes} == {*PARTS}
+    for place, box in enumerate(boxes):
+        page.locator(".box").nth(place).dispatch_event("click")
+        does, leaves, chapters = PARTS[box["part"]]
+        assert said(page) == does
+        side = box.get("side", "L")
+        more = page.locator(".more").inner_text().splitlines()
+        assert more == [
+            f"Leaves as {leaves.replace('(batch, L', f'(batch, {side}')}",
+            *(f"Chapter {number} · {CHAPTERS[number][1]}" for number in chapters),
+        ]
+        pressed = page.locator('.box[aria-pressed="true"]').count()
+        assert pressed == sum(other["part"] == box["part"] for other in boxes)
+    assert list(numbers(page)[1]) == [*PARTS]
+    assert page.locator("a").count() == 0  # there is no book around it
+
+
+def test_the_shapes_are_those_of_the_books_transformer():
+    sizes = {"batch": 2, "source": 5, "target": 4, "d_model": 6, "vocabulary": 11, "h": 3}
+    sizes |= {"d_k": 2, "d_v": 2}
+    model = Transformer(source_size=9, target_size=11, d_model=6, num_heads=3, num_layers=1, d_ff=8)
+    found = {}
+
+    def note(name, side):
+        def hook(module, inputs, output):
+            output = output[0] if isinstance(output, tuple) else output
+            found[name, side] = tuple(output.shape)
+
+        return hook
+
+    encoder, decoder = model.encoder[0], model.decoder[0]
+    for module, name, side in (
+        (model.source_embedding.word, "embedding", "source"),
+        (model.source_embedding, "positions", "source"),
+        (encoder.self_attention, "self-attention", "source"),
+        (encoder.feed_forward, "feed-forward", "source"),
+        (encoder.feed_forward_residual.norm, "norm", "source"),
+        (model.encoder_norm, "memory", "source"),
+        (decoder, "residual stream", "target"),
+        (decoder.self_attention, "masked self-attention", "target"),
+        (decoder.cross_attention, "cross-attention", "target"),
+        (model.output, "linear", "target"),
+    ):
+        module.register_forward_hook(note(name, side))
+    source, target = torch.ones(2, 5, dtype=torch.long), torch.ones(2, 4, dtype=torch.long)
+    logits, maps = model(source, target, need_weights=True)
+    found |= {("source", "source"): tuple(source.shape), ("target", "target"): tuple(target.shape)}
+    found["probabilities", "target"] = tuple(logits.softmax(dim=-1).shape)
+    key, value = encoder.self_attention.keys_and_values(torch.ones(2, 5, 6))
+    found["maps", "source"] = tuple(key.shape)
+    crossing = {"L_query": "target", "L_key": "source"}
+    weights = tuple(maps.cross[0].shape)
+    found |= {(name, "target"): weights for name in ("scores", "scaling", "mask", "softmax")}
+    found["mixing", "target"] = (*weights[:-1], value.shape[-1])
+    found["heads", "target"] = found["cross-attention", "target"]
+    assert {name for name, _ in found} == {*PARTS}
+    for (name, side), shape in found.items():
+        axes = PARTS[name][1].strip("()").split(", ")
+        named = [crossing.get(axis, side if axis == "L" else axis) for axis in axes]
+        assert shape == tuple(sizes[axis] for axis in named), name
+
+
+def test_norms_stand_where_the_two_kinds_of_model_have_them(show):
+    page = show(alive("transformer"), motion="reduce")
+    norms = page.locator(".box:not(.gone)", has_text="norm")
+    sizes = {"source_size": 9, "target_size": 9, "d_model": 4, "num_heads": 2, "d_ff": 8}
+    streams = [26 / 344, 318 / 344]
+    for post in (False, True):
+        page.get_by_role("switch").set_checked(post)
+        model = Transformer(**sizes, num_layers=1, norm_first=not post)
+        modules = [m for m in model.modules() if isinstance(m, torch.nn.LayerNorm)]
+        places = norms.evaluate_all(
+            "all => all.map(e => (e.offsetLeft + e.offsetWidth / 2) / e.offsetParent.offsetWidth)"
+        )
+        assert len(places) == len(modules) == (5 if post else 7)
+        on_stream = [any(abs(place - x) < 0.02 for x in streams) for place in places]
+        assert sum(on_stream) == (5 if post else 2)  # in pre-norm only the last of each stack
+        assert said(page).startswith("Post-norm" if post else "The encoder reads")
+
+
+def test_chapters_are_those_of_the_book():
+    for number, (file, title) in CHAPTERS.items():
+        notebook = json.loads((ROOT / f"chapters/{file}.ipynb").read_text("utf8"))
+        heading = "".join(notebook["cells"][0]["source"]).splitlines()[0]
+        assert heading == f"# {number} · {title}"
+    assert len(CHAPTERS) == len([*(ROOT / "chapters").glob("[01]*.ipynb")])
+
+
+@pytest.mark.parametrize("root", ["../", "../../"])
+def test_a_page_of_the_book_links_to_the_chapters(show, root):
+    page = show(alive("transformer"))
+    page.evaluate("root => { document.documentElement.dataset.content_root = root }", root)
+    page.get_by_role("button", name="self-attention", exact=True).click()
+    links = page.locator(".more a").evaluate_all(
+        "all => all.map(e => [e.innerText, e.getAttribute('href')])"
+    )
+    assert links == [
+        [f"Chapter {number} · {CHAPTERS[number][1]}", f"{root}chapters/{CHAPTERS[number][0]}.html"]
+        for number in (2, 7)
+    ]
+
+
+def test_you_are_here_is_a_small_picture_with_that_part_lit(show):
+    parts = "self-attention", "residual stream", "scaling", "heads"
+    figures = {part: interactive.transformer(here=part) for part in parts}
+    page = show("".join(figure.to_html() for figure in figures.values()), width=390)
+    boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
+    lit = page.locator("[label]").evaluate_all(
+        """all => all.map(({ shadowRoot: root }) => [...root.querySelectorAll("rect")]
+             .map((rect, place) => rect.classList.contains("lit") ? place : null)
+             .filter(place => place !== null))"""
+    )
+    for part, places in zip(parts, lit, strict=True):
+        assert places == [n for n, box in enumerate(boxes) if box["part"] == part]
+        assert figures[part].alt == f"Where we are in the Transformer: {part}. {PARTS[part][0]}"
+        assert len(figures[part].to_html()) < 35_000
+    for text, part in zip(page.locator(".said").all_inner_texts(), parts, strict=True):
+        assert text.startswith(f"You are here: {part}") and text.endswith(PARTS[part][0])
+    assert page.locator("details, button").count() == 0
+    assert page.get_by_text("Chapter 8 · How do the blocks fit together?").count() == len(parts)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.trouble == []
+
+
+def test_you_are_here_is_accessible_and_links_to_the_whole(show):
+    page = show("<h1>x</h1>" + interactive.transformer(here="scaling", alt="Here.").to_html())
+    assert browser.violations(page) == []
+    assert page.get_by_role("group", name="Here.").count() == 1
+    page = show(
+        "<script>document.documentElement.dataset.content_root = '../'</script>"
+        + interactive.transformer(here="scaling").to_html()
+    )
+    assert page.locator("a").get_attribute("href") == "../chapters/08-blocks.html"
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+def test_a_place_that_is_not_on_the_map_is_refused():
+    with pytest.raises(ValueError, match=r"here must be one of source, target,.*: got 'decoder'"):
+        interactive.transformer(here="decoder")

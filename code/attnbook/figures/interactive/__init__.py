@@ -17,6 +17,8 @@ from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.scale import scale
+from attnbook.figures.interactive.token import token
+from attnbook.figures.interactive.transformer import transformer
 from attnbook.figures.interactive.waves import waves
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
     "permutation",
     "query",
     "scale",
+    "token",
+    "transformer",
     "waves",
     "without_script",
 ]

@@ -24,6 +24,9 @@ window.attnbook ??= (() => {
     output, .said { color: var(--ink); font-variant-numeric: tabular-nums; }
     .said { min-height: 2.8em; margin: .6rem 0 .2rem; } /* the longest text: nothing jumps */
     @media (max-width: 600px) { .said { min-height: calc(1.4em * var(--lines)); } }
+    .stack { display: grid; } /* as high as its highest child: nothing jumps */
+    .stack > * { grid-area: 1 / 1; min-width: 0; min-height: 0; }
+    .stack > [aria-hidden] { visibility: hidden; }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
     summary { color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }
@@ -68,6 +71,26 @@ window.attnbook ??= (() => {
     return parts.map((part) => part / total);
   }
 
+  const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+  // of some elements the nearest one where an arrow key points to; null if there is none
+  function towards(key, from, elements) {
+    if (!ARROWS[key]) return null;
+    const [right, down] = ARROWS[key];
+    const middle = (node) => {
+      const { x, y, width, height } = node.getBoundingClientRect();
+      return [x + width / 2, y + height / 2];
+    };
+    const here = middle(from);
+    const far = (node) => {
+      const [x, y] = middle(node).map((at, axis) => at - here[axis]);
+      const ahead = x * right + y * down;
+      return ahead < 1 ? Infinity : ahead + 3 * Math.abs(x * down + y * right);
+    };
+    const nearest = elements.reduce((a, b) => (far(b) < far(a) ? b : a));
+    return far(nearest) < Infinity ? nearest : null;
+  }
+
   function isDark() {
     const { documentElement: html, body } = document;
     const theme = html.dataset.theme ?? html.getAttribute("theme"); // the book's pages, Colab
@@ -81,6 +104,7 @@ window.attnbook ??= (() => {
   class Interactive extends HTMLElement {
     static LINES = 4; // of the sentence, on a telephone
     static STYLE = ""; // of this kind
+    static TABLE = "The numbers"; // its name
 
     connectedCallback() {
       // on a page, the parser has not read the data yet, behind which the picture follows
@@ -98,9 +122,9 @@ window.attnbook ??= (() => {
       this.said = element("p", { class: "said", "aria-live": "polite",
         style: `--lines: ${this.constructor.LINES}` });
       this.table = element("div", { class: "scroll", tabindex: 0, role: "region",
-        "aria-label": "The numbers" });
+        "aria-label": this.constructor.TABLE });
       this.details = element("details", { ontoggle: () => this.showNumbers() },
-        element("summary", {}, "The numbers"), this.table);
+        element("summary", {}, this.constructor.TABLE), this.table);
       root.append(element("style", {}, STYLE + this.constructor.STYLE),
         element("div", { class: "frame", role: "group", "aria-label": this.getAttribute("label") },
           this.controls, this.stage, this.said, this.details));
@@ -190,7 +214,7 @@ window.attnbook ??= (() => {
     }
   }
 
-  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed };
+  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, towards };
 
   // The element of one kind, unless another figure of this page has brought it.
   function define(kind, classFrom) {

@@ -70,13 +70,13 @@ def demand_finite(**tensors: Tensor) -> None:
             raise ValueError(f"{name} must be finite: got {strange[0].item()}")
 
 
-def rounded(values: Tensor) -> list:
+def rounded(values: Tensor, digits: int = DIGITS) -> list:
     """Numbers as nested lists, with few digits."""
 
     def shorten(item: list | float) -> list | float:
         if isinstance(item, list):
             return [shorten(part) for part in item]
-        return round(item, DIGITS)
+        return round(item, digits)
 
     return shorten(values.tolist())
 

@@ -1,0 +1,208 @@
+// The whole Transformer as a map. Boxes are buttons over a drawing of lines; what stands where comes
+// with the data. As "you are here" it is a small picture without buttons.
+attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
+  class Transformer extends Interactive {
+    static STYLE = `
+      .frame { max-width: 46rem; }
+      .stage { container-type: inline-size; }
+      .both { display: grid; gap: 0 1.5rem; grid-template: "map text" auto "map inside" 1fr
+        / minmax(0, 22rem) minmax(0, 1fr); }
+      .map { grid-area: map; }
+      .text { grid-area: text; }
+      .inside { grid-area: inside; }
+      @container (max-width: 599px) {
+        .both { grid-template: "text" "map" "inside" / minmax(0, 24rem); gap: .6rem; } }
+      .sheet { position: relative; }
+      .sheet svg { position: absolute; inset: 0; height: 100%; }
+      .stream { fill: none; stroke: var(--line); stroke-width: 7; }
+      .branch { fill: none; stroke: var(--soft); stroke-width: 1.3; marker-end: url(#tip); }
+      #tip path { fill: var(--soft); }
+      .box { position: absolute; min-height: 0; padding: 0; overflow: hidden; font-size: 12.5px;
+        line-height: 1.1; border-radius: .25rem; cursor: pointer; }
+      .attention { background: color-mix(in srgb, var(--weights) 16%, var(--paper)); }
+      .round { border-radius: 50%; }
+      .box.near { border: 2px dashed var(--weights); }
+      .box[aria-pressed="true"] { color: var(--paper); background: var(--weights);
+        border-color: var(--weights); }
+      .box:focus-visible { z-index: 1; }
+      .gone { visibility: hidden; }
+      @media (prefers-reduced-motion: no-preference) {
+        .box { transition: left .5s, top .5s, width .5s; } }
+      .text { align-content: start; }
+      .text p { min-height: 0; margin: 0 0 .4rem; }
+      .text span { display: block; }
+      a { color: var(--query); }
+      .frames { fill: var(--hover); stroke: none; }
+      .sheet svg text { font-size: 12.5px; text-anchor: middle; }
+      .here { display: flex; gap: 1rem; align-items: center; }
+      .here > div + div { flex: 1; }
+      .here > [aria-hidden] { flex: none; width: 5.5rem; }
+      .here svg + svg { margin-top: .3rem; }
+      .here .said { min-height: 0; margin: 0 0 .3rem; }
+      .small { fill: var(--paper); stroke: var(--soft); vector-effect: non-scaling-stroke; }
+      .here .stream { stroke-width: 10; }
+      .here .branch { marker-end: none; }
+      .small.lit { fill: var(--weights); stroke: var(--weights); }
+      .small.near { stroke: var(--weights); stroke-width: 2; }
+    `;
+    static TABLE = "All parts";
+    static PRE = "The encoder reads the source, the decoder writes the target, one token after the " +
+      "other. Data flow upwards. Point at a box and click, or go there with Tab and the arrow keys.";
+    static POST = "Post-norm, as in 2017: the norms have moved onto the stream, behind each " +
+      "addition, and none is left at the end. What comes in never passes unchanged.";
+
+    build() {
+      if (this.data.here) {
+        this.buildThumbnail();
+        return;
+      }
+      this.picked = null; // a box
+      this.toggle("post-norm (2017)", (on) => {
+        this.post = on;
+        this.picked = null;
+        this.draw();
+      });
+      this.boxes = [];
+      this.stage.className = "stage";
+      const [stacks, inside] = this.data.sheets.map((sheet) => this.sheet(sheet));
+      this.more = element("p", { class: "more" });
+      this.stage.append(element("div", { class: "both", role: "group",
+        "aria-label": "The parts; the arrow keys go from one to the next",
+        onkeydown: (event) => this.key(event) },
+      element("div", { class: "text stack" }, element("div", {}, this.said, this.more),
+        ...this.texts().map((all) => element("div", { "aria-hidden": "true" },
+          ...all.map((lines) => element("p", {}, ...lines))))),
+      element("div", { class: "map" }, stacks),
+      element("div", { class: "inside" },
+        element("p", { class: "note" }, "Inside every attention:"), inside)));
+    }
+
+    // what lies below the boxes
+    ground({ frames, lines }) {
+      const area = ([x, y, width, height]) => ({ x, y, width, height });
+      return [...frames.flatMap(({ label, at, middle }) => [
+        shape("rect", { class: "frames", rx: 4, ...area(at) }),
+        shape("text", { x: middle, y: at[1] + 19 }, label)]),
+      ...lines.map(({ kind, points }) =>
+        shape("path", { class: kind, d: `M${points.join(" L")}` }))];
+    }
+
+    // an attention and what is inside of it; only boxes of the stacks have a side
+    related(one, other) {
+      const inside = (a, b) => a.part.endsWith("attention") && !b.side;
+      return inside(one, other) || inside(other, one);
+    }
+
+    sheet(sheet) {
+      const [width, height] = sheet.size;
+      const tip = shape("marker", { id: "tip", viewBox: "0 0 6 6", refX: 5, refY: 3,
+        markerWidth: 6, markerHeight: 6, orient: "auto" }, shape("path", { d: "M0,0 L6,3 L0,6 z" }));
+      const boxes = sheet.boxes.map((box) => {
+        const node = element("button", { type: "button", class: "box",
+          onclick: () => this.pick(box), onfocus: () => this.pick(box) },
+        box.label);
+        node.classList.toggle("attention", box.part.endsWith("attention"));
+        if (box.label === "+") {
+          node.classList.add("round");
+          node.setAttribute("aria-label", `+ ${box.part}`);
+        }
+        this.boxes.push({ box, node, size: [width, height] });
+        return node;
+      });
+      return element("div", { class: "sheet", style: `aspect-ratio: ${width} / ${height}` },
+        shape("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, tip,
+          ...this.ground(sheet)), ...boxes);
+    }
+
+    key(event) {
+      const nodes = this.boxes.map(({ node }) => node)
+        .filter((node) => !node.classList.contains("gone"));
+      const to = nodes.includes(event.target) && towards(event.key, event.target, nodes);
+      if (!to) return;
+      event.preventDefault();
+      to.focus();
+    }
+
+    pick(box) {
+      this.picked = box;
+      this.draw();
+    }
+
+    // where a box stands now; nothing if it is gone
+    place(box) {
+      return this.post && "post" in box ? box.post : box.at;
+    }
+
+    paint() {
+      if (this.data.here) return;
+      this.boxes.forEach(({ box, node, size: [width, height] }, i) => {
+        const place = this.place(box);
+        const [x, y, w, h] = place ?? box.at;
+        Object.assign(node.style, { left: `${100 * x / width}%`, top: `${100 * y / height}%`,
+          width: `${100 * w / width}%`, height: `${100 * h / height}%` });
+        node.classList.toggle("gone", !place);
+        node.classList.toggle("near", this.picked !== null && this.related(box, this.picked));
+        node.setAttribute("aria-pressed", box.part === this.picked?.part);
+        node.tabIndex = box === (this.picked ?? this.boxes[0].box) ? 0 : -1;
+      });
+      this.say(this.sentence());
+      this.more.replaceChildren(...this.picked ? this.about(this.picked) : []);
+    }
+
+    // what is said of every box, so that there is room for it
+    texts() {
+      const boxes = this.boxes.map(({ box }) =>
+        [[this.data.parts[box.part][0]], this.about(box)]);
+      return [...boxes, [[Transformer.PRE]], [[Transformer.POST]]];
+    }
+
+    sentence() {
+      if (this.picked) return this.data.parts[this.picked.part][0];
+      return this.post ? Transformer.POST : Transformer.PRE;
+    }
+
+    about({ part, side }) {
+      const [, leaves, chapters] = this.data.parts[part];
+      return [element("span", {}, `Leaves as ${this.shapeOf(leaves, side)}`),
+        ...chapters.map((number) => element("span", {}, this.link(number)))];
+    }
+
+    shapeOf(leaves, side) {
+      return side ? leaves.replace("L", side) : leaves;
+    }
+
+    // a link where the book's pages stand around the figure, else the name of the chapter
+    link(number) {
+      const [file, title] = this.data.chapters[number];
+      const text = `Chapter ${number} · ${title}`;
+      const root = document.documentElement.dataset.content_root;
+      return root === undefined ? text
+        : element("a", { href: `${root}chapters/${file}.html` }, text);
+    }
+
+    buildThumbnail() {
+      const { here, parts, sheets } = this.data;
+      const found = sheets.flatMap(({ boxes }) => boxes).find(({ part }) => part === here);
+      this.controls.remove();
+      this.details.remove();
+      const small = (box) => {
+        const [x, y, width, height] = box.at;
+        const state = box.part === here ? "lit" : this.related(box, found) ? "near" : "";
+        return shape("rect", { class: `small ${state}`, x, y, width, height });
+      };
+      const drawings = sheets.map((sheet) => shape("svg", { viewBox: `0 0 ${sheet.size.join(" ")}` },
+        ...this.ground({ ...sheet, frames: [] }), ...sheet.boxes.map(small)));
+      this.stage.append(element("div", { class: "here" },
+        element("div", { "aria-hidden": "true" }, ...drawings),
+        element("div", {}, this.said,
+          element("p", { class: "note" }, "The whole: ", this.link(8)))));
+      this.say(`You are here: ${here}${found.side ? "" : ", inside every attention"}. ` +
+        parts[here][0]);
+    }
+
+    numbers() {
+      return [["part", "leaves as", "chapters"],
+        ...Object.entries(this.data.parts).map(([part, [, leaves, chapters]]) =>
+          [part, leaves, chapters.join(", ")])];
+    }
+  });

@@ -1,4 +1,4 @@
-"""Figures: the look of the book's plots (``style``), and figures to use (``interactive``)."""
+"""Figures: the look of plots (``style``), drawings of the mechanism, and interactive figures."""
 
 from attnbook.figures.style import (
     BLACK,

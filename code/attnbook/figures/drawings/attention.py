@@ -125,7 +125,7 @@ def _draw_flow(
     draw_matrix(canvas, 0, y, products, scale)
     x = lefts[2] - last_arrow - side
     canvas.arrow((side + 5, y + tall / 2), (x - 5, y + tall / 2))
-    canvas.text((side + x) / 2, y + tall / 2 - 14, "÷ √d_k", formula=True)
+    canvas.text((side + x) / 2, y + tall / 2 - 17, "÷ √d_k", formula=True)
     root = math.sqrt(made[0].values.shape[1])
     root_text = number(root, 0 if root.is_integer() else 1)
     canvas.text((side + x) / 2, y + tall / 2 + 14, f"= {root_text}", size=SMALL)
@@ -149,10 +149,12 @@ def _draw_flow(
 def _write_mix(canvas: Canvas, x: float, y: float, weights: Matrix, output: Matrix) -> None:
     """Write out how the row's output is mixed, in lines that end at x."""
     size = len(weights.values)
-    result = output.numbers()[output.row]
+    result = output.texts(output.values[output.row])
     if size > 6:
         return
-    lines = [f"{share} · v_{j + 1}" for j, share in enumerate(weights.numbers()[weights.row])]
+    lines = [
+        f"{share} · v_{j + 1}" for j, share in enumerate(weights.texts(weights.values[weights.row]))
+    ]
     lines = [lines[0], *(f"+ {line}" for line in lines[1:])]
     if len(result) <= 3:
         lines.append(f"= ({', '.join(result)})")
@@ -164,9 +166,11 @@ def _say_flow(inputs: Matrix, made: list[Matrix], steps: list[Matrix], output: M
     token = plain(inputs.rows[inputs.row])
     weights = ", ".join(
         f"{share} for {plain(other)}"
-        for share, other in zip(steps[2].numbers()[inputs.row], inputs.rows, strict=True)
+        for share, other in zip(
+            steps[2].texts(steps[2].values[inputs.row]), inputs.rows, strict=True
+        )
     )
-    result = output.numbers()[inputs.row]
+    result = output.texts(output.values[inputs.row])
     ending = f", which give ({', '.join(result)})" if len(result) <= MOST_NUMBERS else ""
     shapes = ", ".join(f"{matrix.name} {matrix.shape}" for matrix in made)
     return (

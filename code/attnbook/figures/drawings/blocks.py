@@ -1,5 +1,6 @@
 """Blocks of the Transformer around the residual stream, and the whole of it, from below upwards."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -254,11 +255,13 @@ def _embed(canvas: Canvas, x: float, tokens: Sequence[str], name: str, *, side: 
 
 
 def _lines(tokens: Sequence[str]) -> list[str]:
-    """Tokens on as many lines as they need."""
+    """Tokens on as few lines as they need, about equally long."""
+    whole = text_width(" ".join(tokens), TEXT)
+    longest = 1.1 * whole / math.ceil(whole / (WIDE + 30))
     lines = [""]
     for token in tokens:
         longer = f"{lines[-1]} {token}".strip()
-        if lines[-1] and text_width(longer, TEXT) > WIDE + 30:
+        if lines[-1] and text_width(longer, TEXT) > longest:
             lines.append(token)
         else:
             lines[-1] = longer

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -83,11 +84,18 @@ class Matrix:
         return self.name.replace("_", " ").replace("^T", " transposed")
 
     def numbers(self) -> list[list[str]]:
-        """The values as text, with up to two decimals: no more than any of them needs."""
+        """The values as text, row by row."""
+        return [self.texts(row) for row in self.values]
+
+    def texts(self, values: Tensor) -> list[str]:
+        """A row or column as text, with up to two decimals: no more than the matrix needs."""
+        return [number(value, self._digits) for value in values.tolist()]
+
+    @cached_property
+    def _digits(self) -> int:
         largest = self.values.abs().max().item()
         most = 0 if largest >= 100 else 1 if largest >= 10 else 2
-        digits = next((n for n in range(most) if self._has_decimals(n)), most)
-        return [[number(value, digits) for value in row] for row in self.values.tolist()]
+        return next((digits for digits in range(most) if self._has_decimals(digits)), most)
 
     def _has_decimals(self, digits: int) -> bool:
         return torch.allclose(self.values, self.values.round(decimals=digits), rtol=0, atol=1e-6)
@@ -230,7 +238,7 @@ def head_room(matrix: Matrix, scale: Scale) -> float:
     if matrix.columns is None or scale.width < LABEL_HEIGHT:
         return 26.0
     widest = max(map(_label_width, matrix.columns))
-    return 26 + (widest + 6 if widest > scale.width - 2 else 20)
+    return 26 + (widest + 6 if widest > scale.width - 2 else 22)
 
 
 def foot_room(matrix: Matrix, scale: Scale) -> float:
@@ -247,7 +255,7 @@ def label_width(matrix: Matrix, scale: Scale) -> float:
 
 def title_width(matrix: Matrix) -> float:
     """How wide name and shape are in a line."""
-    return _name_width(matrix) + 8 + text_width(matrix.shape, SMALL)
+    return _name_width(matrix) + 6 + text_width(matrix.shape, SMALL)
 
 
 def _demand_drawn(matrix: Matrix, rows: Axis, columns: Axis) -> None:
@@ -262,8 +270,8 @@ def _demand_drawn(matrix: Matrix, rows: Axis, columns: Axis) -> None:
 
 def _write_name_and_shape(canvas: Canvas, middle: float, y: float, matrix: Matrix) -> None:
     name, shape = _name_width(matrix), text_width(matrix.shape, SMALL)
-    _write_name(canvas, middle - (shape + 8) / 2, y, matrix, "middle")
-    _write_shape(canvas, middle + (name + 8) / 2, y + 1, matrix, "middle")
+    _write_name(canvas, middle - (shape + 6) / 2, y, matrix, "middle")
+    _write_shape(canvas, middle + (name + 6) / 2, y + 1, matrix, "middle")
 
 
 def _write_name(canvas: Canvas, x: float, y: float, matrix: Matrix, anchor: str) -> None:
@@ -294,7 +302,7 @@ def _write_column_labels(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
     """Write the labels above the columns, upwards if they are too wide."""
     places = scale.axes(matrix)[1].places
     upwards = max(map(_label_width, matrix.columns)) > scale.width - 2
-    anchor, y = ("start", -6) if upwards else ("middle", -11)
+    anchor, y = ("start", -6) if upwards else ("middle", -13)
     for j, place in places.items():
         middle = (place + 0.5) * scale.width
         _write_label(canvas, middle, y, matrix.columns[j], anchor, j == matrix.column, upwards)
@@ -317,36 +325,51 @@ def _fill(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
     """Colour the cells: by value if they are weights or have no numbers, else all alike."""
     rows, columns = scale.axes(matrix)
     width, height = scale.size(matrix)
+    shade = _by_value if matrix.color == WEIGHTS or not scale.numbers else _by_mark
+    shades = iter(shade(matrix, scale))
     places: dict[str, list] = {}
-    for i, down in rows.places.items():
-        for j, right in columns.places.items():
+    for down in rows.places.values():
+        for right in columns.places.values():
             place = right * scale.width, down * scale.height
-            places.setdefault(_shade(matrix, i, j, scale), []).append(place)
+            places.setdefault(next(shades), []).append(place)
     places.pop("#ffffff", None)
     canvas.cells(places, scale.width, scale.height)
     if scale.width >= 10:  # white between the cells
-        canvas.grid([x * scale.width for x in columns.places.values()][1:], height,
-                    [y * scale.height for y in rows.places.values()][1:], width)  # fmt: skip
+        canvas.grid(
+            [x * scale.width for x in columns.places.values()][1:],
+            height,
+            [y * scale.height for y in rows.places.values()][1:],
+            width,
+        )
 
 
-def _shade(matrix: Matrix, i: int, j: int, scale: Scale) -> str:
-    if matrix.color == WEIGHTS or not scale.numbers:
-        rows, columns = scale.axes(matrix)
-        drawn = matrix.values[list(rows.places)][:, list(columns.places)]
-        lowest, largest = min(0.0, drawn.min().item()), drawn.max().item()
-        share = (matrix.values[i, j].item() - lowest) / ((largest - lowest) or 1.0)
-        if scale.numbers:
-            return tint(matrix.color, DARKEST * share)
-        return tint(matrix.color, 0.9 * round(SHADES * share) / SHADES)
+def _by_value(matrix: Matrix, scale: Scale) -> list[str]:
+    """The colours of the cells that are drawn, row by row: the larger the value, the darker."""
+    rows, columns = scale.axes(matrix)
+    drawn = matrix.values[list(rows.places)][:, list(columns.places)]
+    lowest = drawn.min().clamp(max=0)
+    shares = (drawn - lowest) / (drawn.max() - lowest).clamp(min=1e-12)
+    if scale.numbers:
+        return [tint(matrix.color, DARKEST * share) for share in shares.flatten().tolist()]
+    steps = (SHADES * shares).round() / SHADES
+    return [tint(matrix.color, 0.9 * step) for step in steps.flatten().tolist()]
+
+
+def _by_mark(matrix: Matrix, scale: Scale) -> list[str]:
+    """The colours of the cells, row by row: stronger where the drawing points."""
+    rows, columns = scale.axes(matrix)
     if matrix.row is None and matrix.column is None:
-        return tint(matrix.color, PLAIN)
-    return tint(matrix.color, STRONG if _is_marked(matrix, i, j) else PALE)
+        return [tint(matrix.color, PLAIN)] * len(rows.places) * len(columns.places)
+    return [
+        tint(matrix.color, STRONG if _is_marked(matrix, i, j) else PALE)
+        for i in rows.places
+        for j in columns.places
+    ]
 
 
 def _is_marked(matrix: Matrix, i: int, j: int) -> bool:
     """Whether the cell is in the row, in the column, or the entry that the drawing points at."""
-    in_row, in_column = matrix.row in (None, i), matrix.column in (None, j)
-    return in_row and in_column and (matrix.row, matrix.column) != (None, None)
+    return matrix.row in (None, i) and matrix.column in (None, j)
 
 
 def _frame(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
@@ -434,14 +457,16 @@ def _sentence(matrix: Matrix) -> str:
     text = f"The matrix {matrix.plain_name} has {counted(matrix)}."
     if matrix.rows is not None:
         text = f"{text[:-1]}, one row each for {', '.join(map(plain, matrix.rows))}."
-    numbers = matrix.numbers()
     if matrix.row is not None and matrix.column is not None:
-        return f"{text} Framed is the entry {numbers[matrix.row][matrix.column]}."
+        return (
+            f"{text} Framed is the entry {matrix.texts(matrix.values[matrix.row])[matrix.column]}."
+        )
     if matrix.row is not None:
-        return f"{text} Framed is its row {row_name(matrix)}{_listed(numbers[matrix.row])}."
+        row = matrix.values[matrix.row]
+        return f"{text} Framed is its row {row_name(matrix)}{_listed(matrix, row)}."
     if matrix.column is not None:
-        column = [row[matrix.column] for row in numbers]
-        return f"{text} Framed is its column {matrix.column + 1}{_listed(column)}."
+        column = matrix.values[:, matrix.column]
+        return f"{text} Framed is its column {matrix.column + 1}{_listed(matrix, column)}."
     return text
 
 
@@ -459,8 +484,8 @@ def row_name(matrix: Matrix) -> str:
     return str(matrix.row + 1) if matrix.rows is None else plain(matrix.rows[matrix.row])
 
 
-def _listed(numbers: list[str]) -> str:
-    return f", ({', '.join(numbers)})" if len(numbers) <= MOST_NUMBERS else ""
+def _listed(matrix: Matrix, values: Tensor) -> str:
+    return f", ({', '.join(matrix.texts(values))})" if len(values) <= MOST_NUMBERS else ""
 
 
 def product(
@@ -527,10 +552,10 @@ def _marked(matrix: Matrix, **changes: object) -> Matrix:
 
 def _calculation(left: Matrix, right: Matrix, result: Matrix) -> str:
     """Such as ``1·0 + 2·3 = 6``; of a long sum the beginning, and how many products follow."""
-    row = left.numbers()[left.row]
-    column = [numbers[right.column] for numbers in right.numbers()]
+    row = left.texts(left.values[left.row])
+    column = right.texts(right.values[:, right.column])
     products = [f"{_in_brackets(a)}·{_in_brackets(b)}" for a, b in zip(row, column, strict=True)]
-    total = result.numbers()[result.row][result.column]
+    total = result.texts(result.values[result.row])[result.column]
     whole = f"{' + '.join(products)} = {total}"
     if len(products) <= MOST_NUMBERS and text_width(whole, TEXT) <= LONGEST_SUM:
         return whole

@@ -13,7 +13,7 @@ MARGIN = 6
 INDEX, SMALL, TEXT, NAME = 12.6, 13, 14, 17  # sizes of text, in units; 12.6 are 10 pixels there
 INK, SOFT, LINE = "#1f2328", "#57606a", "#8c959f"  # text, text that stands back, lines
 
-_SANS = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
+_SANS = "-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif"  # the page's
 _SERIF = "'STIX Two Text','Times New Roman',Times,serif"
 _NARROW = set(" .,:;|!'iIjl·()[]⋯⋮")
 _WIDE = set("mwMW−×÷+=√→⊕%")

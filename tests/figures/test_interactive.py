@@ -15,6 +15,7 @@ from IPython.core.formatters import DisplayFormatter
 from attnbook.attention import attention
 from attnbook.course import run
 from attnbook.course.run import make_small
+from attnbook.exercises import catalogue
 from attnbook.figures import interactive, style
 from attnbook.positions import frequencies, sinusoidal_positions
 
@@ -36,6 +37,10 @@ EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
 STILL = "Run this cell, or allow scripts, to use the figure."
 FIGURES = {
+    "predict": lambda: interactive.predict(
+        options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
+        right="60.8 cm",
+    ),
     "query": lambda: interactive.query(
         KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
     ),
@@ -55,6 +60,7 @@ FIGURES = {
     ),
     "waves": lambda: interactive.waves(d_model=20, length=60, alt="Ten clocks."),
 }
+WITH_NUMBERS = [kind for kind in FIGURES if kind != "predict"]
 every_figure = pytest.mark.parametrize("kind", FIGURES)
 
 
@@ -124,14 +130,15 @@ def close(shown, right):
 @every_figure
 def test_a_figure_makes_no_network_request_and_logs_nothing(show, kind):
     page = show(alive(kind))
-    page.wait_for_selector("details")
+    page.wait_for_selector(".frame")
     assert page.asked == [] and page.trouble == []
 
 
 @every_figure
 def test_a_figure_is_accessible_and_never_scrolls_the_page(show, kind):
     page = show(f"<h1>x</h1>{alive(kind)}")
-    page.locator("summary").click()
+    opener = "summary" if kind in WITH_NUMBERS else "button"
+    page.locator(opener).first.click()
     for width in (800, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -147,7 +154,11 @@ def test_a_figure_works_in_a_sandboxed_frame(show, kind):
         'width="700" height="800"></iframe>'
     )
     frame = page.frame_locator("iframe")
-    assert numbers(frame)[1]
+    if kind in WITH_NUMBERS:
+        assert numbers(frame)[1]
+    else:
+        frame.locator("button").first.click()
+        assert "That is the mouse." in frame.locator(".said").inner_text()
     assert page.trouble == []
 
 
@@ -156,9 +167,12 @@ def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
     stored = {"text/html": alive(kind)}
     make_small(stored)  # as course.run stores it
     page = show(stored["text/html"])
-    picture = page.locator("img")
-    assert picture.get_attribute("alt") == figure(kind).alt
-    assert picture.evaluate("e => e.naturalWidth") > 200
+    if kind == "predict":  # what it asks is text
+        assert page.get_by_text(figure(kind).alt).is_visible()
+    else:
+        picture = page.locator("img")
+        assert picture.get_attribute("alt") == figure(kind).alt
+        assert picture.evaluate("e => e.naturalWidth") > 200
     assert page.get_by_text(STILL).is_visible()
     assert page.trouble == []
 
@@ -166,6 +180,7 @@ def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
 @every_figure
 def test_where_scripts_run_neither_picture_nor_its_text_is_seen(show, kind):
     page = show(alive(kind))
+    assert page.locator(".frame").is_visible()
     assert not page.locator("img").is_visible()
     assert not page.get_by_text(STILL).is_visible()
 
@@ -188,7 +203,7 @@ def test_every_kind_is_a_module_and_a_script_and_has_an_example_here():
 
 def test_all_kinds_stand_on_a_page_together(show):
     page = show("".join(alive(kind) for kind in FIGURES) + alive("query"))
-    assert page.locator("summary").count() == len(FIGURES) + 1 and page.trouble == []
+    assert page.locator(".frame").count() == len(FIGURES) + 1 and page.trouble == []
 
 
 @pytest.mark.parametrize("kind", ["attention_map", "decoding"])
@@ -540,7 +555,7 @@ def test_a_start_that_is_not_there_is_refused(start):
         interactive.attention_map(WEIGHTS, rows=ROWS, columns=COLUMNS, alt="", start=start)
 
 
-@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("kind", WITH_NUMBERS)  # an answer makes room for its reason, once
 @pytest.mark.parametrize("width", [390, 800])
 def test_a_figure_keeps_its_height_whatever_one_does(show, kind, width):
     page = show(alive(kind), width=width)
@@ -1028,3 +1043,79 @@ def test_waves_of_every_size_fit_a_telephone(show, d_model, length):
 def test_waves_of_other_sizes_are_refused(d_model, length, says):
     with pytest.raises(ValueError, match=says):
         interactive.waves(d_model=d_model, length=length, alt="")
+
+
+def answers(page):
+    """The answers of a prediction: text, mark and whether it is the present one."""
+    return [
+        (button.inner_text().replace("\n", " ").strip(), button.get_attribute("aria-pressed"))
+        for button in page.get_by_role("button").all()
+    ]
+
+
+def test_a_prediction_names_what_is_believed_and_lets_one_change_ones_mind(show):
+    page = show(interactive.predict("2.0").to_html())
+    choice = next(exercise for exercise in catalogue() if exercise.id == "2.0")
+    assert answers(page) == [("A", "false"), ("B", "false"), ("C", "false")]
+    for why in (*choice.explanations.values(), choice.because):
+        assert not page.get_by_text(why).first.is_visible()
+    page.get_by_role("button", name="C").click()
+    belief = "more training cures everything"
+    assert said(page) == f"✗ {belief}. {choice.explanations[belief]}"
+    assert answers(page)[1:] == [("B", "false"), ("✗ C your first answer", "true")]
+    page.get_by_role("button", name="B").click()
+    assert said(page) == f"✓ That is it. {choice.because}"
+    assert answers(page) == [
+        ("A", "false"),
+        ("✓ B", "true"),
+        ("✗ C your first answer", "false"),
+    ]
+
+
+def test_a_prediction_is_made_by_keyboard_and_spoken(show):
+    page = show(alive("predict"), width=390)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert said(page) == "✗ Not so. No height."
+    assert page.locator(".said code").inner_text() == "height"
+    assert page.locator(".said").get_attribute("aria-live") == "polite"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert said(page) == "✓ That is it. The mean."
+    assert "your first answer" in answers(page)[1][0]
+
+
+def test_a_prediction_tells_the_page_and_does_not_jump_when_one_changes_ones_mind(show):
+    page = show(alive("predict") + "<p id=after>the rest</p>", width=390)
+    page.evaluate(
+        "window.heard = 0; addEventListener('attnbook-predicted', () => window.heard += 1)"
+    )
+
+    def place():
+        return page.locator("#after").bounding_box()["y"]
+
+    page.get_by_role("button").nth(0).click()
+    before = place()
+    page.get_by_role("button").nth(1).click()
+    assert page.evaluate("window.heard") == 2
+    assert place() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "right"),
+    [
+        ({}, "x"),
+        ({"x": "The only one."}, "x"),
+        ({"x": "One.", "y": "The other."}, "z"),
+        ({"x": "One.", "y": "The other."}, None),
+    ],
+)
+def test_a_prediction_without_a_right_answer_among_others_is_refused(options, right):
+    with pytest.raises(ValueError, match="two or more options, one of them right: got "):
+        interactive.predict(options=options, right=right)
+
+
+def test_a_prediction_of_the_catalogue_has_to_be_one():
+    with pytest.raises(KeyError, match=r"no choice '2\.1'; there are 1\.0, 2\.0, "):
+        interactive.predict("2.1")

@@ -18,7 +18,8 @@ import pytest
 from conftest import ROOT
 
 from attnbook.course.address import set_repository
-from attnbook.figures.interactive import Interactive, without_script
+from attnbook.figures import interactive
+from attnbook.figures.interactive import without_script
 
 browser.skip_without()
 
@@ -383,9 +384,6 @@ def test_the_style_sheet_has_the_icons_that_pages_show_and_few_others(html, name
     assert len(kept) < 100
 
 
-QUESTION = {"options": [{"text": text, "belief": "", "why": text} for text in "XY"], "right": 1}
-
-
 def cell(code, *tags, **shown):
     """A cell that was run: its code, its tags, and what it shows, by the name of the format."""
     outputs = []
@@ -398,42 +396,62 @@ def cell(code, *tags, **shown):
     return nbformat.v4.new_code_cell(code, metadata={"tags": [*tags]}, outputs=outputs)
 
 
-def prediction():
-    stored = Interactive("predict", QUESTION, alt="X or Y?").to_html()
-    return cell("interactive.predict()", "hide-input", "predict", html=without_script(stored))
+def asking(figure):
+    """A prediction as it is stored."""
+    return cell("predict()", "hide-input", "predict", html=without_script(figure.to_html()))
 
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory):
-    """A book of one page, without a home, that has what few chapters have."""
+    """A book of two pages, without a home, that have what a page can have."""
     book = tmp_path_factory.mktemp("small")
     copy_settings(book)
-    (book / "_toc.yml").write_text("format: jb-book\nroot: chapters/page\n")
+    (book / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/page\nchapters:\n  - file: chapters/choice\n"
+    )
     text = nbformat.v4.new_markdown_cell
     table = "| design | seeds | range |\n|---|---|---|\n| one | 5 | −0.3 to 1 |\n| two | ✗ | 7 % |"
-    cells = [
+    x_or_y = interactive.predict(options={"X": "For X.", "Y": "For Y."}, right="Y")
+    page = [
         text("# A page\n\nWith all there is."),
         cell("confirm()", "hide-input", "verify", stdout="✓ equal to PyTorch's (to 1e-06)\n"),
         cell("table()", "hide-input", markdown=table),
         text("## Questions\n\n> **Predict.** X or Y?"),
-        prediction(),
+        asking(x_or_y),
         text("The first result.\n\n> **Predict.** And now, X or Y?"),
-        prediction(),
+        asking(x_or_y),
         cell("1 + 1", stdout="The second result."),
         text("## Another section\n\nIts text."),
     ]
-    page = nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
-    nbformat.write(page, book / "chapters/page.ipynb")
+    options = "- **A** Neither.\n- **B** The first, but not $x$.\n- **C** Both."
+    choice = [
+        text("# A choice\n\nIt is made by button."),
+        text(f"## One\n\n### Exercise 2.0 ★☆☆ · 2 min\n\nWhich one?\n\n{options}"),
+        asking(interactive.predict("2.0")),
+        cell('check("2.0", ...)', "exercise", stdout="not attempted"),
+        cell('check("2.0", "B")', "solution", "hide-cell", stdout="solved"),
+        cell("train()", stdout="The way to it."),
+        cell("plot()", "hide-input", "answer", stdout="The answer."),
+        text("*Figure 2.1. What it shows.*\n\nWhat it means."),
+        text("What follows.\n\n## Two\n\n> **Predict.** X or Y?"),
+        asking(x_or_y),
+        cell("1 + 1", "answer", stdout="Another answer."),
+        text("## Three\n\nThe end."),
+    ]
+    for name, cells in {"page": page, "choice": choice}.items():
+        metadata = {"language_info": {"name": "python"}}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+        nbformat.write(notebook, book / f"chapters/{name}.ipynb")
     return book
 
 
 @pytest.fixture(scope="session")
-def small_page(small, build):
-    return build(small) / "chapters/page.html"
+def pages(small, build):
+    return build(small) / "chapters"
 
 
-def test_until_the_book_has_a_home_no_button_leads_there(small_page):
-    page = small_page.read_text("utf8")
+def test_until_the_book_has_a_home_no_button_leads_there(pages):
+    page = (pages / "page.html").read_text("utf8")
     body = page[page.index("<body") :]
     assert not re.search(r'href="[^"]*(owner\.invalid|colab)', body)
 
@@ -443,8 +461,9 @@ def open_alone(chromium):
     """Open a file in a browser of its own, which remembers nothing of others."""
     contexts = []
 
-    def open_one(path, *, start="", **options):
-        context = chromium.new_context(offline=True, **options)
+    def open_one(path, *, start="", width=1400, **options):
+        size = {"width": width, "height": 900}
+        context = chromium.new_context(offline=True, viewport=size, **options)
         contexts.append(context)
         context.add_init_script(start)
         page = context.new_page()
@@ -459,9 +478,9 @@ def open_alone(chromium):
 
 @pytest.mark.parametrize("width", [390, 1400])
 def test_what_was_checked_is_one_small_line_with_the_code_behind_a_switch_in_it(
-    open_alone, small_page, width
+    open_alone, pages, width
 ):
-    page = open_alone(small_page, viewport={"width": width, "height": 900})
+    page = open_alone(pages / "page.html", width=width)
     checked = page.locator(".tag_verify")
     line, switch = checked.locator(".cell_output pre"), checked.locator("summary")
     before = switch.bounding_box()
@@ -474,8 +493,8 @@ def test_what_was_checked_is_one_small_line_with_the_code_behind_a_switch_in_it(
     assert checked.locator(".cell_input").bounding_box()["y"] > before["y"] + 10
 
 
-def test_a_table_of_results_has_its_numbers_under_each_other_and_one_rule(open_alone, small_page):
-    page = open_alone(small_page)
+def test_a_table_of_results_has_its_numbers_under_each_other_and_one_rule(open_alone, pages):
+    page = open_alone(pages / "page.html")
     cells = page.locator(".cell_output td, .cell_output th").evaluate_all(
         "cells => cells.map(cell => [cell.innerText, getComputedStyle(cell).textAlign])"
     )
@@ -487,72 +506,42 @@ def test_a_table_of_results_has_its_numbers_under_each_other_and_one_rule(open_a
     assert {*grounds} == {"rgba(0, 0, 0, 0)"}
 
 
-def test_without_cells_that_answer_a_veil_reaches_to_the_next_heading_and_holds_others(
-    open_alone, small_page
-):
-    page = open_alone(small_page)
-    first, second = page.get_by_text("The first result."), page.get_by_text("The second result.")
-    buttons = page.get_by_role("button", name="X")
-    instead = page.get_by_role("button", name="Show without predicting")
-    assert buttons.count() == instead.count() == 1
-    assert page.get_by_text("Its text.").is_visible()
-    assert not first.is_visible()
-    buttons.click()
-    assert first.is_visible() and not second.is_visible()
-    buttons.nth(1).click()
-    assert second.is_visible()
+BOX = "The result is behind your prediction."
 
 
-def test_a_place_behind_two_veils_is_reached_by_a_link(open_alone, small_page):
-    page = open_alone(small_page)
-    result = page.get_by_text("The second result.")
-    result.evaluate("place => place.id = 'there'")
-    page.evaluate("location.hash = 'there'")
-    page.wait_for_function("!document.querySelector('book-veil[hidden]')")
-    assert result.is_visible()
+def seen(page, *texts):
+    """Those of the texts that can be seen."""
+    return [
+        text
+        for text in texts
+        if any(place.is_visible() for place in page.get_by_text(text, exact=True).all())
+    ]
 
 
-def test_one_setting_builds_the_book_without_veils(small, small_page, build, open_alone):
-    settings = small / "_config.yml"
-    text = settings.read_text("utf8")
-    settings.write_text(text.replace("veil_results: true", "veil_results: false"))
-    page = open_alone(build(small) / "chapters/page.html")
-    assert page.get_by_text("The second result.").is_visible()
-    page.get_by_role("button", name="X").first.click()
-    assert page.locator(".said").first.inner_text() == "✗ Not so. X"
-    assert page.trouble == []
-
-
-CHOICE = "chapters/02-queries-keys-values.html"  # exercise 2.0, and a prediction of the text
-RESULT = "Figure 2.6."
-OTHER_RESULT = "Figure 2.1."
+ANSWER = ["The way to it.", "The answer.", "Figure 2.1. What it shows.", "What it means."]
 
 
 @pytest.fixture
-def choosing(open_alone, html):
-    """A chapter with two predictions, in a browser that has not seen it."""
-    return open_alone(html / CHOICE)
+def choosing(open_alone, pages):
+    """A page with two predictions, in a browser that has not seen it."""
+    return open_alone(pages / "choice.html")
 
 
-def result(page, name=RESULT):
-    return page.locator("p.caption", has_text=name)
-
-
-def test_a_prediction_names_the_misconception_and_shows_its_result_alone(choosing):
-    question = choosing.locator("attnbook-predict").nth(1)
-    boxes = choosing.get_by_text("The result is behind your prediction.")
-    assert boxes.count() == 2
-    assert not result(choosing).is_visible()
-    assert choosing.get_by_text("my_prediction").count() == 0  # the buttons are instead of it
-    answer = question.get_by_role("button", name="C Both, if it is trained long enough")
-    answer.evaluate("button => button.scrollIntoView({ behavior: 'instant' })")
+def test_a_choice_names_the_misconception_and_shows_its_result_whole_and_alone(choosing):
+    assert seen(choosing, *ANSWER, "Another answer.", "What follows.") == ["What follows."]
+    assert (
+        choosing.locator(".tag_exercise, .tag_solution").count() == 0
+    )  # buttons are there instead
+    assert choosing.get_by_text("predict()").count() == 0  # this code would tell
+    question = choosing.locator("attnbook-predict").first
+    choosing.evaluate("window.MathJax.startup.promise")
+    assert choosing.locator("[slot=B] mjx-container").is_visible()
     before = question.bounding_box()
-    answer.press("Enter")
+    question.get_by_role("button", name="C Both.").press("Enter")
     said = question.locator(".said").inner_text()
     assert said.startswith("✗ more training cures everything. This assumes")
-    assert result(choosing).is_visible()
-    assert not result(choosing, OTHER_RESULT).is_visible()
-    assert [box.is_visible() for box in boxes.all()] == [True, False]
+    assert seen(choosing, *ANSWER, "Another answer.") == ANSWER
+    assert [box.is_visible() for box in choosing.get_by_text(BOX).all()] == [False, True]
     assert question.bounding_box()["y"] == before["y"]
     assert choosing.trouble == []
 
@@ -561,54 +550,95 @@ def test_a_result_is_seen_without_predicting_and_the_keyboard_stays_there(choosi
     button = choosing.locator(".veil-box button").first
     assert button.inner_text() == "Show without predicting"
     button.press("Enter")
-    assert result(choosing, OTHER_RESULT).is_visible() and not button.is_visible()
-    assert choosing.evaluate(
-        "document.activeElement.contains(document.querySelector('.cell .caption'))"
-    )
-    name = choosing.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert name == "The result"
+    assert seen(choosing, *ANSWER, "Another answer.") == ANSWER
+    assert not button.is_visible()
+    assert choosing.evaluate("document.activeElement.getAttribute('aria-label')") == "The result"
+    assert "The answer." in choosing.evaluate("document.activeElement.innerText")
 
 
-def test_results_are_shown_always_once_one_has_asked_for_it_on_every_page(choosing, html):
+def test_results_are_shown_always_once_one_has_asked_for_it_on_every_page(choosing, pages):
     def switch():
         return choosing.get_by_role("checkbox", name="Show all results, always").last
 
-    switch().scroll_into_view_if_needed()
+    choosing.set_viewport_size({"width": 390, "height": 400})
+    switch().evaluate("input => input.scrollIntoView({ behavior: 'instant', block: 'center' })")
     place = switch().bounding_box()["y"]
     switch().press("Space")
-    assert result(choosing).is_visible() and result(choosing, OTHER_RESULT).is_visible()
-    assert abs(switch().bounding_box()["y"] - place) < 40  # within its box, which is folded up
-    choosing.goto((html / "chapters/08-blocks.html").as_uri())
-    assert choosing.locator("book-veil[hidden]").count() == 0
-    assert choosing.locator("book-veil").count() > 1 and switch().is_checked()
+    assert seen(choosing, *ANSWER, "Another answer.") == [*ANSWER, "Another answer."]
+    assert abs(switch().bounding_box()["y"] - place) < 2
+    choosing.goto((pages / "page.html").as_uri())
+    assert seen(choosing, "The first result.", "The second result.", BOX) == [
+        "The first result.",
+        "The second result.",
+    ]
+    assert switch().is_checked()
     switch().press("Space")
-    assert choosing.locator("book-veil:not([hidden])").count() == 0
-    choosing.goto((html / CHOICE).as_uri())
-    assert not result(choosing).is_visible()
+    assert seen(choosing, "The first result.", "The second result.") == []
+    choosing.goto((pages / "choice.html").as_uri())
+    assert seen(choosing, *ANSWER, "Another answer.") == []
 
 
-def test_where_nothing_may_be_stored_the_switch_works_for_the_page(open_alone, html):
+def test_where_nothing_may_be_stored_the_switch_works_for_the_page(open_alone, pages):
     forbidden = "Object.defineProperty(window, 'localStorage', { get() { throw new Error(); } });"
-    page = open_alone(html / CHOICE, start=forbidden)
+    page = open_alone(pages / "choice.html", start=forbidden)
+    assert seen(page, *ANSWER) == []
     page.get_by_role("checkbox", name="Show all results, always").first.check()
-    assert result(page).is_visible()
+    assert seen(page, *ANSWER, "Another answer.") == [*ANSWER, "Another answer."]
 
 
 def test_search_in_the_page_print_and_readers_without_scripts_reach_a_result(
-    choosing, open_alone, html
+    choosing, open_alone, pages
 ):
     choosing.emulate_media(media="print")
-    assert result(choosing).is_visible() and not choosing.locator(".veil-box").first.is_visible()
+    assert seen(choosing, *ANSWER) == ANSWER
+    assert not choosing.locator(".veil-box").first.is_visible()
     choosing.emulate_media(media="screen")
-    assert not result(choosing).is_visible()
+    assert seen(choosing, *ANSWER) == []
     hidden = choosing.locator("book-veil").evaluate_all("veils => veils.map(veil => veil.hidden)")
     assert hidden == ["until-found"] * 2
-    result(choosing).dispatch_event("beforematch")  # as search does with what it has found
-    assert result(choosing).is_visible() and not result(choosing, OTHER_RESULT).is_visible()
-    still = open_alone(html / CHOICE, java_script_enabled=False)
-    assert result(still).is_visible() and result(still, OTHER_RESULT).is_visible()
-    assert still.get_by_text("Both, if it is trained long enough").is_visible()
-    assert not still.get_by_text("Show without predicting").count()
+    # as search does with what it has found
+    choosing.get_by_text("The answer.").dispatch_event("beforematch")
+    assert seen(choosing, *ANSWER, "Another answer.") == ANSWER
+    still = open_alone(pages / "choice.html", java_script_enabled=False)
+    texts = [*ANSWER, "Another answer.", "Both."]
+    assert seen(still, *texts, BOX) == texts
+
+
+def test_without_cells_that_answer_a_veil_reaches_to_the_next_heading_and_holds_others(
+    open_alone, pages
+):
+    page = open_alone(pages / "page.html")
+    texts = ["The first result.", "The second result.", "Its text."]
+    buttons = page.get_by_role("button", name="X")
+    assert buttons.count() == page.get_by_role("button", name="Show without").count() == 1
+    assert seen(page, *texts) == texts[2:]
+    buttons.click()
+    assert seen(page, *texts) == [texts[0], texts[2]]
+    buttons.nth(1).click()
+    assert seen(page, *texts) == texts
+
+
+@pytest.mark.parametrize("start", ["", "delete HTMLElement.prototype.onbeforematch"])
+def test_a_place_behind_two_veils_is_reached_by_a_link(open_alone, pages, start):
+    page = open_alone(pages / "page.html", start=start)
+    place = page.get_by_text("The second result.")
+    place.evaluate("place => place.id = 'there'")
+    assert not place.is_visible()
+    page.evaluate("location.hash = 'there'")
+    page.wait_for_function("!document.querySelector('book-veil[hidden]')")
+    assert place.is_visible()
+
+
+def test_one_setting_builds_the_book_without_veils(small, pages, build, open_alone, tmp_path):
+    book = shutil.copytree(small, tmp_path / "book")
+    settings = book / "_config.yml"
+    text = settings.read_text("utf8")
+    settings.write_text(text.replace("veil_results: true", "veil_results: false"))
+    page = open_alone(build(book) / "chapters/choice.html")
+    assert seen(page, *ANSWER, BOX) == ANSWER
+    page.get_by_role("button", name="X").click()
+    assert page.locator(".said").last.inner_text() == "✗ Not so. For X."
+    assert page.trouble == []
 
 
 def test_under_a_figure_stands_its_caption_and_then_a_small_switch_for_its_code(scaling):

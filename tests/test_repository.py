@@ -85,8 +85,8 @@ data
 training.checkpoint training.loss training.parallel training.loop training
 translator
 training.__main__ train evaluation scoring
-figures
 exercises
+figures
 course
 """
 

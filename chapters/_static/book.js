@@ -12,3 +12,94 @@ addEventListener("afterprint", () => {
 addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches?.("input.fold")) event.target.click();
 });
+
+// Results behind their predictions. A veil hides what answers the prediction above it until one
+// predicts, asks to see it, comes there by a link or by searching the page, or prints. One switch
+// shows all results on all pages. It is remembered, where the browser lets a page remember.
+const ALWAYS = "attnbook-results";
+
+function remembered() {
+  try {
+    return localStorage.getItem(ALWAYS) === "shown";
+  } catch {
+    return false; // some frames and settings allow no storage
+  }
+}
+
+function remember(shown) {
+  try {
+    if (shown) localStorage.setItem(ALWAYS, "shown");
+    else localStorage.removeItem(ALWAYS);
+  } catch {
+    // then it holds for this page alone
+  }
+}
+
+class Veil extends HTMLElement {
+  static always = remembered();
+
+  // The parser has just read the start of the veil, nothing of it has been painted.
+  connectedCallback() {
+    if (this.box) return;
+    this.seen = false; // by choice, not by the switch
+    this.box = document.createElement("div");
+    this.box.className = "veil-box";
+    this.box.innerHTML = `
+      <p><strong>The result is behind your prediction.</strong>
+        Choose an answer above, and it shows here.</p>
+      <button type="button">Show without predicting</button>
+      <label><input type="checkbox"> Show all results, always</label>`;
+    this.box.querySelector("button").addEventListener("click", () => {
+      this.see();
+      this.focus({ preventScroll: true }); // the button is gone
+    });
+    this.box.querySelector("input").addEventListener("change", ({ target }) => {
+      remember((Veil.always = target.checked));
+      keepInPlace(target, () => document.querySelectorAll("book-veil").forEach((v) => v.draw()));
+    });
+    this.before(this.box);
+    this.addEventListener("beforematch", () => this.see());
+    this.draw();
+  }
+
+  see() {
+    this.seen = true;
+    this.draw();
+  }
+
+  draw() {
+    const shown = this.seen || Veil.always;
+    if (shown) this.removeAttribute("hidden");
+    else this.setAttribute("hidden", "onbeforematch" in this ? "until-found" : "");
+    this.box.classList.toggle("shown", shown);
+    this.box.hidden = shown && !Veil.always; // the switch can be undone where it was found
+    this.box.querySelector("input").checked = Veil.always;
+  }
+}
+
+// What is shown or hidden above an element must not move it under the reader's finger.
+function keepInPlace(element, change) {
+  const top = () => element.getBoundingClientRect().top;
+  const before = top();
+  change();
+  scrollBy({ top: top() - before, behavior: "instant" });
+}
+
+customElements.define("book-veil", Veil);
+
+document.addEventListener("attnbook-predicted", ({ target }) => {
+  const veil = target.closest(".cell").nextElementSibling?.nextElementSibling; // behind its box
+  if (veil instanceof Veil) veil.see();
+});
+
+// A link to a place behind a veil leads there.
+function seeTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const veils = [];
+  for (let veil = target?.closest("book-veil"); veil; veil = veil.parentNode.closest("book-veil"))
+    veils.push(veil);
+  veils.forEach((veil) => veil.see());
+  if (veils.length) target.scrollIntoView();
+}
+addEventListener("hashchange", seeTarget);
+addEventListener("DOMContentLoaded", seeTarget);

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 from conftest import ROOT
 
 from attnbook.course import address, claims
-from attnbook.course.chapter import chapters, notebooks
+from attnbook.course.chapter import cells_to_answer_in, chapters, contents, notebooks
 from attnbook.exercises import Choice, Prediction, catalogue
 
 CHAPTERS = chapters(ROOT)
-CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
 CLAIMS = claims.ledger(ROOT / "chapters")
 
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -45,12 +43,12 @@ def prose(path: Path) -> str:
 
 
 def test_the_contents_list_every_chapter_in_order():
-    files = [CONTENTS["root"], *(entry["file"] for entry in CONTENTS["chapters"])]
-    notebooks = [ROOT / f"{f}.ipynb" for f in files if (ROOT / f"{f}.ipynb").exists()]
-    texts = [ROOT / f"{f}.md" for f in files if (ROOT / f"{f}.md").exists()]
-    assert notebooks == [ROOT / "chapters/index.ipynb", *CHAPTERS]
+    files = contents(ROOT)
+    texts = [file.with_suffix(".md") for file in files if file.with_suffix(".md").exists()]
+    numbered = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
+    assert notebooks(ROOT) == [ROOT / "chapters/index.ipynb", *numbered]
     assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
-    assert len(notebooks) + len(texts) == len(files)
+    assert len(notebooks(ROOT)) + len(texts) == len(files)
 
 
 @every_notebook
@@ -126,7 +124,7 @@ def test_every_figure_has_a_text_and_a_caption(path):
             assert len(alt) > 80 and "\n" not in alt
             caption = f"*Figure {number(path)}.{figures}. "
             assert following.source.startswith(caption)
-            assert tags(cell) == ["hide-input"]
+            assert "hide-input" in tags(cell)
     assert figures
 
 
@@ -180,7 +178,7 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
     for exercise in graded:
         i, stars = headings.pop(exercise.id)
         assert stars in ("★☆☆", "★★☆", "★★★")
-        stub, solution = everything[i + 1 : i + 3]
+        stub, solution = cells_to_answer_in(read(path), i)
         assert tags(stub) == ["exercise"]
         assert tags(solution) == ["solution", "hide-cell"]
         assert solution.source.startswith(f"# @title Solution {exercise.id}\n")
@@ -210,10 +208,27 @@ def test_the_chapter_asks_for_one_choice_within_its_story(path):
     place = headings.index(f"### Exercise {choice.id}")
     story = "\n\n".join(sources[:place])
     assert "\n## " in story and "## Exercises" not in story
-    task, stub, solution = sources[place : place + 3]
+    stub, solution = (cell.source for cell in cells_to_answer_in(read(path), place))
+    task = sources[place]
     assert re.findall(r"^- \*\*(.+?)\*\* ", task, re.M) == choice.options
     assert re.findall(r'"([A-Z])"', stub) == choice.options
     assert re.findall(r'"([A-Z])"', solution) == [choice.reference]
+
+
+@every_chapter
+def test_predictions_to_click_stand_under_their_question_and_before_what_answers_them(path):
+    asked = False
+    for cell, above in zip(read(path).cells[1:], read(path).cells[:-1], strict=True):
+        if "predict" in tags(cell):
+            assert {"hide-input", "nbval-ignore-output"} <= {*tags(cell)}
+            last = above.source.split("\n\n")[-1]
+            assert last.startswith(("> **Predict.** ", "- **A** ")), last
+            asked = True
+        if "answer" in tags(cell):
+            assert asked, cell.id
+        if "answer" in tags(above) and cell.cell_type == "markdown":
+            behind_the_veil = re.split(r"^##+ ", cell.source, flags=re.M)[0]
+            assert "**Predict.**" not in behind_the_veil
 
 
 def classes_of_the_package() -> set[str]:

@@ -16,6 +16,7 @@ from IPython.core.formatters import DisplayFormatter
 from attnbook.attention import attention
 from attnbook.course import run
 from attnbook.course.run import make_small
+from attnbook.exercises import catalogue
 from attnbook.figures import interactive, style
 from attnbook.figures.interactive.transformer import CHAPTERS, PARTS
 from attnbook.positions import frequencies, sinusoidal_positions
@@ -48,6 +49,10 @@ PAPER = [
 ]
 STILL = "Run this cell, or allow scripts, to use the figure."
 FIGURES = {
+    "predict": lambda: interactive.predict(
+        options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
+        right="60.8 cm",
+    ),
     "query": lambda: interactive.query(
         KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
     ),
@@ -71,6 +76,7 @@ FIGURES = {
     ),
     "transformer": lambda: interactive.transformer(),
 }
+WITH_NUMBERS = [kind for kind in FIGURES if kind != "predict"]
 every_figure = pytest.mark.parametrize("kind", FIGURES)
 
 
@@ -151,14 +157,15 @@ def close(shown, right):
 @every_figure
 def test_a_figure_makes_no_network_request_and_logs_nothing(shown, kind):
     page = shown(kind)
-    page.wait_for_selector("details")
+    page.wait_for_selector(".frame")
     assert page.asked == [] and page.trouble == []
 
 
 @every_figure
 def test_a_figure_is_accessible_and_never_scrolls_the_page(shown, kind):
     page = shown(kind)
-    page.locator("summary").click()
+    opener = "summary" if kind in WITH_NUMBERS else "button"
+    page.locator(opener).first.click()
     for width in (800, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -176,7 +183,11 @@ def test_a_figure_works_in_a_sandboxed_frame(show, kind):
         'width="700" height="800"></iframe>'
     )
     frame = page.frame_locator("iframe")
-    assert numbers(frame)[1]
+    if kind in WITH_NUMBERS:
+        assert numbers(frame)[1]
+    else:
+        frame.locator("button").first.click()
+        assert "That is the mouse." in frame.locator(".said").inner_text()
     assert page.trouble == []
 
 
@@ -185,9 +196,12 @@ def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
     stored = {"text/html": alive(kind)}
     make_small(stored)  # as course.run stores it
     page = show(stored["text/html"])
-    picture = page.locator("img")
-    assert picture.get_attribute("alt") == figure(kind).alt
-    assert picture.evaluate("e => e.naturalWidth") > 200
+    if kind == "predict":  # what it asks is text
+        assert page.get_by_text(figure(kind).alt).is_visible()
+    else:
+        picture = page.locator("img")
+        assert picture.get_attribute("alt") == figure(kind).alt
+        assert picture.evaluate("e => e.naturalWidth") > 200
     assert page.get_by_text(STILL).is_visible()
     assert page.trouble == []
 
@@ -195,6 +209,7 @@ def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
 @every_figure
 def test_where_scripts_run_neither_picture_nor_its_text_is_seen(shown, kind):
     page = shown(kind)
+    assert page.locator(".frame").is_visible()
     assert not page.locator("img").is_visible()
     assert not page.get_by_text(STILL).is_visible()
 
@@ -217,7 +232,7 @@ def test_every_kind_is_a_module_and_a_script_and_has_an_example_here():
 
 def test_all_kinds_stand_on_a_page_together(show):
     page = show("".join(alive(kind) for kind in FIGURES) + alive("query"))
-    assert page.locator("summary").count() == len(FIGURES) + 1 and page.trouble == []
+    assert page.locator(".frame").count() == len(FIGURES) + 1 and page.trouble == []
 
 
 @pytest.mark.parametrize("kind", ["attention_map", "decoding"])
@@ -595,7 +610,7 @@ HEIGHTS = """e => {
 }"""
 
 
-@every_figure
+@pytest.mark.parametrize("kind", WITH_NUMBERS)  # an answer makes room for its reason, once
 def test_a_figure_keeps_its_height_whatever_one_does(shown, kind):
     """The last test of a page, which it changes."""
     page = shown(kind)
@@ -1528,3 +1543,79 @@ def test_you_are_here_is_accessible_and_links_to_the_whole(show):
 def test_a_place_that_is_not_on_the_map_is_refused():
     with pytest.raises(ValueError, match=r"here must be one of source, target,.*: got 'decoder'"):
         interactive.transformer(here="decoder")
+
+
+def answers(page):
+    """The answers of a prediction: text, mark and whether it is the present one."""
+    return [
+        (button.inner_text().replace("\n", " ").strip(), button.get_attribute("aria-pressed"))
+        for button in page.get_by_role("button").all()
+    ]
+
+
+def test_a_prediction_names_what_is_believed_and_lets_one_change_ones_mind(show):
+    page = show(interactive.predict("2.0").to_html())
+    choice = next(exercise for exercise in catalogue() if exercise.id == "2.0")
+    assert answers(page) == [("A", "false"), ("B", "false"), ("C", "false")]
+    for why in (*choice.explanations.values(), choice.because):
+        assert not page.get_by_text(why).first.is_visible()
+    page.get_by_role("button", name="C").click()
+    belief = "more training cures everything"
+    assert said(page) == f"✗ {belief}. {choice.explanations[belief]}"
+    assert answers(page)[1:] == [("B", "false"), ("✗ C your first answer", "true")]
+    page.get_by_role("button", name="B").click()
+    assert said(page) == f"✓ That is it. {choice.because}"
+    assert answers(page) == [
+        ("A", "false"),
+        ("✓ B", "true"),
+        ("✗ C your first answer", "false"),
+    ]
+
+
+def test_a_prediction_is_made_by_keyboard_and_spoken(show):
+    page = show(alive("predict"), width=390)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert said(page) == "✗ Not so. No height."
+    assert page.locator(".said code").inner_text() == "height"
+    assert page.locator(".said").get_attribute("aria-live") == "polite"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert said(page) == "✓ That is it. The mean."
+    assert "your first answer" in answers(page)[1][0]
+
+
+def test_a_prediction_tells_the_page_and_does_not_jump_when_one_changes_ones_mind(show):
+    page = show(alive("predict") + "<p id=after>the rest</p>", width=390)
+    page.evaluate(
+        "window.heard = 0; addEventListener('attnbook-predicted', () => window.heard += 1)"
+    )
+
+    def place():
+        return page.locator("#after").bounding_box()["y"]
+
+    page.get_by_role("button").nth(0).click()
+    before = place()
+    page.get_by_role("button").nth(1).click()
+    assert page.evaluate("window.heard") == 2
+    assert place() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "right"),
+    [
+        ({}, "x"),
+        ({"x": "The only one."}, "x"),
+        ({"x": "One.", "y": "The other."}, "z"),
+        ({"x": "One.", "y": "The other."}, None),
+    ],
+)
+def test_a_prediction_without_a_right_answer_among_others_is_refused(options, right):
+    with pytest.raises(ValueError, match="two or more options, one of them right: got "):
+        interactive.predict(options=options, right=right)
+
+
+def test_a_prediction_of_the_catalogue_has_to_be_one():
+    with pytest.raises(KeyError, match=r"no choice '2\.1'; there are 1\.0, 2\.0, "):
+        interactive.predict("2.1")

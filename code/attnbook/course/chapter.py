@@ -143,9 +143,18 @@ def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
             task.text = without_comparison(task.text)
             task.model_answer = answer[1].strip()
         else:
-            stub, solution = chapter.cells[i + 1 : i + 3]
+            stub, solution = cells_to_answer_in(chapter, i)
             task.stub, task.solution = stub.source, solution.source
         yield task
+
+
+def cells_to_answer_in(chapter: NotebookNode, place: int) -> list[NotebookNode]:
+    """The stub and the solution of the exercise whose text is at a place of a chapter.
+
+    They follow right behind it, or behind the buttons that a page has instead.
+    """
+    buttons = "predict" in tags(chapter.cells[place + 1])
+    return chapter.cells[place + 1 + buttons : place + 3 + buttons]
 
 
 def without_comparison(text: str) -> str:

@@ -30,8 +30,8 @@ def sections(chapter: NotebookNode) -> dict[str, float]:
     """Title and minutes of each section but the exercises, the introduction first."""
     minutes: dict[str, float] = {}
     for title, cell, text in _titled(chapter):
-        if EXERCISE_TAGS & {*tags(cell)}:
-            continue
+        if (EXERCISE_TAGS | {"predict"}) & {*tags(cell)}:
+            continue  # a prediction takes as long as its question, which stands in the text
         minutes.setdefault(title, 0.0)
         if cell.cell_type == "markdown":
             # nobody reads the address of a link

@@ -15,6 +15,7 @@ from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.permutation import permutation
+from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.scale import scale
 from attnbook.figures.interactive.token import token
@@ -26,6 +27,7 @@ __all__ = [
     "attention_map",
     "decoding",
     "permutation",
+    "predict",
     "query",
     "scale",
     "token",

@@ -9,7 +9,7 @@ window.attnbook ??= (() => {
     :host([dark]) { color-scheme: dark;
       --ink: #e6e8eb; --soft: #a9b4c0; --line: #454c55; --paper: #14181e; --hover: #2c2430;
       --query: #6cb8ec; --key: #f0a060; --value: #4cc9a0; --weights: #e08cc6; }
-    .frame { max-width: 40rem; padding: .8rem 1rem; border: 1px solid var(--line);
+    .frame { max-width: var(--figure-width, 40rem); /* the book's pages set it */ padding: .8rem 1rem; border: 1px solid var(--line);
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
     label { display: flex; align-items: center; gap: .5rem; color: var(--soft); }
@@ -107,14 +107,14 @@ window.attnbook ??= (() => {
     static TABLE = "The numbers"; // its name
 
     connectedCallback() {
-      // on a page, the parser has not read the data yet, behind which the picture follows
+      // on a page, the parser has not read the data yet, behind which picture and text follow
       const watcher = new MutationObserver(() => this.start());
       watcher.observe(this, { childList: true });
       this.start();
     }
 
     start() {
-      if (this.shadowRoot || !this.querySelector("img")) return;
+      if (this.shadowRoot || !this.querySelector("p")) return;
       this.data = JSON.parse(this.querySelector("script").textContent);
       const root = this.attachShadow({ mode: "open" });
       this.controls = element("div", { class: "controls" });
@@ -125,9 +125,10 @@ window.attnbook ??= (() => {
         "aria-label": this.constructor.TABLE });
       this.details = element("details", { ontoggle: () => this.showNumbers() },
         element("summary", {}, this.constructor.TABLE), this.table);
-      root.append(element("style", {}, STYLE + this.constructor.STYLE),
-        element("div", { class: "frame", role: "group", "aria-label": this.getAttribute("label") },
-          this.controls, this.stage, this.said, this.details));
+      const frame = element("div", { class: "frame", role: "group",
+        "aria-label": this.getAttribute("label") }, this.controls, this.stage, this.said);
+      if (this.numbers) frame.append(this.details);
+      root.append(element("style", {}, STYLE + this.constructor.STYLE), frame);
       const follow = () => this.toggleAttribute("dark", isDark());
       const watcher = new MutationObserver(follow);
       for (const node of [document.documentElement, document.body])
@@ -148,8 +149,8 @@ window.attnbook ??= (() => {
       if (this.said.textContent !== text) this.said.textContent = text;
     }
 
-    // numbers() gives rows of cells; the first row and each row's first cell are headings, but for
-    // an empty corner
+    // numbers(), which most kinds have, gives rows of cells; the first row and each row's first
+    // cell are headings, but for an empty corner
     showNumbers() {
       if (!this.details.open) return;
       const [head, ...rows] = this.numbers();

@@ -22,18 +22,14 @@ class Interactive:
 
     ``kind`` is the name of the script beside this module that draws it, ``data`` what this script
     reads, as JSON. ``alt`` says in a sentence or two what the figure shows; ``still`` is the
-    picture that stands where scripts do not run.
+    picture that stands where scripts do not run. Without one, ``alt`` stands there.
 
     Raises ``ValueError`` if the data has a number that is not finite.
     """
 
-    def __init__(self, kind: str, data: dict, *, alt: str, still: plt.Figure) -> None:
+    def __init__(self, kind: str, data: dict, *, alt: str, still: plt.Figure | None = None) -> None:
         self.kind, self.data, self.alt = kind, data, alt
-        picture = io.BytesIO()
-        still.savefig(picture, format="png", dpi=90)
-        plt.close(still)
-        few = style.with_fewer_colours(picture.getvalue(), 32)
-        self._still = base64.b64encode(few).decode("ascii")
+        self._still = _encoded(still) if still else None
         self._json = json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def to_html(self) -> str:
@@ -42,10 +38,12 @@ class Interactive:
         # "<" in a token could end the script element, or begin another
         data = self._json.replace("<", r"\u003c")
         alt = html.escape(self.alt, quote=True)
+        still = f"<p>{alt}</p>"
+        if self._still:
+            still = f'<img alt="{alt}" src="data:image/png;base64,{self._still}">'
         return (
             f'<{element} label="{alt}"><script type="application/json">{data}</script>'
-            f'<img alt="{alt}" src="data:image/png;base64,{self._still}">'
-            f"<p>Run this cell, or allow scripts, to use the figure.</p></{element}>"
+            f"{still}<p>Run this cell, or allow scripts, to use the figure.</p></{element}>"
             f"{_SCRIPT_START}{_script('base')}{_script(self.kind)}</script>"
         )
 
@@ -56,6 +54,15 @@ class Interactive:
 def without_script(figure: str) -> str:
     """The HTML of a figure less its script; other HTML stays as it is."""
     return figure.split(_SCRIPT_START)[0]
+
+
+def _encoded(still: plt.Figure) -> str:
+    """A picture as PNG in base64; it is closed."""
+    picture = io.BytesIO()
+    still.savefig(picture, format="png", dpi=90)
+    plt.close(still)
+    few = style.with_fewer_colours(picture.getvalue(), 32)
+    return base64.b64encode(few).decode("ascii")
 
 
 def _script(name: str) -> str:

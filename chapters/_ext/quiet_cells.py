@@ -1,0 +1,220 @@
+"""A Sphinx extension: how the cells of a chapter are laid out on its page.
+
+- A figure comes first, its caption under it, and last the code that made it,
+  behind a small switch.
+- In a table of results, columns of numbers are marked as such.
+- A prediction has its options in its buttons, and what answers it waits behind
+  a veil.
+"""
+
+import json
+import re
+from itertools import takewhile
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+_CAPTION = re.compile(r"Figure \d+\.\d+\. ")
+_NUMBER = re.compile(r"[+\-−±~≈<>]?\s*\d.*|[✓✗–]?")
+_PREDICTION = re.compile(
+    r'<attnbook-predict .*?json">(?P<data>.*?)</script>.*'
+    r"(?=</attnbook-predict>)",
+    re.S,
+)
+
+
+class QuietCells(SphinxPostTransform):
+    """What a cell shows comes first, then its caption, and its folded code last."""
+
+    default_priority = 300  # myst-nb has folded the code by then
+    formats = ("html",)
+
+    def run(self, **_: object) -> None:
+        for cell in list(self.document.findall(_is_cell)):
+            _take_caption(cell)
+            folded = [
+                part for part in cell if part.tagname == "HideCodeCellNode"
+            ]
+            if "tag_hide-input" in cell["classes"] and folded:
+                cell.remove(folded[0])
+                cell.append(folded[0])
+            for table in cell.findall(nodes.table):
+                _mark_numbers(table)
+
+
+class Predictions(SphinxPostTransform):
+    """A prediction is its buttons; what answers it waits behind a veil.
+
+    Its own code, which names the right answer, is left out of the page, of search
+    and of print; and so are the cells of a choice N.0 to answer it by code. The
+    buttons say all that these say, and a page can't run them.
+    """
+
+    default_priority = 310  # captions are part of their cells by then
+    formats = ("html",)
+
+    def run(self, **_: object) -> None:
+        asking = [
+            cell
+            for cell in self.document.findall(_is_cell)
+            if _has(cell, "predict")
+        ]
+        for cell in reversed(
+            asking
+        ):  # a veil may hold another prediction with its own
+            _leave_out_code(cell)
+            _put_options_into_buttons(cell)
+            if self.config.veil_results:
+                _veil(cell)
+
+
+class Veil(nodes.General, nodes.Element):
+    """What answers a prediction: book.js hides it, and without scripts it shows."""
+
+
+def _open_veil(translator, node: Veil) -> None:
+    translator.body.append(
+        '<book-veil role="group" aria-label="The result" tabindex="-1">\n'
+    )
+
+
+def _close_veil(translator, node: Veil) -> None:
+    translator.body.append("</book-veil>\n")
+
+
+def _is_cell(node: nodes.Node) -> bool:
+    return (
+        isinstance(node, nodes.container)
+        and node.get("nb_element") == "cell_code"
+    )
+
+
+def _has(node: nodes.Node, tag: str) -> bool:
+    return _is_cell(node) and f"tag_{tag}" in node["classes"]
+
+
+def _following(node: nodes.Node) -> list[nodes.Node]:
+    """What follows in the same section, up to the next heading."""
+    after = node.parent[node.parent.index(node) + 1 :]
+    return list(
+        takewhile(lambda sibling: not isinstance(sibling, nodes.section), after)
+    )
+
+
+def _take_caption(cell: nodes.container) -> None:
+    """Make the line in italics under a figure its caption, a part of its cell."""
+    for line in _following(cell)[:1]:
+        in_italics = isinstance(line, nodes.paragraph) and isinstance(
+            line[0], nodes.emphasis
+        )
+        if in_italics and _CAPTION.match(line.astext()):
+            line.parent.remove(line)
+            line["classes"].append("caption")
+            cell.append(line)
+
+
+def _mark_numbers(table: nodes.table) -> None:
+    """Mark the columns of a table of results that hold nothing but numbers."""
+    rows = [list(row) for row in table.findall(nodes.row)]
+    for head, *column in zip(*rows, strict=True):
+        if all(_NUMBER.fullmatch(entry.astext()) for entry in column):
+            for entry in (head, *column):
+                entry["classes"].append("number")
+
+
+def _leave_out_code(cell: nodes.container) -> None:
+    """Remove a prediction's code, and the cells after it to answer it by code."""
+    for part in list(cell):
+        if part.get("nb_element") != "cell_code_output":
+            cell.remove(part)
+    stub, solution, *_ = [*_following(cell), None, None]
+    if (
+        _has(stub, "exercise")
+        and _has(solution, "solution")
+        and _has(solution, "hide-cell")
+    ):
+        for part in (stub, solution):
+            part.parent.remove(part)
+
+
+def _put_options_into_buttons(cell: nodes.container) -> None:
+    """Move the list of options above a choice into the buttons of its figure."""
+    place = cell.parent.index(cell)
+    options = cell.parent[place - 1] if place else None
+    for figure in list(cell.findall(nodes.raw)):
+        found = _PREDICTION.search(figure.astext())
+        if not found or not isinstance(options, nodes.bullet_list):
+            continue
+        letters = [
+            option["text"] for option in json.loads(found["data"])["options"]
+        ]
+        names = [next(item.findall(nodes.strong), None) for item in options]
+        if letters != [name.astext() for name in names if name]:
+            continue
+        parts = [_raw(found[0])]
+        for name in names:
+            text = name.parent[name.parent.index(name) + 1 :]
+            parts += [
+                _raw(f'<span slot="{name.astext()}">'),
+                *text,
+                _raw("</span>"),
+            ]
+        parts.append(_raw("</attnbook-predict>"))
+        buttons = nodes.container("", *parts, classes=figure["classes"])
+        figure.parent.replace(figure, buttons)
+        options.parent.remove(options)
+
+
+def _raw(markup: str) -> nodes.raw:
+    return nodes.raw("", markup, format="html")
+
+
+def _veil(cell: nodes.container) -> None:
+    """Put what answers a prediction into a veil."""
+    behind = _behind(cell)
+    if behind:
+        veil = Veil("")
+        cell.parent.insert(cell.parent.index(cell) + 1, veil)
+        for part in behind:
+            part.parent.remove(part)
+            veil.append(part)
+
+
+def _behind(cell: nodes.container) -> list[nodes.Node]:
+    """What answers a prediction.
+
+    These are the cells tagged ``answer`` before the next prediction, with all before
+    them and the text cell that follows; if there are none, all up to the next heading.
+    """
+    following = _following(cell)
+    own = list(takewhile(lambda part: not _has(part, "predict"), following))
+    answers = [part for part in own if _has(part, "answer")]
+    if not answers:
+        return following
+    last = answers[-1]
+    end = own.index(last) + 1
+    text = takewhile(
+        lambda part: _cell_index(part) in (last["cell_index"] + 1, None),
+        own[end:],
+    )
+    return [*own[:end], *text]
+
+
+def _cell_index(part: nodes.Node) -> int | None:
+    """The place of the cell that a part is from, which is in myst-nb's lines.
+
+    None for the few kinds of parts that have no line.
+    """
+    found = (
+        node.line for node in part.findall() if getattr(node, "line", None)
+    )
+    return next((line // 10_000 - 1 for line in found), None)
+
+
+def setup(app) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_config_value("veil_results", True, "env", bool)
+    app.add_node(Veil, html=(_open_veil, _close_veil))
+    app.add_post_transform(QuietCells)
+    app.add_post_transform(Predictions)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -125,9 +125,7 @@ def test_a_claim_may_be_proved_in_the_laboratory_which_is_then_named(tmp_path):
         "2 ([More](lab/03-roots.ipynb#more))",
         "1 ([Measure it](03-scaling.ipynb#measure-it))",
     ]
-    with pytest.raises(
-        ValueError, match=r"C06: no cell of 03-scaling\.ipynb or lab/03-roots\.ipynb"
-    ):
+    with pytest.raises(ValueError, match=r"C06: no cell of 03-\S+ or lab/03-roots\.ipynb has"):
         list(claims.measured("C06", claim, books))
 
 
@@ -139,7 +137,7 @@ def test_every_laboratory_notebook_is_on_the_page_with_its_result(path):
 
 
 def test_a_laboratory_notebook_without_a_result_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"03-roots\.ipynb: the first cell needs .* Result"):
+    with pytest.raises(ValueError, match=r"03-roots\.ipynb: the first cell needs .*Result"):
         claims.result(tmp_path / "lab/03-roots.ipynb", chapter("# Lab 3 · Why?"))
 
 

@@ -84,8 +84,11 @@ def find_chapter(root: Path, told: str) -> Path:
     A laboratory notebook goes by its file and its name. Raises ``UsageError`` if there is none.
     """
     name = Path(told).name.removesuffix(".ipynb")
-    for path in [*chapters(root), *laboratory(root)]:
-        if name == path.stem or (name.isdigit() and int(name) == number(path)):
+    for path in chapters(root):
+        if name.isdigit() and int(name) == number(path):
+            return path
+    for path in _numbered(root):
+        if name == path.stem:
             return path
     raise UsageError(
         f"no such chapter: {told}; there are {', '.join(path.stem for path in chapters(root))}, "

@@ -9,3 +9,7 @@ within one call a name stands for one size. ``"*batch query d_k"`` may have any 
 front, ``"#batch"`` may also be 1 and is then broadcast. (A name alone is written with a leading
 space, ``" batch"``.)
 """
+
+from attnbook.laboratory import confirm
+
+__all__ = ["confirm"]

@@ -10,18 +10,26 @@ import pytest
 from conftest import ROOT
 
 from attnbook.course import address, claims
-from attnbook.course.chapter import cells_to_answer_in, chapters, contents, notebooks
+from attnbook.course.chapter import (
+    TITLE,
+    cells_to_answer_in,
+    chapters,
+    contents,
+    laboratory,
+    notebooks,
+    number,
+)
 from attnbook.exercises import Choice, Prediction, catalogue
+from attnbook.laboratory import read_runs
 
 CHAPTERS = chapters(ROOT)
+LABORATORY = laboratory(ROOT)
 CLAIMS = claims.ledger(ROOT / "chapters")
 
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+every_lab = pytest.mark.parametrize("path", LABORATORY, ids=lambda path: path.stem)
+every_study = pytest.mark.parametrize("path", [*CHAPTERS, *LABORATORY], ids=lambda path: path.stem)
 every_notebook = pytest.mark.parametrize("path", notebooks(ROOT), ids=lambda path: path.stem)
-
-
-def number(path: Path) -> int:
-    return int(path.stem.split("-")[0])
 
 
 def read(path: Path):
@@ -44,11 +52,23 @@ def prose(path: Path) -> str:
 
 def test_the_contents_list_every_chapter_in_order():
     files = contents(ROOT)
-    texts = [file.with_suffix(".md") for file in files if file.with_suffix(".md").exists()]
-    numbered = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
-    assert notebooks(ROOT) == [ROOT / "chapters/index.ipynb", *numbered]
+    texts = [path for file in files if (path := file.with_name(f"{file.name}.md")).exists()]
+    assert notebooks(ROOT) == [ROOT / "chapters/index.ipynb", *CHAPTERS, *LABORATORY]
+    assert sorted(LABORATORY) == sorted((ROOT / "chapters/lab").glob("*.ipynb"))
     assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
     assert len(notebooks(ROOT)) + len(texts) == len(files)
+
+
+def test_ids_of_cells_are_unique_in_the_book():
+    ids = [cell.id for path in notebooks(ROOT) for cell in read(path).cells]
+    assert len(ids) == len({*ids})
+    for path in LABORATORY:
+        assert all(cell.id.startswith(f"lab{path.stem}-") for cell in read(path).cells)
+
+
+def test_no_two_notebooks_share_a_name():
+    names = [path.stem for path in notebooks(ROOT)]
+    assert len(names) == len({*names})
 
 
 @every_notebook
@@ -107,10 +127,11 @@ def test_every_cell_was_run_in_order_without_errors_or_warnings(path):
     assert "execution" not in json.dumps([cell.metadata for cell in code])
 
 
-@every_chapter
+@every_study
 def test_every_figure_has_a_text_and_a_caption(path):
     everything = read(path).cells
     figures = 0
+    chapter = "" if path in LABORATORY else f"{number(path)}."
     for cell, following in itertools.pairwise(everything):
         pictures = [
             output
@@ -122,7 +143,7 @@ def test_every_figure_has_a_text_and_a_caption(path):
             assert len(pictures) == 1
             alt = cell.metadata["mystnb"]["image"]["alt"]
             assert len(alt) > 80 and "\n" not in alt
-            caption = f"*Figure {number(path)}.{figures}. "
+            caption = f"*Figure {chapter}{figures}. "
             assert following.source.startswith(caption)
             assert "hide-input" in tags(cell)
     assert figures
@@ -131,7 +152,7 @@ def test_every_figure_has_a_text_and_a_caption(path):
 @every_notebook
 def test_lines_of_code_fit_the_page(path):
     for cell in cells(path, "code"):
-        if not {"setup", "hide-input"} & set(tags(cell)):
+        if not {"setup", "hide-input", "stored"} & set(tags(cell)):
             assert max(map(len, cell.source.split("\n"))) <= 80, cell.source
 
 
@@ -146,12 +167,19 @@ def claim_tags(path: Path) -> dict[str, list]:
 
 @every_chapter
 def test_every_claim_of_the_chapter_has_a_cell_that_asserts_it(path):
-    found = claim_tags(path)
+    """There, or in the laboratory notebooks that belong to the chapter."""
+    here = [path, *(lab for lab in LABORATORY if number(lab) == number(path))]
     home = {id for id, claim in CLAIMS.items() if claim["chapter"] == number(path)}
-    assert home <= set(found) <= set(CLAIMS)
+    assert home <= {id for notebook in here for id in claim_tags(notebook)}
+
+
+@every_study
+def test_a_cell_that_proves_a_claim_asserts_it(path):
+    found = claim_tags(path)
+    assert set(found) <= set(CLAIMS)
     for id, proofs in found.items():
         for cell in proofs:
-            assert re.search(r"^assert ", cell.source, re.M), id
+            assert re.search(r"^(assert |confirm\()", cell.source, re.M), id
 
 
 def test_chapters_and_claims_are_numbered_without_a_gap():
@@ -161,7 +189,7 @@ def test_chapters_and_claims_are_numbered_without_a_gap():
 
 def test_every_claim_is_proved_in_a_chapter():
     assert len(CLAIMS) >= 43  # none is ever dropped
-    assert set().union(*map(claim_tags, CHAPTERS)) == set(CLAIMS)
+    assert set().union(*map(claim_tags, [*CHAPTERS, *LABORATORY])) == set(CLAIMS)
 
 
 @every_chapter
@@ -258,3 +286,48 @@ def test_the_last_sections_sum_up_and_name_sources(path):
     headings = re.findall(r"^## (.+)$", prose(path), re.M)
     assert headings[-3:] == ["Exercises", "What we measured", "Where this comes from"]
     assert re.search(r"\]\(https://arxiv\.org/abs/", prose(path).split("## ")[-1])
+
+
+@every_lab
+def test_a_laboratory_notebook_begins_with_its_result_and_the_figure_that_shows_it(path):
+    first, *others = read(path).cells
+    title = TITLE.match(first.source)
+    assert first.source.startswith(f"# Lab {number(path)} · ") and title["question"].endswith("?")
+    assert claims.RESULT.search(first.source)
+    (chapter,) = (other for other in CHAPTERS if number(other) == number(path))
+    assert f"](../{chapter.name}" in first.source
+    before = list(itertools.takewhile(lambda cell: "\n## " not in f"\n{cell.source}", others))
+    shown = [output.get("data", {}) for cell in before for output in cell.get("outputs", [])]
+    assert any("image/png" in data for data in shown)
+    headings = re.findall(r"^## (.+)$", prose(path), re.M)
+    assert "What would refute it" in headings
+
+
+@every_lab
+def test_a_laboratory_notebook_has_one_experiment_and_compares_it_with_its_stored_runs(path):
+    code = cells(path, "code")
+    experiments = "\n".join(cell.source for cell in code if "experiment" in tags(cell))
+    assert re.search(r"^def experiment\(seed\):$", experiments, re.M)
+    (stored,) = (cell for cell in code if "stored" in tags(cell))
+    assert tags(stored) == ["stored", "remove-cell"] and not stored.outputs
+    others = "\n".join(cell.source for cell in code if "experiment" not in tags(cell))
+    assert re.search(r"= read_runs\(STORED\)$", others, re.M)
+    assert re.search(r"\{seed: experiment\(seed\) for seed in range\(3\)\}", others)
+    compare = [cell for cell in code if re.search(r"^agree\(", cell.source, re.M)]
+    assert len(compare) == 1 and "verify" in tags(compare[0])
+
+
+@every_lab
+def test_an_experiment_holds_none_of_its_results(path):
+    code = "\n".join(cell.source for cell in cells(path, "code") if "experiment" in tags(cell))
+    (stored,) = (cell for cell in cells(path, "code") if "stored" in tags(cell))
+    names = {}
+    exec(stored.source, names)
+    measured = {
+        f"{value:g}"
+        for name, column in read_runs(names["STORED"]).items()
+        if name != "seed" and column.dtype.kind == "f"
+        for value in column
+        if value != round(value)
+    }
+    assert not measured & {*re.findall(r"(?<![\w.])\d+\.\d+", code)}

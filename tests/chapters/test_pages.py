@@ -25,7 +25,7 @@ browser.skip_without()
 
 NAMES = [
     path.relative_to(ROOT).with_suffix(".html").as_posix()
-    for pattern in ("*.ipynb", "*.md")
+    for pattern in ("*.ipynb", "*.md", "lab/*.ipynb")
     for path in sorted((ROOT / "chapters").glob(pattern))
 ]
 SCALING = "chapters/03-scaling.html"

@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 from attnbook.course import claims, labels
-from attnbook.course.chapter import chapters
+from attnbook.course.chapter import chapters, laboratory, seen_from_chapters
 
 LEDGER = claims.ledger(ROOT / "chapters")
 PAGE = (ROOT / "chapters/experiments.md").read_text("utf8")
@@ -36,7 +36,7 @@ def chapter(*cells):
 def lines(tmp_path, notebook, *measured):
     claim = {"chapter": 3, "claim": "…", "measured": list(measured)}
     path = tmp_path / "03-scaling.ipynb"
-    return list(claims.measured("C05", claim, path, notebook))
+    return list(claims.measured("C05", claim, {path: notebook}))
 
 
 def test_every_claim_of_the_ledger_is_on_the_page_below_its_chapter():
@@ -66,7 +66,7 @@ def test_a_changed_output_changes_the_page(tmp_path):
     path, page = copy / "03-scaling.ipynb", copy / "experiments.md"
     stored = path.read_text("utf8")
     path.write_text(stored.replace("0.969 ± 0.004", "0.123 ± 0.004"), "utf8")
-    paths = [copy / path.name for path in chapters(ROOT)]
+    paths = [copy / seen_from_chapters(path) for path in chapters(ROOT) + laboratory(ROOT)]
     assert labels.relabel(paths, [page]) == [page]
     assert PAGE.count("0.969") == 1
     assert page.read_text("utf8") == PAGE.replace("0.969", "0.123")
@@ -113,6 +113,32 @@ def test_each_measurement_names_its_own_section_and_the_figure_that_follows(tmp_
         f"2 ({first}, Figure 3.1)",
         "3 ([Why √d? A test](03-scaling.ipynb#why-d-a-test))",
     ]
+
+
+def test_a_claim_may_be_proved_in_the_laboratory_which_is_then_named(tmp_path):
+    books = {
+        tmp_path / "03-scaling.ipynb": chapter("## Measure it", cell("a 1"), "## Next"),
+        tmp_path / "lab/03-roots.ipynb": chapter("# Lab 3 · Why?", "## More", cell("b 2"), "## N"),
+    }
+    claim = {"measured": [{"find": "b #", "say": "{0}"}, {"find": "a #", "say": "{0}"}]}
+    assert list(claims.measured("C05", claim, books)) == [
+        "2 ([More](lab/03-roots.ipynb#more))",
+        "1 ([Measure it](03-scaling.ipynb#measure-it))",
+    ]
+    with pytest.raises(ValueError, match=r"C06: no cell of 03-\S+ or lab/03-roots\.ipynb has"):
+        list(claims.measured("C06", claim, books))
+
+
+@pytest.mark.parametrize("path", laboratory(ROOT), ids=lambda path: path.stem)
+def test_every_laboratory_notebook_is_on_the_page_with_its_result(path):
+    notebook = nbformat.read(path, as_version=4)
+    (line,) = re.findall(rf"^- \[.+\]\(lab/{path.name}\) (.+)$", PAGE, re.M)
+    assert line == claims.result(path, notebook)
+
+
+def test_a_laboratory_notebook_without_a_result_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"03-roots\.ipynb: the first cell needs .*Result"):
+        claims.result(tmp_path / "lab/03-roots.ipynb", chapter("# Lab 3 · Why?"))
 
 
 def test_a_claim_without_a_cell_is_refused_by_name(tmp_path):

@@ -10,7 +10,14 @@ from conftest import ROOT
 from nbclient.exceptions import CellExecutionError
 
 from attnbook.course import UsageError, __main__ as commands, address, assignment, handouts
-from attnbook.course.chapter import ChapterExercise, chapters, exercises_of, find_chapter
+from attnbook.course.chapter import (
+    ChapterExercise,
+    chapters,
+    exercises_of,
+    find_chapter,
+    laboratory,
+    notebooks,
+)
 
 SCALING = "chapters/03-scaling.ipynb"
 
@@ -126,6 +133,43 @@ def test_a_chapter_goes_by_its_number_its_name_and_its_file(root, tmp_path, monk
     assert [path.name for path in tmp_path.glob("*.ipynb")] == ["03-scaling.ipynb"]
 
 
+@pytest.mark.parametrize("toc", ["chapters:", "parts:\n- caption: All\n  chapters:"])
+def test_chapters_and_the_laboratory_are_told_apart_with_parts_and_without(tmp_path, toc):
+    names = ["index", "02-maps", "notes", "lab/02-why", "lab/10-cost"]
+    files = [f"  - file: chapters/{name}\n" for name in names[1:]]
+    (tmp_path / "_toc.yml").write_text(f"root: chapters/index\n{toc}\n" + "".join(files))
+    for name in ("index", "02-maps", "lab/02-why", "lab/10-cost"):
+        path = tmp_path / f"chapters/{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(nbformat.v4.new_notebook(), path)
+    folder = tmp_path / "chapters"
+    maps, why, cost = (
+        folder / f"{name}.ipynb" for name in ("02-maps", "lab/02-why", "lab/10-cost")
+    )
+    assert chapters(tmp_path) == [maps]
+    assert laboratory(tmp_path) == [why, cost]
+    assert notebooks(tmp_path) == [folder / "index.ipynb", maps, why, cost]
+    assert find_chapter(tmp_path, "2") == maps
+    for told in ("02-why", "lab/02-why", "chapters/lab/02-why.ipynb"):
+        assert find_chapter(tmp_path, told) == why
+    with pytest.raises(UsageError, match=r"02-maps, .* the laboratory are 02-why, 10-cost"):
+        find_chapter(tmp_path, "10")
+
+
+def test_the_laboratory_leads_to_published_pages_and_back(book):
+    commands.main(["home", "https://github.com/ada/x"])
+    page = address.published_page(book, book / "chapters/lab/02-why.ipynb")
+    assert page == "https://ada.github.io/x/chapters/lab/02-why.html"
+    assert address.with_links_to(page, "[a](../02-maps.ipynb#b) [c](10-cost.ipynb)") == (
+        "[a](https://ada.github.io/x/chapters/02-maps.html#b) "
+        "[c](https://ada.github.io/x/chapters/lab/10-cost.html)"
+    )
+    page = address.published_page(book, book / "chapters/02-maps.ipynb")
+    assert address.with_links_to(page, "[a](lab/02-why.ipynb)") == (
+        "[a](https://ada.github.io/x/chapters/lab/02-why.html)"
+    )
+
+
 def test_a_chapter_that_does_not_exist_is_refused_and_the_others_are_named(root):
     with pytest.raises(UsageError, match=r"no such chapter: 77; there are 01-.*03-scaling"):
         find_chapter(root, "77")
@@ -229,7 +273,7 @@ def test_an_assignment_says_how_to_install_what_it_needs(root, tmp_path, monkeyp
     assert package in setup
 
 
-@pytest.mark.parametrize("path", chapters(ROOT))
+@pytest.mark.parametrize("path", chapters(ROOT) + laboratory(ROOT))
 def test_nobody_is_told_to_compare_with_a_model_answer_that_is_not_there(path):
     chapter = nbformat.read(path, 4)
     for notebook in (

@@ -8,12 +8,16 @@ import pytest
 from conftest import ROOT
 
 from attnbook.course import __main__ as commands, assignment, handouts
-from attnbook.course.chapter import chapters, exercises_of, names, tags
+from attnbook.course.chapter import chapters, exercises_of, laboratory, names, tags
 from attnbook.exercises import Choice, Prediction, catalogue
 from shared import as_colab_saves
 
 CHAPTERS = chapters(ROOT)
+LABORATORY = laboratory(ROOT)
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+every_notebook = pytest.mark.parametrize(
+    "path", [*CHAPTERS, *LABORATORY], ids=lambda path: path.stem
+)
 
 
 def read(path):
@@ -45,7 +49,7 @@ def test_a_students_chapter_has_no_trace_of_a_solution(path):
     assert not any(outputs)
 
 
-@every_chapter
+@every_notebook
 def test_a_students_chapter_needs_nothing_that_was_taken_out(path):
     known = set(dir(builtins)) | {"get_ipython", "__name__"}
     for cell in handouts.student(read(path)).cells:
@@ -55,7 +59,7 @@ def test_a_students_chapter_needs_nothing_that_was_taken_out(path):
             known |= defined
 
 
-@every_chapter
+@every_notebook
 def test_every_stub_of_a_chapter_runs_untouched(path, capsys):
     """With what its exercises need of the chapter; nbval runs the rest, which hand-outs keep."""
     chapter = read(path)
@@ -68,7 +72,7 @@ def test_every_stub_of_a_chapter_runs_untouched(path, capsys):
             assert f"○ Exercise {task.id} " in capsys.readouterr().out, task.id
 
 
-@every_chapter
+@every_notebook
 def test_a_students_chapter_keeps_all_cells_but_the_solutions_also_when_colab_saves_it(path):
     chapter = read(path)
     student = handouts.student(chapter)
@@ -181,7 +185,9 @@ def test_the_command_writes_once_and_again_and_says_what_it_kept(
     commands.main([command, str(tmp_path)])
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     notebooks = [path for path in files if path.suffix == ".ipynb"]
-    assert len(notebooks) == len(CHAPTERS) + (command == "answers")  # and the landing page
+    with_exercises = [path for path in LABORATORY if any(exercises_of(read(path)))]
+    laboratory = with_exercises if command == "assignment" else LABORATORY
+    assert len(notebooks) == len(CHAPTERS) + len(laboratory) + (command == "answers")  # the landing
     notebooks[0].write_text("edited")
     commands.main([command, str(tmp_path)])
     assert f"kept as you have edited it: {notebooks[0]}" in capsys.readouterr().out

@@ -10,11 +10,12 @@ from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from attnbook.course import UsageError, __main__ as commands, labels, plans, timing
-from attnbook.course.chapter import chapters, exercises_of
+from attnbook.course.chapter import chapters, exercises_of, laboratory
 from attnbook.course.claims import HEADING, anchor
 from attnbook.exercises import sandbox
 
 CHAPTERS = {path: nbformat.read(path, as_version=4) for path in chapters(ROOT)}
+LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROOT)}
 PLANS = tomllib.loads((ROOT / "chapters/plans.toml").read_text("utf8"))
 PAGE = (ROOT / "chapters/teaching.md").read_text("utf8")
 README = (ROOT / "README.md").read_text("utf8")
@@ -91,20 +92,24 @@ def copy(tmp_path):
     return tmp_path / "chapters"
 
 
+def notebooks(root):
+    return chapters(root) + laboratory(root)
+
+
 def last_rows(table):
     return [row.strip("| ").split(" | ") for row in table.strip().split("\n")[2:]]
 
 
 def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
     texts = sorted(copy.glob("*.md"))
-    assert labels.relabel(chapters(copy.parent), texts) == []
+    assert labels.relabel(notebooks(copy.parent), texts) == []
 
 
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
     text = copy / "teaching.md"
     blocks = [f"<!-- computed: {name} -->\nstale\n<!-- end -->" for name in labels.TABLES]
     text.write_text("Before.\n\n" + "\n\n%%%\n\n".join(blocks) + "\n\nAfter.\n")
-    labels.relabel(chapters(copy.parent), [text])
+    labels.relabel(notebooks(copy.parent), [text])
     written = text.read_text("utf8")
     assert written.startswith("Before.\n") and written.endswith("After.\n")
     assert "stale" not in written and written.count("%%%") == len(blocks) - 1
@@ -117,7 +122,7 @@ def test_an_unknown_table_is_refused_by_name(copy):
     text = copy / "teaching.md"
     text.write_text("<!-- computed: weather -->\n<!-- end -->\n")
     with pytest.raises(UsageError, match=r"teaching\.md.*weather"):
-        labels.relabel(chapters(copy.parent), [text])
+        labels.relabel(notebooks(copy.parent), [text])
 
 
 def test_every_table_stands_on_one_page():
@@ -163,6 +168,20 @@ def test_a_path_for_self_study_adds_up(small):
     assert rows == [["all", '3 (7), 3 to "One" (4)', "11", "3.1"]]
 
 
+def test_an_exercise_of_the_laboratory_is_planned_and_counted_with_those_of_its_chapter(
+    small, tmp_path
+):
+    books = small(A_PLAN.replace('exercises = ["3.2"]', 'exercises = ["3.9"]'))
+    with pytest.raises(UsageError, match=r"no exercise 3\.9"):
+        plans.homework(books)
+    task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 7 min"
+    in_words = "\n<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
+    assert last_rows(plans.homework(books))[0][:3] == ["1", "3.9", "7"]
+    assert "3.9 ★ **7** *words*" in labels.TABLES["exercises"](books)
+    assert labels.TABLES["sections"](books).count("\n") == 3  # a header and the chapter
+
+
 @pytest.mark.parametrize(
     ("table", "old", "new", "says"),
     [
@@ -196,7 +215,10 @@ def test_the_six_weeks_visit_every_chapter():
 
 def test_every_answer_in_words_is_assigned():
     in_words = {
-        task.id for book in CHAPTERS.values() for task in exercises_of(book) if task.model_answer
+        task.id
+        for book in [*CHAPTERS.values(), *LABORATORY.values()]
+        for task in exercises_of(book)
+        if task.model_answer
     }
     assert in_words <= {id for entry in PLANS["homework"] for id in entry["exercises"]}
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from attnbook.figures import style
+from attnbook.figures import style, table
 
 matplotlib.use("agg")
 ROLES = ("QUERY", "KEY", "VALUE", "WEIGHTS")
@@ -117,3 +117,52 @@ def test_the_style_sheet_and_the_colours_agree():
     assert plt.rcParams["axes.edgecolor"] == style.NEUTRAL
     assert plt.rcParams["figure.facecolor"] == plt.rcParams["savefig.facecolor"] == "white"
     plt.close("all")
+
+
+def test_each_run_is_a_dot_in_the_row_of_its_name_with_a_line_at_their_median():
+    _, axes = style.subplots()
+    style.dots(axes, {"one map": [50.0, 72.0, 75.0], "two maps": np.full(20, 100.0)})
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["one map", "two maps"]
+    one, two = axes.lines
+    assert one.get_xdata().tolist() == [50.0, 72.0, 75.0]
+    heights = sorted(two.get_ydata())
+    assert min(np.diff(heights)) > 0.005  # equal runs can be counted
+    assert heights[0] > 0.6 and heights[-1] < 1.4
+    assert [lines.get_segments()[0][0][0] for lines in axes.collections] == [72.0, 100.0]
+    bottom, top = axes.get_ylim()
+    assert bottom > top  # the first on top
+    plt.close("all")
+
+
+def test_dots_stand_at_the_same_place_each_time():
+    _, axes = style.subplots()
+    for _ in range(2):
+        style.dots(axes, {"runs": np.arange(9)})
+    assert axes.lines[0].get_ydata().tolist() == axes.lines[1].get_ydata().tolist()
+    with pytest.raises(ValueError, match="none: one number for each run"):
+        style.dots(axes, {"none": []})
+    plt.close("all")
+
+
+def test_a_table_is_markdown_with_its_numbers_to_the_right():
+    shown = table(["design", "right", "of | seeds"], [["one map", "51 ± 7", "0"], ["two", 100, 20]])
+    assert shown._repr_markdown_() == (
+        "| design | right | of \\| seeds |\n"
+        "| --- | ---: | ---: |\n"
+        "| one map | 51 ± 7 | 0 |\n"
+        "| two | 100 | 20 |"
+    )
+    assert repr(shown).split("\n")[1] == "one map  51 ± 7           0"
+
+
+@pytest.mark.parametrize("cell", ["3e-8", "−0.5", "72–78 %", "589,824", "12 %"])
+def test_spreads_and_percentages_are_numbers_too(cell):
+    assert "---:" in table(["a"], [[cell]])._repr_markdown_()
+    assert "---:" not in table(["a"], [[cell], ["none"]])._repr_markdown_()
+
+
+def test_a_table_with_a_missing_cell_is_refused():
+    with pytest.raises(ValueError, match=r"2 columns, a, b: got the row \['x'\]"):
+        table(["a", "b"], [["x"]])
+    with pytest.raises(ValueError, match="got none"):
+        table(["a"], [])

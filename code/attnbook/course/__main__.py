@@ -16,17 +16,36 @@ from tqdm import tqdm
 
 from attnbook.course import UsageError, assignment, handouts
 from attnbook.course.address import UNSET, published_page, repository, set_repository
-from attnbook.course.chapter import chapters, exercises_of, find_chapter, pages
+from attnbook.course.chapter import (
+    chapters,
+    exercises_of,
+    find_chapter,
+    laboratory,
+    pages,
+    seen_from_chapters,
+)
 
 ROOT = Path()  # the commands run in the repository's root
 
 
 def run(options: Namespace) -> None:
-    """Execute chapters and store their outputs."""
+    """Execute chapters and laboratory notebooks and store their outputs."""
     from attnbook.course.run import run  # needs what a grader has no use for
 
     for path in tqdm(_chapters(options.chapter), unit="chapter"):
         run(path)
+
+
+def replicate(options: Namespace) -> None:
+    """Run a laboratory notebook's experiment for many seeds, and store what comes out."""
+    from attnbook.course.replicate import replicate  # needs what a grader has no use for
+
+    path = find_chapter(ROOT, options.notebook)
+    new = replicate(path, options.seeds, workers=options.workers, again=options.again)
+    print(
+        f"{new} new seeds, all {options.seeds} are in {path.with_suffix('.csv')} and in the "
+        f"notebook; next: python -m attnbook.course run {path}"
+    )
 
 
 def home(options: Namespace) -> None:
@@ -39,7 +58,7 @@ def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
     from attnbook.course.labels import relabel  # needs what builds the book
 
-    for path in relabel(chapters(ROOT), sorted((ROOT / "chapters").glob("*.md"))):
+    for path in relabel(_chapters([]), sorted((ROOT / "chapters").glob("*.md"))):
         print(f"brought up to date: {path}")
 
 
@@ -61,27 +80,28 @@ def student(options: Namespace) -> None:
     folder = handouts.Folder(options.folder)
     for path in tqdm(_chapters(options.chapter), unit="chapter"):
         chapter = nbformat.read(path, as_version=4)
-        folder.write(path.name, handouts.student(chapter, published_page(ROOT, path)))
+        folder.write(
+            seen_from_chapters(path), handouts.student(chapter, published_page(ROOT, path))
+        )
     _tell(folder)
     _warn_of_address()
 
 
 def assign(options: Namespace) -> None:
-    """Write an nbgrader course with one assignment a chapter."""
+    """Write an nbgrader course with one assignment a notebook that has exercises."""
     books = {path: nbformat.read(path, as_version=4) for path in _chapters(options.chapter)}
-    if options.only:
-        only = _exercises(options.only, books)
-        books = {
-            path: book
-            for path, book in books.items()
-            if any(task.id in only for task in exercises_of(book))
-        }
+    only = _exercises(options.only, books) if options.only else None
+    books = {
+        path: book
+        for path, book in books.items()
+        if any(task.points and (not only or task.id in only) for task in exercises_of(book))
+    }
+    if not books:
+        raise UsageError(f"no exercises in {', '.join(options.chapter)}")
     folder = handouts.Folder(options.folder)
     folder.write("nbgrader_config.py", assignment.NBGRADER_CONFIG)
     for path, book in tqdm(books.items(), unit="chapter"):
-        source = assignment.assignment(
-            book, folder.seeds(), published_page(ROOT, path), only if options.only else None
-        )
+        source = assignment.assignment(book, folder.seeds(), published_page(ROOT, path), only)
         folder.write(f"source/{path.stem}/{path.name}", source)
     _tell(folder)
     _warn_of_address()
@@ -94,11 +114,12 @@ def answers(options: Namespace) -> None:
     for name in ("_config.yml", "_toc.yml"):
         folder.write(name, (ROOT / name).read_bytes())
     for path in sorted((ROOT / "chapters").rglob("*")):
-        page = path not in chapters(ROOT) and path.suffix != ".pyc"
+        page = path not in _chapters([]) and path.suffix != ".pyc"
         if path.is_file() and page:
             folder.write(str(path.relative_to(ROOT)), path.read_bytes())
-    for path in tqdm(chapters(ROOT), unit="chapter"):
-        folder.write(f"chapters/{path.name}", handouts.answers(nbformat.read(path, as_version=4)))
+    for path in tqdm(_chapters([]), unit="chapter"):
+        chapter = nbformat.read(path, as_version=4)
+        folder.write(f"chapters/{seen_from_chapters(path)}", handouts.answers(chapter))
     _tell(folder)
 
 
@@ -131,9 +152,9 @@ def collect(options: Namespace) -> None:
 
 
 def _chapters(told: list[str]) -> list[Path]:
-    """The notebooks that somebody names; all chapters if none."""
+    """The notebooks that somebody names; all chapters and the laboratory if none."""
     if not told:
-        return chapters(ROOT)
+        return [*chapters(ROOT), *laboratory(ROOT)]
     return [
         Path(name) if name.endswith(".ipynb") and Path(name).exists() else find_chapter(ROOT, name)
         for name in told
@@ -189,6 +210,7 @@ def parser() -> argparse.ArgumentParser:
     added = {}
     for name, function in {
         "run": run,
+        "replicate": replicate,
         "home": home,
         "labels": labels,
         "pdf": pdf,
@@ -207,8 +229,19 @@ def parser() -> argparse.ArgumentParser:
         added[name].add_argument(
             "chapter",
             nargs="*",
-            help="chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb; by default all",
+            help="chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
+            "notebooks, such as lab/02-values; by default all",
         )
+    added["replicate"].add_argument("notebook", help="such as 02-values or lab/02-values")
+    added["replicate"].add_argument(
+        "--seeds", type=int, default=20, help="how many, counted from 0; by default 20"
+    )
+    added["replicate"].add_argument(
+        "--workers", type=int, help="how many at the same time; by default one for each core"
+    )
+    added["replicate"].add_argument(
+        "--again", action="store_true", help="drop what other code or other versions have stored"
+    )
     added["home"].add_argument("url", help="https://github.com/OWNER/REPOSITORY")
     added["assignment"].add_argument(
         "--only",

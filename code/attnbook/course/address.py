@@ -9,12 +9,12 @@ import yaml
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError
-from attnbook.course.chapter import notebooks, tags, write_notebook
+from attnbook.course.chapter import notebooks, seen_from_chapters, tags, write_notebook
 from attnbook.files import replace_file
 
 UNSET = "https://github.com/owner.invalid/"  # as the book is shipped
 
-LINK = re.compile(r"\[([^\]]+)\]\(([\w.-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
 
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
@@ -75,10 +75,11 @@ def published_at(repository: str) -> str:
     return f"https://{home}/" + (f"{name}/" if name.lower() != home else "")
 
 
-def published_page(root: Path, chapter: Path) -> str:
-    """Where a chapter can be read, or "" while nobody has said where the book lives."""
+def published_page(root: Path, notebook: Path) -> str:
+    """Where a notebook can be read, or "" while nobody has said where the book lives."""
     url = repository(root)["url"]
-    return "" if url.startswith(UNSET) else f"{published_at(url)}chapters/{chapter.stem}.html"
+    page = Path(seen_from_chapters(notebook)).with_suffix(".html").as_posix()
+    return "" if url.startswith(UNSET) else f"{published_at(url)}chapters/{page}"
 
 
 def with_links_to(page: str, text: str) -> str:
@@ -88,6 +89,8 @@ def with_links_to(page: str, text: str) -> str:
 
     >>> with_links_to("https://ada.github.io/book/03.html", "See [Notation](notation.md#shapes).")
     'See [Notation](https://ada.github.io/book/notation.html#shapes).'
+    >>> with_links_to("https://ada.github.io/book/lab/02.html", "See [Chapter 2](../02.ipynb).")
+    'See [Chapter 2](https://ada.github.io/book/02.html).'
     >>> with_links_to("", "See [Notation](notation.md#shapes).")
     'See Notation.'
     """

@@ -70,11 +70,12 @@ def assignment(
 
 def _introduction(chapter: NotebookNode, todo: list[ChapterExercise], page: str) -> str:
     title = re.match(r"# (.+)", chapter.cells[0].source)[1]
+    title = title if title.startswith("Lab ") else f"chapter {title}"
     total = sum(task.points for task in todo)
     minutes = sum(task.minutes for task in todo)
     return (
-        f"# Exercises of chapter {title}\n\n"
-        f"Read the chapter first{f': [{page}]({page})' if page else ''}. There are {len(todo)} "
+        f"# Exercises of {title}\n\n"
+        f"Read it first{f': [{page}]({page})' if page else ''}. There are {len(todo)} "
         f"exercises, {total} points, about {minutes} minutes. {install_note(chapter)}\n\n"
         "Run the cells in order, replace each `...` and run the cell again. `check` tells you "
         'what holds, and what does not; `hint("…")` with the number of an exercise gives a hint. '

@@ -1,4 +1,7 @@
-"""Which chapters there are, and what stands in one: its tags, its exercises, its code's names."""
+"""Which chapters and laboratory notebooks there are, and what stands in one.
+
+A laboratory notebook, ``chapters/lab/NN-question.ipynb``, belongs to chapter NN.
+"""
 
 import ast
 import re
@@ -13,6 +16,8 @@ from nbformat import NotebookNode
 
 from attnbook.course import UsageError
 from attnbook.files import replace_file
+
+TITLE = re.compile(r"# (?:Lab )?(?P<number>\d+) · (?P<question>.+)")
 
 HEADING = re.compile(
     r"^### Exercise (?P<id>[\d.]+) (?P<stars>[★☆]{3}) · (?P<minutes>\d+) min$", re.M
@@ -44,30 +49,51 @@ def contents(root: Path) -> list[Path]:
 
 
 def notebooks(root: Path) -> list[Path]:
-    """The book's notebooks, in order: the page that it opens with, then the chapters."""
+    """The book's notebooks, in order: the page that it opens with, chapters, the laboratory."""
     paths = [file.with_name(file.name + ".ipynb") for file in contents(root)]
     return [path for path in paths if path.exists()]
 
 
+def in_laboratory(path: Path) -> bool:
+    """Whether a notebook is one of the laboratory, by the folder it stands in."""
+    return path.parent.name == "lab"
+
+
+def number(path: Path) -> int:
+    """The number of a chapter, or of the chapter that a laboratory notebook belongs to."""
+    return int(path.stem.split("-")[0])
+
+
 def chapters(root: Path) -> list[Path]:
     """The notebooks of the book's chapters, in order."""
+    return [path for path in _numbered(root) if not in_laboratory(path)]
+
+
+def laboratory(root: Path) -> list[Path]:
+    """The notebooks of the book's laboratory, in order."""
+    return [path for path in _numbered(root) if in_laboratory(path)]
+
+
+def _numbered(root: Path) -> list[Path]:
     return [path for path in notebooks(root) if re.match(r"\d\d-", path.name)]
 
 
 def find_chapter(root: Path, told: str) -> Path:
     """The chapter that somebody means by its file, its name or its number.
 
-    Raises ``UsageError`` if there is none.
+    A laboratory notebook goes by its file and its name. Raises ``UsageError`` if there is none.
     """
-    paths = chapters(root)
     name = Path(told).name.removesuffix(".ipynb")
-    for path in paths:
-        number = path.stem.split("-")[0]
-        if name == path.stem or name.zfill(len(number)) == number:
+    for path in chapters(root):
+        if name.isdigit() and int(name) == number(path):
+            return path
+    for path in _numbered(root):
+        if name == path.stem:
             return path
     raise UsageError(
-        f"no such chapter: {told}; there are {', '.join(path.stem for path in paths)}, "
-        "and each goes by its number, too"
+        f"no such chapter: {told}; there are {', '.join(path.stem for path in chapters(root))}, "
+        "and each goes by its number, too; in the laboratory are "
+        f"{', '.join(path.stem for path in laboratory(root)) or 'none'}"
     )
 
 
@@ -86,10 +112,19 @@ def tags(cell: NotebookNode) -> list[str]:
     return cell.metadata.get("tags", [])
 
 
-def linked_title(path: Path, chapter: NotebookNode) -> str:
-    """A chapter's number and its question, which links to it from another page."""
-    number, question = re.match(r"# (\d+) · (.+)", chapter.cells[0].source).groups()
-    return f"{number} · [{question}]({path.name})"
+def linked_title(path: Path, notebook: NotebookNode) -> str:
+    """A chapter's number and its question, which links to it from another page.
+
+    A laboratory notebook has its question alone: it stands below its chapter.
+    """
+    title = TITLE.match(notebook.cells[0].source)
+    link = f"[{title['question']}]({seen_from_chapters(path)})"
+    return link if in_laboratory(path) else f"{title['number']} · {link}"
+
+
+def seen_from_chapters(path: Path) -> str:
+    """Where a notebook is, seen from the folder of the chapters."""
+    return f"lab/{path.name}" if in_laboratory(path) else path.name
 
 
 @dataclass

@@ -9,9 +9,10 @@ from myst_parser.mdit_to_docutils.base import default_slugify as anchor
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError
-from attnbook.course.chapter import linked_title, tags
+from attnbook.course.chapter import in_laboratory, linked_title, number, seen_from_chapters, tags
 
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
+RESULT = re.compile(r"^> \*\*Result\.\*\* (.+)$", re.M)
 CAPTION = re.compile(r"^\*(Figure [\d.]+)\. ", re.M)
 NUMBER = r"(-?\d+(?:[.,]\d+)*(?:e[+-]\d+)?(?: ± \d+(?:\.\d+)?)?)"
 
@@ -73,54 +74,75 @@ def _evidence(cell: NotebookNode) -> str:
     return "".join(printed) + "\n" + cell.source
 
 
-def measured(id: str, claim: dict, path: Path, chapter: NotebookNode) -> Iterator[str]:
-    """Yield what was measured of a claim, each with its place, taken from the chapter's cells.
+def measured(id: str, claim: dict, notebooks: dict[Path, NotebookNode]) -> Iterator[str]:
+    """Yield what was measured of a claim, each with its place, taken from the notebooks' cells.
 
-    Raises ``UsageError`` if the claim says nothing, has no cell, or if a text that it looks for
-    is in none of its cells.
+    ``notebooks`` are the claim's chapter and what the laboratory has on it. Raises ``UsageError``
+    if the claim says nothing, has no cell, or if a text that it looks for is in none of its cells.
     """
     proofs = [
-        (i, _evidence(cell)) for i, cell in enumerate(chapter.cells) if f"claim-{id}" in tags(cell)
+        (path, i, _evidence(cell))
+        for path, notebook in notebooks.items()
+        for i, cell in enumerate(notebook.cells)
+        if f"claim-{id}" in tags(cell)
     ]
+    where = " or ".join(map(seen_from_chapters, notebooks))
     if not proofs:
-        raise UsageError(f"{id}: no cell of {path.name} has the tag claim-{id}")
+        raise UsageError(f"{id}: no cell of {where} has the tag claim-{id}")
     if not claim.get("measured"):
         raise UsageError(f"{id}: the ledger does not say what was measured")
     for item in claim["measured"]:
         find = pattern(item["find"])
-        hits = [(i, hit) for i, text in proofs if (hit := find.search(text))]
+        hits = [(path, i, hit) for path, i, text in proofs if (hit := find.search(text))]
         if not hits:
             raise UsageError(
-                f"{id}: no cell of {path.name} with the tag claim-{id} has the "
-                f"text {item['find']!r}"
+                f"{id}: no cell of {where} with the tag claim-{id} has the text {item['find']!r}"
             )
-        i, found = hits[0]
+        path, i, found = hits[0]
         try:
             said = item["say"].format(*map(readable, found.groups()))
         except IndexError:
             raise UsageError(
                 f"{id}: {item['say']!r} has more places than {item['find']!r} has numbers"
             ) from None
-        heading, figure = section(chapter, i)
-        place = f"[{heading}]({path.name}#{anchor(heading)})"
+        heading, figure = section(notebooks[path], i)
+        place = f"[{heading}]({seen_from_chapters(path)}#{anchor(heading)})"
         if figure and item.get("figure", True):
             place += f", {figure}"
         said = re.sub(r" (?=[±×%])|(?<=[±×]) ", "\N{NO-BREAK SPACE}", said)
         yield f"{said} ({place})"
 
 
-def experiments(chapters: dict[Path, NotebookNode]) -> str:
-    """The index of experiments: for each claim what was measured, and where."""
+def result(path: Path, notebook: NotebookNode) -> str:
+    """The sentence with which a laboratory notebook begins. Raises ``UsageError`` without one."""
+    found = RESULT.search(notebook.cells[0].source)
+    if not found:
+        raise UsageError(f"{path}: the first cell needs a line > **Result.** with what came out")
+    return found[1]
+
+
+def experiments(notebooks: dict[Path, NotebookNode]) -> str:
+    """The index of experiments: for each claim what was measured, and where.
+
+    Below the claims of a chapter stand its laboratory notebooks, each with its result.
+    """
+    chapters = {path: book for path, book in notebooks.items() if not in_laboratory(path)}
     claims = ledger(next(iter(chapters)).parent)
     parts = []
     for path, chapter in chapters.items():
-        number = int(path.stem.split("-")[0])
-        here = {k: c for k, c in claims.items() if c["chapter"] == number}
-        if here:
+        here = {p: book for p, book in notebooks.items() if number(p) == number(path)}
+        claimed = {k: c for k, c in claims.items() if c["chapter"] == number(path)}
+        if claimed or len(here) > 1:
             parts.append(f"## {linked_title(path, chapter)}")
-        for id, claim in here.items():
+        for id, claim in claimed.items():
             verdict = f" *Half true.* {claim['but']}" if "but" in claim else ""
             parts.append(f"**{id}. {claim['claim']}.**{verdict}")
-            found = measured(id, claim, path, chapter)
-            parts.append("\n".join(f"- {line}" for line in found))
+            parts.append("\n".join(f"- {line}" for line in measured(id, claim, here)))
+        laboratory = {p: book for p, book in here.items() if in_laboratory(p)}
+        if laboratory:
+            parts.append("In the laboratory:")
+            lines = [
+                f"- {linked_title(p, book)} {result(p, book)}" for p, book in laboratory.items()
+            ]
+            parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"

@@ -8,7 +8,14 @@ import nbformat
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError, plans
-from attnbook.course.chapter import exercises_of, linked_title, write_notebook
+from attnbook.course.chapter import (
+    ChapterExercise,
+    exercises_of,
+    in_laboratory,
+    linked_title,
+    number,
+    write_notebook,
+)
 from attnbook.course.claims import experiments
 from attnbook.course.plans import table
 from attnbook.course.timing import predictions, reading_minutes, sections
@@ -44,13 +51,17 @@ def label(chapter: NotebookNode) -> str:
 
 
 def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
-    """Write the labels into the chapters and the tables into the texts; return what changed."""
+    """Write the labels into the notebooks and the tables into the texts; return what changed.
+
+    A notebook of the laboratory needs no label.
+    """
     changed = []
-    chapters = {path: nbformat.read(path, as_version=4) for path in paths}
-    for path, chapter in chapters.items():
+    notebooks = {path: nbformat.read(path, as_version=4) for path in paths}
+    for path, chapter in notebooks.items():
         first = chapter.cells[0]
         before = first.source
-        if not TIME.search(before) or not NEEDS.search(before):
+        labelled = TIME.search(before) and NEEDS.search(before)
+        if not labelled and not in_laboratory(path):
             raise UsageError(
                 f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
             )
@@ -66,17 +77,31 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 f"{path}: no such table: {', '.join(sorted(unknown))}; there are "
                 f"{', '.join(TABLES)}"
             )
-        after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](chapters) + found[3], before)
+        after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](notebooks) + found[3], before)
         if after != before:
             replace_file(path, after.encode())
             changed.append(path)
     return changed
 
 
-def _chapters(chapters: dict[Path, NotebookNode]) -> str:
+def _without_laboratory(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:
+    return {path: book for path, book in notebooks.items() if not in_laboratory(path)}
+
+
+def _on_chapter(path: Path, notebooks: dict[Path, NotebookNode]) -> list[ChapterExercise]:
+    """The exercises of a chapter, and those on it that stand in the laboratory."""
+    return [
+        task
+        for other, book in notebooks.items()
+        if number(other) == number(path)
+        for task in exercises_of(book)
+    ]
+
+
+def _chapters(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
-    for path, chapter in chapters.items():
-        todo = list(exercises_of(chapter))
+    for path, chapter in _without_laboratory(notebooks).items():
+        todo = _on_chapter(path, notebooks)
         rows.append(
             (
                 linked_title(path, chapter),
@@ -96,25 +121,25 @@ def _chapters(chapters: dict[Path, NotebookNode]) -> str:
     )
 
 
-def _sections(chapters: dict[Path, NotebookNode]) -> str:
+def _sections(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
-    for path, chapter in chapters.items():
+    for path, chapter in _without_laboratory(notebooks).items():
         parts = [
             f"{title} **{max(1, round(minutes))}**" for title, minutes in sections(chapter).items()
         ]
-        rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
+        rows.append((number(path), " · ".join(parts)))
     return table("Chapter | Sections and their minutes", rows)
 
 
-def _exercises(chapters: dict[Path, NotebookNode]) -> str:
+def _exercises(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
-    for path, chapter in chapters.items():
+    for path in _without_laboratory(notebooks):
         parts = [
             f"{task.id} {'★' * task.stars} **{task.minutes}**"
             + (" *words*" if task.model_answer else "")
-            for task in exercises_of(chapter)
+            for task in _on_chapter(path, notebooks)
         ]
-        rows.append((path.stem.split("-")[0].lstrip("0"), " · ".join(parts)))
+        rows.append((number(path), " · ".join(parts)))
     return table("Chapter | Exercises, stars and minutes", rows)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError
-from attnbook.course.chapter import exercises_of
+from attnbook.course.chapter import exercises_of, in_laboratory, number
 from attnbook.course.timing import MINUTES_A_VOTE, predictions, sections
 
 PLANS = "plans.toml"
@@ -19,30 +19,31 @@ SECTIONS = ("to", "from", "without", "only")  # how a plan says which ones
 
 
 class Plans:
-    """The plans in ``plans.toml``, and the chapters whose sections and exercises they name."""
+    """The plans in ``plans.toml``, and the notebooks whose sections and exercises they name."""
 
-    def __init__(self, chapters: dict[Path, NotebookNode]) -> None:
+    def __init__(self, notebooks: dict[Path, NotebookNode]) -> None:
+        chapters = {path: book for path, book in notebooks.items() if not in_laboratory(path)}
         path = next(iter(chapters)).parent / PLANS
         try:
             self.told = tomllib.loads(path.read_text("utf8"))
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{path}: {error}") from error
-        numbered = {int(path.stem.split("-")[0]): book for path, book in chapters.items()}
+        numbered = {number(path): book for path, book in chapters.items()}
         self.sections = {number: sections(book) for number, book in numbered.items()}
         self.predictions = {number: predictions(book) for number, book in numbered.items()}
-        self.tasks = {task.id: task for book in numbered.values() for task in exercises_of(book)}
+        self.tasks = {task.id: task for book in notebooks.values() for task in exercises_of(book)}
 
     def titles(self, entry: dict) -> list[str]:
         """The sections of a chapter that an entry of a plan takes."""
-        number = entry["chapter"]
-        if number not in self.sections:
-            raise UsageError(f"{PLANS}: there is no chapter {number}")
-        titles = list(self.sections[number])
+        chapter = entry["chapter"]
+        if chapter not in self.sections:
+            raise UsageError(f"{PLANS}: there is no chapter {chapter}")
+        titles = list(self.sections[chapter])
         named = [title for key in SECTIONS for title in _listed(entry.get(key, []))]
         for title in named:
             if title not in titles:
                 raise UsageError(
-                    f"{PLANS}: chapter {number} has no section {title!r}; it has "
+                    f"{PLANS}: chapter {chapter} has no section {title!r}; it has "
                     f"{', '.join(map(repr, titles))}"
                 )
         if "to" in entry:
@@ -90,9 +91,9 @@ def _listed(named: str | list[str]) -> list[str]:
     return [named] if isinstance(named, str) else named
 
 
-def six_weeks(chapters: dict[Path, NotebookNode]) -> str:
+def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
     """The sessions of a course; what a session leaves over is its rest."""
-    plans = Plans(chapters)
+    plans = Plans(notebooks)
     length = plans.told["six_weeks"]["minutes"]
     rows = []
     for entry in plans.told["six_weeks"]["session"]:
@@ -117,9 +118,9 @@ def six_weeks(chapters: dict[Path, NotebookNode]) -> str:
     return table("Week | Story | Besides, in minutes | Vote to discuss, then run live", rows)
 
 
-def one_day(chapters: dict[Path, NotebookNode]) -> str:
+def one_day(notebooks: dict[Path, NotebookNode]) -> str:
     """The parts of one day, each beginning when the one before ends."""
-    plans = Plans(chapters)
+    plans = Plans(notebooks)
     day = plans.told["one_day"]
     now, end = (datetime.strptime(day[key], "%H:%M") for key in ("start", "end"))
     rows = []
@@ -139,9 +140,9 @@ def one_day(chapters: dict[Path, NotebookNode]) -> str:
     return table("Time | Story | Votes | Together | Minutes", rows)
 
 
-def homework(chapters: dict[Path, NotebookNode]) -> str:
+def homework(notebooks: dict[Path, NotebookNode]) -> str:
     """What to assign, and how long the sections take that no session has room for."""
-    plans = Plans(chapters)
+    plans = Plans(notebooks)
     shown: dict[int, set[str]] = {}
     used: list[str] = []
     for entry in plans.told["six_weeks"]["session"]:
@@ -153,9 +154,9 @@ def homework(chapters: dict[Path, NotebookNode]) -> str:
     for entry in plans.told["homework"]:
         ids = entry["exercises"]
         minutes = plans.solving(ids)
-        number = int(ids[0].split(".")[0])
-        left_out = plans.sections[number].keys() - shown.get(number, set())
-        reading = round(sum(plans.sections[number][title] for title in left_out))
+        chapter = int(ids[0].split(".")[0])
+        left_out = plans.sections[chapter].keys() - shown.get(chapter, set())
+        reading = round(sum(plans.sections[chapter][title] for title in left_out))
         weeks[entry["week"]] = weeks.get(entry["week"], 0) + minutes + reading
         for id in ids:
             if id in used:
@@ -170,17 +171,17 @@ def homework(chapters: dict[Path, NotebookNode]) -> str:
     return table("Week | Assign | Minutes | Sections to read | Why these", rows)
 
 
-def homework_command(chapters: dict[Path, NotebookNode]) -> str:
+def homework_command(notebooks: dict[Path, NotebookNode]) -> str:
     """The command that makes all homework."""
-    ids = [id for entry in Plans(chapters).told["homework"] for id in entry["exercises"]]
+    ids = [id for entry in Plans(notebooks).told["homework"] for id in entry["exercises"]]
     lines = textwrap.wrap(" ".join(ids), 70)
     command = "python -m attnbook.course assignment ../attention-class --only"
     return "\n    ".join(["```bash\n" + command, *lines]).replace("\n    ", " \\\n    ") + "\n```\n"
 
 
-def self_study(chapters: dict[Path, NotebookNode]) -> str:
+def self_study(notebooks: dict[Path, NotebookNode]) -> str:
     """Paths for those who learn alone."""
-    plans = Plans(chapters)
+    plans = Plans(notebooks)
     rows = []
     for entry in plans.told["self_study"]:
         minutes = sum(map(plans.reading, entry["read"]))

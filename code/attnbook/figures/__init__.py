@@ -1,4 +1,4 @@
-"""Figures: the look of plots (``style``), drawings of the mechanism, and interactive figures."""
+"""Figures: the look of plots (``style``), tables, ``drawings``, and figures to use (``interactive``)."""
 
 from attnbook.figures.style import (
     BLACK,
@@ -10,9 +10,11 @@ from attnbook.figures.style import (
     VALUE,
     WEIGHTS,
     curve,
+    dots,
     heat_map,
     subplots,
 )
+from attnbook.figures.table import table
 
 __all__ = [
     "BLACK",
@@ -24,6 +26,8 @@ __all__ = [
     "VALUE",
     "WEIGHTS",
     "curve",
+    "dots",
     "heat_map",
     "subplots",
+    "table",
 ]

@@ -7,7 +7,7 @@ colour alone: each also has a marker of its own.
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -68,6 +68,25 @@ def curve(
         label=label,
     )
     axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=0.2, linewidth=0)
+
+
+def dots(axes: Axes, rows: Mapping[str, ArrayLike], *, color: str = NEUTRAL) -> None:
+    """Draw a row for each name, the first on top: a dot for each run, and a line at their median.
+
+    Dots of a row stand at different heights, in the order of the runs, so that equal ones can be
+    counted. Raises ``ValueError`` if a row has no runs.
+    """
+    for place, (name, runs) in enumerate(rows.items()):
+        runs = np.asarray(runs, dtype=float)
+        if runs.ndim != 1 or not runs.size:
+            raise ValueError(f"{name}: one number for each run is needed, got {runs.shape}")
+        # multiples of the golden ratio fill the height evenly, however many runs there are
+        heights = place + 0.6 * ((np.arange(runs.size) * 0.618) % 1 - 0.5)
+        axes.plot(runs, heights, "o", color=color, markersize=5, alpha=0.6, markeredgewidth=0)
+        axes.vlines(np.median(runs), place - 0.4, place + 0.4, color=BLACK, linewidth=2)
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
 
 
 def heat_map(

@@ -1,0 +1,128 @@
+"""Where two computations must agree: stored runs and fresh ones, the book's result and another's.
+
+The stored runs of a laboratory notebook are a text, so that the notebook stands alone: comments
+with what made them, then a table with a row or several for each seed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Columns: TypeAlias = dict[str, np.ndarray]
+Row: TypeAlias = Mapping[str, object]
+
+DIGITS = 5  # of a stored number
+
+
+def read_runs(stored: str) -> Columns:
+    """The columns of stored runs; those that are no numbers have texts.
+
+    Raises ``ValueError`` if a row has not as many cells as the first line has names.
+
+    >>> runs = read_runs("# torch 2.13.0\nseed,design,right\n0,one map,51.5\n0,two maps,100\n")
+    >>> print(*runs["design"], *runs["right"], sep=", ")
+    one map, two maps, 51.5, 100.0
+    """
+    lines = [line for line in stored.strip().split("\n") if not line.startswith("#")]
+    names, *rows = (line.split(",") for line in lines)
+    for row in rows:
+        if len(row) != len(names):
+            raise ValueError(f"{len(names)} columns, {', '.join(names)}, but a row is {row}")
+    return {name: _numbers_or_texts([row[i] for row in rows]) for i, name in enumerate(names)}
+
+
+def _numbers_or_texts(cells: list[str]) -> np.ndarray:
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return np.array(cells)
+
+
+def where(runs: Columns, **wanted: object) -> Columns:
+    """The rows in which the named columns have the wanted values.
+
+    Raises ``ValueError`` if there is no such row.
+
+    >>> runs = {"seed": np.array([0, 1]), "right": np.array([51.5, 100.0])}
+    >>> where(runs, seed=1)["right"].tolist()
+    [100.0]
+    """
+    chosen = np.logical_and.reduce([runs[name] == value for name, value in wanted.items()])
+    if not chosen.any():
+        raise ValueError(f"no row has {wanted}")
+    return {name: column[chosen] for name, column in runs.items()}
+
+
+def as_stored(value: object) -> str:
+    """A cell of a row as the file of stored runs has it: numbers are rounded.
+
+    >>> print(as_stored("one map"), as_stored(2 / 3), as_stored(100.0), as_stored(2048))
+    one map 0.66667 100 2048
+    """
+    return value if isinstance(value, str) else f"{float(value):.{DIGITS}g}"
+
+
+def agree(stored: Columns, fresh: Mapping[int, Row | Sequence[Row]], **within: float) -> None:
+    """Assert that fresh runs, a row or several by their seed, give what is stored of it.
+
+    ``within`` has columns of numbers, and how much each may differ. The others must be equal.
+    Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
+
+    >>> stored = read_runs("seed,design,right\n0,one map,51.5")
+    >>> agree(stored, {0: {"design": "one map", "right": 51.4}}, right=0.5)
+    ✓ fresh runs of seeds 0 agree with the stored ones
+    >>> agree(stored, {0: {"design": "one map", "right": 49.0}}, right=0.5)
+    Traceback (most recent call last):
+    AssertionError: seed 0, row 1: right is 49, stored is 51.5, more than 0.5 apart
+    """
+    for seed, rows in fresh.items():
+        rows = [rows] if isinstance(rows, Mapping) else rows
+        kept = where(stored, seed=seed)
+        if len(rows) != len(kept["seed"]):
+            raise AssertionError(f"seed {seed}: {len(rows)} rows, stored are {len(kept['seed'])}")
+        for i, row in enumerate(rows):
+            if {"seed", *row} != {*stored}:
+                raise AssertionError(f"seed {seed}: columns {[*row]}, stored are {[*stored]}")
+            for name, value in row.items():
+                _compare(
+                    value, kept[name][i], within.get(name), f"seed {seed}, row {i + 1}: {name}"
+                )
+    print(f"✓ fresh runs of seeds {', '.join(map(str, fresh))} agree with the stored ones")
+
+
+def _compare(value: object, stored: object, within: float | None, place: str) -> None:
+    value, stored = as_stored(value), as_stored(stored)
+    says = f"{place} is {value}, stored is {stored}"
+    if within is None:
+        if value != stored:
+            raise AssertionError(says)
+    elif not abs(float(value) - float(stored)) <= within:  # also if one is no number
+        raise AssertionError(f"{says}, more than {within:g} apart")
+
+
+def confirm(says: str, ours: ArrayLike, theirs: ArrayLike, *, within: float = 1e-6) -> None:
+    """Assert that two results are equal up to ``within``, and say so in one line.
+
+    Raises ``AssertionError`` with the largest difference, or with the shapes if they differ.
+
+    >>> confirm("equal to the sum by hand", [0.1 + 0.2], [0.3])
+    ✓ equal to the sum by hand (to 1e-06)
+    """
+    ours, theirs = _array(ours), _array(theirs)
+    if ours.shape != theirs.shape:
+        raise AssertionError(f"not {says}: the shapes are {ours.shape} and {theirs.shape}")
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        differences = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
+    if not (differences <= within).all():  # also if one is no number
+        raise AssertionError(
+            f"not {says}: the largest difference is {differences.max():.3g}, more than {within:g}"
+        )
+    print(f"✓ {says} (to {within:g})")
+
+
+def _array(numbers: ArrayLike) -> np.ndarray:
+    if hasattr(numbers, "detach"):  # a tensor, maybe on another device or in half precision
+        numbers = numbers.detach().double().cpu()
+    return np.asarray(numbers, dtype=np.float64)

@@ -1,0 +1,199 @@
+"""Replicating an experiment: the same rows however it runs, and no finished seed is ever lost."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from attnbook.course import UsageError, __main__ as commands, replicate as module
+from attnbook.course.chapter import laboratory
+from attnbook.course.replicate import Runs, experiment, fingerprint, replicate
+from attnbook.laboratory import read_runs
+
+HELPER = "import random\n\n\ndef draw(seed):\n    return random.Random(seed).random()"
+RUN = """\
+def experiment(seed):
+    print("this is no row")
+    return [{"design": d, "right": 100 * draw(f"{d} {seed}")} for d in ("one", "two")]
+"""
+
+
+def tagged(source, tag):
+    return new_code_cell(source, metadata={"tags": [tag]})
+
+
+def write(path, run=RUN):
+    """A small laboratory notebook."""
+    cells = [
+        new_markdown_cell("# Lab 1 · Which?\n\n> **Result.** This."),
+        tagged("STORED = ''", "stored"),
+        tagged(HELPER, "experiment"),
+        new_code_cell("1 / 0  # no part of the experiment"),
+        tagged(run, "experiment"),
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return write(tmp_path / "chapters/lab/01-which.ipynb")
+
+
+def rows_of(path):
+    return Runs.read(path.with_suffix(".csv").read_text("utf8")).rows
+
+
+def stored(path):
+    """What the notebook's own cell holds."""
+    names = {}
+    (cell,) = (c for c in nbformat.read(path, 4).cells if "stored" in c.metadata.get("tags", []))
+    exec(cell.source, names)
+    return names["STORED"]
+
+
+def test_two_workers_store_what_one_does_and_the_notebook_holds_it(lab, tmp_path):
+    other = write(tmp_path / "alone/01-which.ipynb")
+    assert replicate(lab, 3, workers=2) == replicate(other, 3, workers=1) == 3
+    text = lab.with_suffix(".csv").read_text("utf8")
+    assert text == other.with_suffix(".csv").read_text("utf8")
+    code = experiment(nbformat.read(lab, 4))
+    assert text.startswith(f"# experiment {fingerprint(code)}\n# python 3.")
+    assert "\n# torch 2." in text and "\n# attnbook " in text and "/ 0" not in code
+    assert stored(lab).strip() == text.strip()
+    runs = read_runs(stored(lab))
+    assert runs["seed"].tolist() == [0, 0, 1, 1, 2, 2]
+    names = {}
+    exec(code, names)
+    assert runs["right"][3] == pytest.approx(100 * names["draw"]("two 1"), rel=1e-4)
+
+
+def test_after_a_kill_it_goes_on_where_it_was(lab):
+    # seed 2 waits for a file, so that the command can be killed when two seeds are finished
+    gate = lab.with_name("gate")
+    wait = f"""\
+import pathlib, time
+def experiment(seed):
+    while seed == 2 and not pathlib.Path({str(gate)!r}).exists():
+        time.sleep(0.05)
+    with open({str(gate)!r} + ".log", "a") as file:
+        file.write(f"{{seed}} ")
+    return {{"right": seed / 2}}
+"""
+    write(lab, wait)
+    start = f"from pathlib import Path; from attnbook.course.replicate import replicate; \
+replicate(Path({str(lab)!r}), 4, workers=1)"
+    process = subprocess.Popen([sys.executable, "-c", start], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (lab.with_suffix(".csv").exists() and len(rows_of(lab)) == 2):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert sorted(rows_of(lab)) == [0, 1]
+    gate.touch()
+    assert replicate(lab, 4, workers=1) == 2
+    assert sorted(rows_of(lab)) == [0, 1, 2, 3]
+    log = lab.with_name("gate.log").read_text()
+    assert log.count("0") == log.count("1") == 1
+    assert replicate(lab, 4) == 0  # nothing is left to do
+    assert stored(lab).strip() == lab.with_suffix(".csv").read_text("utf8").strip()
+
+
+def test_a_seed_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch, root):
+    lab = tmp_path / "chapters/lab/01-which.ipynb"
+    run = """\
+def experiment(seed):
+    if seed == 1:
+        raise ArithmeticError("no such number")
+    if seed == 2:
+        import os
+
+        os._exit(3)
+    return {"right": seed}
+"""
+    write(lab, run)
+    (tmp_path / "_config.yml").write_text("")
+    (tmp_path / "_toc.yml").write_text("root: x\nchapters:\n  - file: chapters/lab/01-which\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        commands.main(["replicate", "lab/01-which", "--seeds", "4", "--workers", "2"])
+    says = str(stopped.value)  # as text it is printed, and the command exits with 1
+    assert "seed 1 failed: ArithmeticError: no such number (line 10: raise Arith" in says
+    assert "seed 2 failed: its process ended with 3" in says
+    assert "2 other seeds are in chapters/lab/01-which.csv" in says
+    assert sorted(rows_of(lab)) == [0, 3]
+    assert read_runs(stored(lab))["seed"].tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("[]", "returned no row"),
+        ('[{"a": 1}, {"b": 1}]', r"columns \['b'\]"),
+        ('{"a": "x, y"}', "neither a comma"),
+        ('{"a": None}', "TypeError"),
+    ],
+)
+def test_what_no_table_can_have_is_refused(lab, value, says):
+    write(lab, f"def experiment(seed):\n    return {value}")
+    with pytest.raises(UsageError, match=says):
+        replicate(lab, 1)
+    assert not lab.with_suffix(".csv").exists()
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_finished(lab, monkeypatch):
+    replicate(lab, 1)
+
+    def full(path, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module, "replace_file", full)
+    with pytest.raises(UsageError, match=r"No space left on device: .*01-which\.csv; 1 seeds are"):
+        replicate(lab, 2)
+    monkeypatch.undo()
+    assert sorted(rows_of(lab)) == [0]
+    assert replicate(lab, 2) == 1
+
+
+def test_rows_of_changed_code_are_not_mixed_with_older_ones(lab):
+    replicate(lab, 1)
+    before = rows_of(lab)
+    write(lab, RUN.replace("100 *", "1000 *"))
+    with pytest.raises(UsageError, match=r"01-which\.csv was made by experiment \w+, .*--again"):
+        replicate(lab, 2)
+    assert rows_of(lab) == before
+    assert replicate(lab, 2, again=True) == 2
+    assert float(rows_of(lab)[0][0]["right"]) > 100
+
+
+def test_a_notebook_without_an_experiment_or_a_place_for_its_runs_is_refused(tmp_path):
+    path = tmp_path / "01-a.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(RUN)]), path)
+    with pytest.raises(UsageError, match=r"01-a\.ipynb needs a cell with the tag experiment"):
+        replicate(path, 1)
+
+
+def test_an_unknown_notebook_is_refused_and_the_others_are_named(root, monkeypatch):
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit, match=r"no such chapter: 02-nothing; .* in the laboratory are"):
+        commands.main(["replicate", "02-nothing"])
+
+
+@pytest.mark.parametrize("path", laboratory(ROOT), ids=lambda path: path.stem)
+def test_the_stored_runs_are_those_of_the_experiment_and_of_the_file_beside_it(path):
+    text = path.with_suffix(".csv").read_text("utf8")
+    runs = Runs.read(text)
+    assert runs.text() == text
+    code = experiment(nbformat.read(path, as_version=4))
+    assert runs.made_by[0] == f"experiment {fingerprint(code)}", "replicate it --again"
+    assert stored(path).strip() == text.strip()
+    assert len(runs.rows) >= 10 and sorted(runs.rows) == [*range(len(runs.rows))]

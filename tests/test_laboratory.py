@@ -1,0 +1,100 @@
+"""Stored runs are read and compared; two results that agree are said to, others raise."""
+
+import numpy as np
+import pytest
+import torch
+
+from attnbook import confirm
+from attnbook.laboratory import agree, read_runs, where
+
+STORED = """
+# experiment 0123
+# torch 2.13.0
+seed,design,right,steps
+0,one map,51.5,300
+0,two maps,100,300
+1,one map,72,300
+"""
+
+
+def rows(right=51.5, design="one map", steps=300):
+    return [
+        {"design": design, "right": right, "steps": steps},
+        {"design": "two maps", "right": 100.0, "steps": 300},
+    ]
+
+
+def test_stored_runs_are_columns_of_numbers_and_of_texts():
+    runs = read_runs(STORED)
+    assert list(runs) == ["seed", "design", "right", "steps"]
+    assert runs["seed"].tolist() == [0, 0, 1] and runs["right"].tolist() == [51.5, 100, 72]
+    assert runs["design"].tolist() == ["one map", "two maps", "one map"]
+
+
+def test_a_torn_row_is_refused():
+    with pytest.raises(ValueError, match="4 columns"):
+        read_runs(STORED + "2,one map\n")
+
+
+def test_rows_are_chosen_by_what_stands_in_their_columns():
+    runs = read_runs(STORED)
+    assert where(runs, design="one map")["right"].tolist() == [51.5, 72]
+    assert where(runs, design="one map", seed=1)["right"].tolist() == [72]
+    with pytest.raises(ValueError, match="three maps"):
+        where(runs, design="three maps")
+
+
+def test_fresh_runs_agree_up_to_what_the_call_allows(capsys):
+    agree(read_runs(STORED), {0: rows(right=51.9), 1: rows(right=72.0)[0]}, right=0.5)
+    assert capsys.readouterr().out == "✓ fresh runs of seeds 0, 1 agree with the stored ones\n"
+
+
+def test_numbers_that_the_file_has_rounded_are_equal():
+    stored = read_runs("seed,right\n0,33.333")
+    agree(stored, {0: {"right": 100 / 3}})
+    with pytest.raises(AssertionError, match=r"right is 33\.433, stored is 33\.333"):
+        agree(stored, {0: {"right": 33.4333}})
+
+
+@pytest.mark.parametrize(
+    ("fresh", "says"),
+    [
+        (rows(right=52.1), r"seed 0, row 1: right is 52\.1, stored is 51\.5, more than 0\.5 apart"),
+        (rows(right=float("nan")), "right is nan, stored is 51.5"),
+        (rows(design="no map"), "seed 0, row 1: design is no map, stored is one map"),
+        (rows(steps=301), "steps is 301, stored is 300"),
+        (rows()[:1], "seed 0: 1 rows, stored are 2"),
+        ([{"right": 51.5}] * 2, r"columns \['right'\], stored are \['seed', 'design'"),
+    ],
+)
+def test_a_fresh_run_that_differs_names_seed_column_and_both_values(fresh, says):
+    with pytest.raises(AssertionError, match=says):
+        agree(read_runs(STORED), {0: fresh}, right=0.5)
+
+
+def test_a_seed_that_is_not_stored_cannot_agree():
+    with pytest.raises(ValueError, match="seed"):
+        agree(read_runs(STORED), {7: rows()}, right=0.5)
+
+
+def test_what_is_equal_is_said_in_one_line(capsys):
+    confirm("equal to PyTorch's", torch.ones(2, requires_grad=True), torch.ones(2) + 9e-7)
+    assert capsys.readouterr().out == "✓ equal to PyTorch's (to 1e-06)\n"
+    confirm("masked alike", [-np.inf, 1.0], torch.tensor([-np.inf, 1.0]), within=1e-3)
+    assert capsys.readouterr().out == "✓ masked alike (to 0.001)\n"
+    confirm("equal in half precision", torch.ones(2, dtype=torch.bfloat16), np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "says"),
+    [
+        ([1.0, 2.5], r"not the same: the largest difference is 0\.5, more than 1e-06"),
+        ([1.0, float("nan")], "not the same"),
+        ([1.0, float("inf")], "not the same"),
+        ([[1.0, 2.0]], r"not the same: the shapes are \(2,\) and \(1, 2\)"),
+        (2.0, "the shapes are"),
+    ],
+)
+def test_what_differs_raises_with_the_largest_difference(theirs, says):
+    with pytest.raises(AssertionError, match=says):
+        confirm("the same", [1.0, 2.0], theirs)

@@ -1,4 +1,4 @@
-"""Figures: the look of plots (``style``), tables, ``drawings``, and figures to use (``interactive``)."""
+"""Figures: the look of plots (``style``), tables, ``drawings``, and ``interactive`` figures."""
 
 from attnbook.figures.style import (
     BLACK,

@@ -7,7 +7,8 @@ telephone, where it is 350 pixels wide.
 
 from attnbook.figures.drawings.attention import heads, self_attention
 from attnbook.figures.drawings.blocks import decoder_block, encoder_block, transformer
-from attnbook.figures.drawings.matrices import Matrix, matrices, matrix, product
+from attnbook.figures.drawings.cells import Matrix
+from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.svg import Drawing
 
 __all__ = [

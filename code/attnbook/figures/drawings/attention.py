@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.matrices import (
+from attnbook.figures.drawings.cells import (
     MOST_NUMBERS,
     Matrix,
     Scale,
@@ -17,8 +17,8 @@ from attnbook.figures.drawings.matrices import (
     head_room,
     label_width,
     number,
-    plain,
 )
+from attnbook.figures.drawings.matrices import plain
 from attnbook.figures.drawings.svg import (
     INK,
     LINE,

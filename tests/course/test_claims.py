@@ -136,6 +136,15 @@ def test_every_laboratory_notebook_is_on_the_page_with_its_result(path):
     assert line == claims.result(path, notebook)
 
 
+def test_a_number_may_stand_in_a_table(tmp_path):
+    shown = {"text/markdown": "| maps | right |", "text/plain": "maps  right\none   51 ± 7"}
+    proof = cell("")
+    proof.outputs = [nbformat.v4.new_output("display_data", data=shown)]
+    found = chapter("## Measure it", proof, "## Next")
+    (line,) = lines(tmp_path, found, {"find": "one #", "say": "{0}"})
+    assert line.startswith("51\u00a0±\u00a07 (")
+
+
 def test_a_laboratory_notebook_without_a_result_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"03-roots\.ipynb: the first cell needs .*Result"):
         claims.result(tmp_path / "lab/03-roots.ipynb", chapter("# Lab 3 · Why?"))

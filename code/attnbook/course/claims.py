@@ -69,9 +69,11 @@ def section(chapter: NotebookNode, i: int) -> tuple[str, str]:
 
 
 def _evidence(cell: NotebookNode) -> str:
-    """What a cell prints, and below it the code, whose asserts hold the bounds."""
+    """What a cell prints, tables too, and below it the code, whose asserts hold the bounds."""
     printed = [o.text for o in cell.outputs if o.output_type == "stream"]
-    return "".join(printed) + "\n" + cell.source
+    shown = [o.get("data", {}) for o in cell.outputs]
+    tables = [data["text/plain"] for data in shown if "text/markdown" in data]
+    return "\n".join(["".join(printed), *tables, cell.source])
 
 
 def measured(id: str, claim: dict, notebooks: dict[Path, NotebookNode]) -> Iterator[str]:

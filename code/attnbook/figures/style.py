@@ -83,7 +83,7 @@ def dots(axes: Axes, rows: Mapping[str, ArrayLike], *, color: str = NEUTRAL) -> 
         # multiples of the golden ratio fill the height evenly, however many runs there are
         heights = place + 0.6 * ((np.arange(runs.size) * 0.618) % 1 - 0.5)
         axes.plot(runs, heights, "o", color=color, markersize=5, alpha=0.6, markeredgewidth=0)
-        axes.vlines(np.median(runs), place - 0.4, place + 0.4, color=BLACK, linewidth=2)
+        axes.vlines(np.median(runs), place - 0.4, place + 0.4, color=BLACK, zorder=1)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)

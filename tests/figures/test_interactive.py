@@ -1190,9 +1190,12 @@ STEPS_SAY = (
     "a name t…₄: 4 ÷ √4 = 2.",
     "a name t…₄: e^2 = 7.39, divided by the sum of all 4, 13.83, is 0.53.",
     "Number 1: 0.07·3 + 0.20·1 + 0.20·4 + 0.53·2 = 2.27.",
-    "<i>₂ came as (0, 1) and leaves as (2.27, 2.92): a mixture of all values, most of it from "
-    "a name t…₄ (0.53).",
+    "<i>₂ came as (0, 1) and leaves as (2.27, 2.92): a mixture of all values, the largest share, "
+    "0.53, from a name t…₄.",
 )
+
+
+IN_FOCUS = "e => e.shadowRoot.activeElement.getAttribute('aria-current')"
 
 
 def test_all_steps_are_walked_by_keyboard_alone(show):
@@ -1210,9 +1213,7 @@ def test_all_steps_are_walked_by_keyboard_alone(show):
     for step in range(1, 7):
         page.keyboard.press("ArrowRight")
         assert at(step), step
-        assert page.evaluate(
-            "document.querySelector('[label]').shadowRoot.activeElement.ariaCurrent"
-        )
+        assert page.locator("[label]").evaluate(IN_FOCUS) == "step"
     page.keyboard.press("ArrowRight")  # there is nothing behind the last
     assert at(6)
     page.keyboard.press("Home")
@@ -1222,6 +1223,12 @@ def test_all_steps_are_walked_by_keyboard_alone(show):
         page.keyboard.press("Enter")
         assert at(step), step
     assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
+    page.keyboard.press("Tab")  # into the picture
+    page.keyboard.press("ArrowUp")
+    assert "<i>₂" not in said(page) and "the₁ is x₁ = (1, 0)." in said(page)
+    page.locator('.cell[aria-label^="scaled₃"]').focus()
+    page.keyboard.press("ArrowLeft")
+    assert "q₂ · k₃ = 0·1 + 1·1 + 0·2 + 1·1 = 2." in said(page)
     page.get_by_role("button", name="Back").press("Enter")
     assert at(5)
 

@@ -1,5 +1,5 @@
-// One token on its way through self-attention. Each number is a cell, empty until its step; one that
-// is there can be opened, and its computation stands in a sentence and in rows of cells below.
+// One token on its way through self-attention. Each number is a cell, empty until its step. One that
+// is there can be opened: its computation stands in a sentence and in rows of cells below.
 attnbook.define("token", (shared) => {
   const { Interactive, element, fill, range, dot, sum, softmax, fixed, towards } = shared;
 
@@ -28,6 +28,7 @@ attnbook.define("token", (shared) => {
       .frame { max-width: 46rem; }
       .stage { container-type: inline-size; }
       .stack > p { margin: .6rem 0; }
+      @media (max-width: 600px) { .frame { padding: .6rem .5rem; } .controls { gap: .3rem; } }
       .steps, .names { display: flex; flex-wrap: wrap; gap: .3rem .25rem; }
       .names { flex: auto; }
       .names button { flex: auto; padding: .1rem .4rem; border-color: var(--line); }
@@ -65,7 +66,8 @@ attnbook.define("token", (shared) => {
       .hint { grid-column: 1 / -1; }
       @container (max-width: 599px) {
         .names { flex-basis: 100%; order: -1; }
-        .names button { padding: .1rem .15rem; font-size: 13px; }
+        .names { gap: .15rem; }
+        .names button { padding: 0 .1rem; font-size: 12px; }
         .flow, .lens { font-size: 12.5px; }
         .flow { display: block; }
         .band { display: grid; gap: 2px; align-items: center; grid-template-columns: var(--own); }
@@ -149,7 +151,7 @@ attnbook.define("token", (shared) => {
       const cell = (kind, row, f = 0, j = null) => {
         const node = element("button", { class: "cell", type: "button",
           style: at(KINDS[kind][1], row, start[kind] + f) });
-        for (const event of ["mouseenter", "focus", "click"])
+        for (const event of ["mouseenter", "focus"])
           node.addEventListener(event, () => this.open(made));
         const made = { kind, j, f, node };
         this.cells.push(made);
@@ -165,8 +167,9 @@ attnbook.define("token", (shared) => {
       this.gives = text("side", at("ink", n + 3, start.score, 3));
       this.scores = head("score");
       this.sides = [...names("", 1), ...names("again", start.score - 1)];
-      const crowded = dModel + dK > 6 || dV > 3 ? "crowded" : ""; // on a telephone
-      return element("div", { class: `flow ${crowded}`, role: "group", style: `--all: ${left} 12px ${right}`,
+      const crowded = dModel + dK > 6 || dV > 3; // then numbers have to be small
+      return element("div", { class: `flow ${crowded ? "crowded" : ""}`, role: "group",
+        style: `--all: ${left} 12px ${right}`,
         "aria-label": "The numbers; the arrow keys go from one to the next",
         onkeydown: (event) => this.cellKey(event),
         onmouseleave: () => this.open(this.focused()),
@@ -317,8 +320,8 @@ attnbook.define("token", (shared) => {
 
     ending({ x, weight, output, best }) {
       return `${this.name(this.follow)} came as ${vector(x[this.follow])} and leaves as ` +
-        `${vector(output)}: a mixture of all values, most of it from ${this.name(best)} ` +
-        `(${short(weight[best])}). Another token's query weighs the same values in another way.`;
+        `${vector(output)}: a mixture of all values, the largest share, ${short(weight[best])}, ` +
+        `from ${this.name(best)}. Another token's query weighs the same values in another way.`;
     }
 
     allTokens() {
@@ -372,7 +375,7 @@ attnbook.define("token", (shared) => {
     showLens({ title, heads, rows, column }) {
       if (!rows.length) {
         this.lens.replaceChildren(element("span", { class: "hint" },
-          "Point at a number, or tap it: here stands how it was computed."));
+          "From the next step on, point at a number or tap it: here is how it was computed."));
         return;
       }
       const text = (kind, role, words) =>

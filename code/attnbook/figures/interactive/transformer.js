@@ -1,5 +1,5 @@
-// The whole Transformer as a map. Boxes are buttons over a drawing of lines; what stands where comes
-// with the data. As "you are here" it is a small picture without buttons.
+// The whole Transformer as a map. Boxes are buttons over a drawing of lines; what stands where is in
+// the data. As "you are here" it is a small picture without buttons.
 attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
   class Transformer extends Interactive {
     static STYLE = `
@@ -30,6 +30,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         .box { transition: left .5s, top .5s, width .5s; } }
       .text { align-content: start; }
       .text p { min-height: 0; margin: 0 0 .4rem; }
+      @media (max-width: 600px) { .frame { padding: .6rem .5rem; } }
       .text span { display: block; }
       a { color: var(--query); }
       .frames { fill: var(--hover); stroke: none; }
@@ -46,8 +47,8 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
     static TABLE = "All parts";
-    static PRE = "The encoder reads the source, the decoder writes the target, one token after the " +
-      "other. Data flow upwards. Point at a box and click, or go there with Tab and the arrow keys.";
+    static PRE = "The encoder reads the source, the decoder writes the target, one token after " +
+      "the other. Data flow upwards. Click or tap a box, or go there with Tab and the arrow keys.";
     static POST = "Post-norm, as in 2017: the norms have moved onto the stream, behind each " +
       "addition, and none is left at the end. What comes in never passes unchanged.";
 
@@ -95,8 +96,10 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
 
     sheet(sheet) {
       const [width, height] = sheet.size;
-      const tip = shape("marker", { id: "tip", viewBox: "0 0 6 6", refX: 5, refY: 3,
-        markerWidth: 6, markerHeight: 6, orient: "auto" }, shape("path", { d: "M0,0 L6,3 L0,6 z" }));
+      const first = this.boxes.length === 0; // its arrow head serves both
+      const arrow = shape("marker", { id: "tip", viewBox: "0 0 6 6", refX: 5, refY: 3,
+        markerWidth: 6, markerHeight: 6, orient: "auto" },
+      shape("path", { d: "M0,0 L6,3 L0,6 z" }));
       const boxes = sheet.boxes.map((box) => {
         const node = element("button", { type: "button", class: "box",
           onclick: () => this.pick(box), onfocus: () => this.pick(box) },
@@ -110,8 +113,8 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         return node;
       });
       return element("div", { class: "sheet", style: `aspect-ratio: ${width} / ${height}` },
-        shape("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, tip,
-          ...this.ground(sheet)), ...boxes);
+        shape("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+          ...(first ? [arrow] : []), ...this.ground(sheet)), ...boxes);
     }
 
     key(event) {
@@ -190,7 +193,8 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         const state = box.part === here ? "lit" : this.related(box, found) ? "near" : "";
         return shape("rect", { class: `small ${state}`, x, y, width, height });
       };
-      const drawings = sheets.map((sheet) => shape("svg", { viewBox: `0 0 ${sheet.size.join(" ")}` },
+      const drawings = sheets.map((sheet) => shape("svg",
+        { viewBox: `0 0 ${sheet.size.join(" ")}` },
         ...this.ground({ ...sheet, frames: [] }), ...sheet.boxes.map(small)));
       this.stage.append(element("div", { class: "here" },
         element("div", { "aria-hidden": "true" }, ...drawings),

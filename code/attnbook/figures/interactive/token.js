@@ -286,8 +286,8 @@ attnbook.define("token", (shared) => {
       return { title: `÷ √${q.length}`, heads: this.allTokens(), column: j,
         rows: [{ label: "scores", cells: score }, { label: `÷ ${root} =`, cells: scaled }],
         uses: (cell) => cell.kind === "score" && cell.j === j,
-        said: "The more features, the larger dot products get; divided by the root of their " +
-          `number, they keep their size. ${this.name(j)}: ${short(score[j])} ÷ √${q.length} = ` +
+        said: "Dot products of more features are larger, with the root of their number. Divided by " +
+          `this root, they are not. ${this.name(j)}: ${short(score[j])} ÷ √${q.length} = ` +
           `${short(scaled[j])}.` };
     }
 

@@ -59,9 +59,8 @@ class Predictions(SphinxPostTransform):
             for cell in self.document.findall(_is_cell)
             if _has(cell, "predict")
         ]
-        for cell in reversed(
-            asking
-        ):  # a veil may hold another prediction with its own
+        # from the last, as a veil may hold another prediction with its own
+        for cell in reversed(asking):
             _leave_out_code(cell)
             _put_options_into_buttons(cell)
             if self.config.veil_results:
@@ -139,30 +138,26 @@ def _leave_out_code(cell: nodes.container) -> None:
 
 def _put_options_into_buttons(cell: nodes.container) -> None:
     """Move the list of options above a choice into the buttons of its figure."""
+    figure = next(cell.findall(nodes.raw), None)
+    found = figure and _PREDICTION.search(figure.astext())
     place = cell.parent.index(cell)
     options = cell.parent[place - 1] if place else None
-    for figure in list(cell.findall(nodes.raw)):
-        found = _PREDICTION.search(figure.astext())
-        if not found or not isinstance(options, nodes.bullet_list):
-            continue
-        letters = [
-            option["text"] for option in json.loads(found["data"])["options"]
-        ]
-        names = [next(item.findall(nodes.strong), None) for item in options]
-        if letters != [name.astext() for name in names if name]:
-            continue
-        parts = [_raw(found[0])]
-        for name in names:
-            text = name.parent[name.parent.index(name) + 1 :]
-            parts += [
-                _raw(f'<span slot="{name.astext()}">'),
-                *text,
-                _raw("</span>"),
-            ]
-        parts.append(_raw("</attnbook-predict>"))
-        buttons = nodes.container("", *parts, classes=figure["classes"])
-        figure.parent.replace(figure, buttons)
-        options.parent.remove(options)
+    if not found or not isinstance(options, nodes.bullet_list):
+        return
+    names = [next(item.findall(nodes.strong), None) for item in options]
+    letters = [
+        option["text"] for option in json.loads(found["data"])["options"]
+    ]
+    if letters != [name.astext() for name in names if name]:
+        return
+    parts = [_raw(found[0])]
+    for letter, name in zip(letters, names, strict=True):
+        text = name.parent[name.parent.index(name) + 1 :]
+        parts += [_raw(f'<span slot="{letter}">'), *text, _raw("</span>")]
+    parts.append(_raw("</attnbook-predict>"))
+    buttons = nodes.container("", *parts, classes=figure["classes"])
+    figure.parent.replace(figure, buttons)
+    options.parent.remove(options)
 
 
 def _raw(markup: str) -> nodes.raw:

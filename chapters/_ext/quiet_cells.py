@@ -14,7 +14,7 @@ from itertools import takewhile
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-_CAPTION = re.compile(r"Figure \d+\.\d+\. ")
+_CAPTION = re.compile(r"Figure (?:\d+\.)?\d+\. ")
 _NUMBER = re.compile(r"[+\-−±~≈<>]?\s*\d.*|[✓✗–]?")
 _PREDICTION = re.compile(
     r'<attnbook-predict .*?json">(?P<data>.*?)</script>.*'

@@ -53,7 +53,8 @@ def prose(path: Path) -> str:
 def test_the_contents_list_every_chapter_in_order():
     files = contents(ROOT)
     texts = [path for file in files if (path := file.with_name(f"{file.name}.md")).exists()]
-    assert notebooks(ROOT) == [ROOT / "chapters/index.ipynb", *CHAPTERS, *LABORATORY]
+    first, needed = (ROOT / f"chapters/{name}.ipynb" for name in ("index", "prerequisites"))
+    assert notebooks(ROOT) == [first, *CHAPTERS, *LABORATORY, needed]
     assert sorted(LABORATORY) == sorted((ROOT / "chapters/lab").glob("*.ipynb"))
     assert sorted(texts) == sorted((ROOT / "chapters").glob("*.md"))
     assert len(notebooks(ROOT)) + len(texts) == len(files)

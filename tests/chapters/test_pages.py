@@ -660,7 +660,28 @@ def test_under_a_figure_stands_its_caption_and_then_a_small_switch_for_its_code(
 
 def test_the_chapters_stand_in_parts(scaling):
     parts = scaling.locator("nav.bd-links p.caption").all_inner_texts()
-    assert parts == ["Attention", "Order", "The Transformer", "In the world", "Reference"]
+    chapters = ["Attention", "Order", "The Transformer", "In the world"]
+    assert parts == [*chapters, "Laboratory", "Reference"]
+
+
+def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
+    page = open_page("chapters/index.html")
+    first = page.locator("article p").first
+    assert first.locator("strong").inner_text() == "Attention"
+    doors = page.locator("article ul").first.locator("li")
+    assert doors.locator("strong").all_inner_texts() == ["Read.", "Run.", "Teach."]
+    figure = page.locator("attnbook-attention-map .frame")
+    above = first.bounding_box(), doors.last.bounding_box(), figure.bounding_box()
+    ends = [box["y"] + box["height"] for box in above]
+    assert ends == sorted(ends) and ends[-1] < 900
+    page.close()
+
+
+def test_a_page_of_figures_without_a_chapters_number_has_their_captions_too(open_page):
+    page = open_page("chapters/prerequisites.html")
+    captions = page.locator(".cell.tag_hide-input:has(img) > .caption").all_inner_texts()
+    assert [caption.split(". ")[0] for caption in captions] == [f"Figure {i}" for i in range(1, 7)]
+    page.close()
 
 
 def test_a_search_engine_finds_every_page_once_and_whole_addresses(html):

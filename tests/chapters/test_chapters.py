@@ -299,7 +299,7 @@ def test_a_laboratory_notebook_begins_with_its_result_and_the_figure_that_shows_
     assert f"](../{chapter.name}" in first.source
     before = list(itertools.takewhile(lambda cell: "\n## " not in f"\n{cell.source}", others))
     shown = [output.get("data", {}) for cell in before for output in cell.get("outputs", [])]
-    assert any("image/png" in data for data in shown)
+    assert any(kind.startswith("image/") for data in shown for kind in data)
     headings = re.findall(r"^## (.+)$", prose(path), re.M)
     assert "What would refute it" in headings
 

@@ -17,7 +17,7 @@ DIGITS = 5  # of a stored number
 
 
 def read_runs(stored: str) -> Columns:
-    """The columns of stored runs; those that are no numbers have texts.
+    r"""The columns of stored runs; those that are no numbers have texts.
 
     Raises ``ValueError`` if a row has not as many cells as the first line has names.
 
@@ -65,7 +65,7 @@ def as_stored(value: object) -> str:
 
 
 def agree(stored: Columns, fresh: Mapping[int, Row | Sequence[Row]], **within: float) -> None:
-    """Assert that fresh runs, a row or several by their seed, give what is stored of it.
+    r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
 
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.

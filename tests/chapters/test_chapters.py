@@ -195,19 +195,22 @@ def test_every_claim_is_proved_in_a_chapter():
 
 @every_chapter
 def test_exercises_of_chapter_and_catalogue_are_the_same(path):
-    everything = read(path).cells
+    """Those that stand in the laboratory notebooks of the chapter are among them."""
     graded = [e for e in catalogue() if e.id.startswith(f"{number(path)}.")]
     assert len(graded) >= 6
+    here = [path, *(lab for lab in LABORATORY if number(lab) == number(path))]
     headings = {}
-    for i, cell in enumerate(everything):
-        match = re.match(r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source)
-        if cell.cell_type == "markdown" and cell.source.startswith("### Exercise"):
-            assert match, cell.source[:60]
-            headings[match[1]] = i, match[2]
+    for notebook in map(read, here):
+        for i, cell in enumerate(notebook.cells):
+            match = re.match(r"### Exercise ([\d.]+) ([★☆]{3}) · (\d+) min\n", cell.source)
+            if cell.cell_type == "markdown" and cell.source.startswith("### Exercise"):
+                assert match, cell.source[:60]
+                assert match[1] not in headings
+                headings[match[1]] = notebook, i, match[2]
     for exercise in graded:
-        i, stars = headings.pop(exercise.id)
+        notebook, i, stars = headings.pop(exercise.id)
         assert stars in ("★☆☆", "★★☆", "★★★")
-        stub, solution = cells_to_answer_in(read(path), i)
+        stub, solution = cells_to_answer_in(notebook, i)
         assert tags(stub) == ["exercise"]
         assert tags(solution) == ["solution", "hide-cell"]
         assert solution.source.startswith(f"# @title Solution {exercise.id}\n")
@@ -219,8 +222,8 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
             assert says in cell.outputs[0].data["text/plain"]
             if not isinstance(exercise, Choice | Prediction):
                 assert f"def {last.split(', ')[1][:-1]}(" in cell.source
-    for i, *_ in headings.values():  # those without a check have a model answer
-        assert "<summary>A model answer</summary>" in everything[i].source
+    for notebook, i, _ in headings.values():  # those without a check have a model answer
+        assert "<summary>A model answer</summary>" in notebook.cells[i].source
 
 
 @every_chapter

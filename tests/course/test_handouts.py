@@ -24,6 +24,11 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
+def with_its_laboratory(path):
+    """A chapter and the laboratory notebooks that belong to it: exercises stand in all of them."""
+    return [read(path), *(read(lab) for lab in LABORATORY if lab.stem[:2] == path.stem[:2])]
+
+
 def telling_lines(task):
     """The lines of a solution that give it away: not the stub's, nor trivial ones."""
     lines = {line.strip() for line in task.solution.split("\n")[1:-1]}
@@ -89,7 +94,7 @@ def test_a_students_chapter_keeps_all_cells_but_the_solutions_also_when_colab_sa
 
 @every_chapter
 def test_every_exercise_of_the_catalogue_is_a_task_with_its_points(path):
-    todo = {task.id: task for task in exercises_of(read(path))}
+    todo = {task.id: task for other in with_its_laboratory(path) for task in exercises_of(other)}
     number = int(path.stem[:2])
     graded = [e for e in catalogue() if e.id.startswith(f"{number}.")]
     assert {e.id for e in graded} == {id for id, task in todo.items() if task.solution}
@@ -131,10 +136,11 @@ def test_an_assignment_brings_along_what_the_chapter_built_and_its_task_names():
 
 @every_chapter
 def test_the_answer_book_shows_solutions_hints_and_what_is_recognised(path):
-    notebook = handouts.answers(read(path))
-    nbformat.validate(notebook)
-    text = "\n".join(cell.source for cell in notebook.cells)
-    found = {tag for c in notebook.cells for tag in tags(c)}
+    notebooks = [handouts.answers(notebook) for notebook in with_its_laboratory(path)]
+    for notebook in notebooks:
+        nbformat.validate(notebook)
+    text = "\n".join(cell.source for notebook in notebooks for cell in notebook.cells)
+    found = {tag for notebook in notebooks for c in notebook.cells for tag in tags(c)}
     assert "hide-cell" not in found and "<details>" not in text
     number = int(path.stem[:2])
     for exercise in catalogue():

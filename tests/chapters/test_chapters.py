@@ -325,7 +325,7 @@ def test_a_laboratory_notebook_has_one_experiment_and_compares_it_with_its_store
 def test_an_experiment_holds_none_of_its_results(path):
     code = "\n".join(cell.source for cell in cells(path, "code") if "experiment" in tags(cell))
     (stored,) = (cell for cell in cells(path, "code") if "stored" in tags(cell))
-    (compared,) = (c.source for c in cells(path, "code") if c.source.startswith("agree("))
+    (compared,) = (c.source for c in cells(path, "code") if re.search(r"^agree\(", c.source, re.M))
     names = {}
     exec(stored.source, names)
     measured = {

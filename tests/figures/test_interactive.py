@@ -172,7 +172,8 @@ def test_a_figure_is_accessible_and_never_scrolls_the_page(shown, kind):
         for scheme in ("dark", "light"):
             page.emulate_media(color_scheme=scheme)
             assert browser.violations(page) == []
-    page.locator("summary").click()
+    if kind in WITH_NUMBERS:  # as it was
+        page.locator("summary").click()
     page.set_viewport_size({"width": 800, "height": 900})
 
 

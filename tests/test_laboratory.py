@@ -72,6 +72,16 @@ def test_a_fresh_run_that_differs_names_seed_column_and_both_values(fresh, says)
         agree(read_runs(STORED), {0: fresh}, right=0.5)
 
 
+def test_rows_that_hang_on_rounding_are_left_out_and_no_others():
+    stored, elsewhere = read_runs(STORED), {0: rows(right=3.0)}
+    agree(stored, elsewhere, without={"design": ["one map"]})
+    for without in (None, {"design": ["two maps"]}):
+        with pytest.raises(AssertionError, match=r"right is 3, stored is 51\.5"):
+            agree(stored, elsewhere, without=without, right=0.5)
+    with pytest.raises(AssertionError, match="seed 0: 0 rows, stored are 1"):
+        agree(stored, {0: rows()[:1]}, without={"design": ["one map"]})
+
+
 def test_a_seed_that_is_not_stored_cannot_agree():
     with pytest.raises(ValueError, match="seed"):
         agree(read_runs(STORED), {7: rows()}, right=0.5)

@@ -105,6 +105,8 @@ def test_the_text_is_plain_markdown(path):
     assert "![" not in text, "an image that is no output"
     assert not re.search(r"\\(begin|label|eqref)\b", text), "not shown alike everywhere"
     assert text.count("$$") % 2 == 0
+    # a doubled backslash is a new line in TeX, and the command behind it mere letters
+    assert not re.search(r"\\\\[a-zA-Z,;]", text)
 
 
 @every_chapter

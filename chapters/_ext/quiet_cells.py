@@ -1,5 +1,7 @@
 """A Sphinx extension: how the cells of a chapter are laid out on its page.
 
+- What a chapter takes and needs stands small under its short answer, so that the
+  first figure is not far.
 - A figure comes first, its caption under it, and last the code that made it,
   behind a small switch.
 - In a table of results, columns of numbers are marked as such.
@@ -14,6 +16,7 @@ from itertools import takewhile
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+_FACT = re.compile(r"(Time:|You need first:|Afterwards you can)")
 _CAPTION = re.compile(r"Figure (?:\d+\.)?\d+\. ")
 _NUMBER = re.compile(r"[+\-−±~≈<>]?\s*\d.*|[✓✗–]?")
 _PREDICTION = re.compile(
@@ -30,6 +33,7 @@ class QuietCells(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_: object) -> None:
+        _gather_facts(self.document)
         for cell in list(self.document.findall(_is_cell)):
             _take_caption(cell)
             folded = [
@@ -88,6 +92,10 @@ def _is_cell(node: nodes.Node) -> bool:
     )
 
 
+def _is_output(node: nodes.Node) -> bool:
+    return getattr(node, "get", {}.get)("nb_element") == "cell_code_output"
+
+
 def _has(node: nodes.Node, tag: str) -> bool:
     return _is_cell(node) and f"tag_{tag}" in node["classes"]
 
@@ -98,6 +106,28 @@ def _following(node: nodes.Node) -> list[nodes.Node]:
     return list(
         takewhile(lambda sibling: not isinstance(sibling, nodes.section), after)
     )
+
+
+def _gather_facts(document: nodes.document) -> None:
+    """Put time, needs and aims into one block, and with them the imports behind."""
+    facts = [
+        paragraph
+        for paragraph in document.findall(nodes.paragraph)
+        if isinstance(paragraph.parent, nodes.section)
+        and _FACT.match(paragraph.astext())
+    ]
+    if not facts:
+        return
+    block = nodes.container(classes=["facts"])
+    facts[0].replace_self(block)
+    block += facts[0]
+    for fact in facts[1:]:
+        fact.parent.remove(fact)
+        block += fact
+    imports = next(iter(_following(block)), None)
+    if _has(imports, "hide-input") and not list(imports.findall(_is_output)):
+        imports.parent.remove(imports)
+        block += imports
 
 
 def _take_caption(cell: nodes.container) -> None:

@@ -677,6 +677,18 @@ def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
     page.close()
 
 
+def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):
+    page = open_page("chapters/08-blocks.html")
+    facts = page.locator(".facts")
+    texts = facts.locator("> p").all_inner_texts()
+    begins = ("Time:", "You need first:", "Afterwards you can")
+    assert all(text.startswith(begin) for text, begin in zip(texts, begins, strict=True))
+    assert facts.locator("details").count() == 1, "the imports"
+    figure = page.locator("attnbook-transformer .frame").first
+    assert figure.bounding_box()["y"] < 700
+    page.close()
+
+
 def test_a_page_of_figures_without_a_chapters_number_has_their_captions_too(open_page):
     page = open_page("chapters/prerequisites.html")
     captions = page.locator(".cell.tag_hide-input:has(img) > .caption").all_inner_texts()

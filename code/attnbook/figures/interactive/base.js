@@ -5,7 +5,7 @@ window.attnbook ??= (() => {
     :host { display: block; margin: 1rem 0; color-scheme: light;
       --ink: #1f2328; --soft: #57606a; --line: #d0d4da; --paper: #ffffff; --hover: #f2ecf0;
       --query: #0072b2; --key: #b84f00; --value: #00795a; --weights: #9c3d81;
-      font: 15px/1.4 system-ui, sans-serif; color: var(--ink); }
+      font: 15px/1.4 var(--pst-font-family-base, system-ui, sans-serif); color: var(--ink); }
     :host([dark]) { color-scheme: dark;
       --ink: #e6e8eb; --soft: #a9b4c0; --line: #454c55; --paper: #14181e; --hover: #2c2430;
       --query: #6cb8ec; --key: #f0a060; --value: #4cc9a0; --weights: #e08cc6; }

@@ -1569,7 +1569,7 @@ def test_a_prediction_names_what_is_believed_and_lets_one_change_ones_mind(show)
         assert not page.get_by_text(why).first.is_visible()
     page.get_by_role("button", name="C").click()
     belief = "more training cures everything"
-    assert said(page) == f"✗ {belief}. {choice.explanations[belief]}"
+    assert said(page) == f"✗ Not so: “{belief}”. {choice.explanations[belief]}"
     assert answers(page)[1:] == [("B", "false"), ("✗ C your first answer", "true")]
     page.get_by_role("button", name="B").click()
     assert said(page) == f"✓ That is it. {choice.because}"

@@ -286,8 +286,9 @@ attnbook.define("token", (shared) => {
       return { title: `÷ √${q.length}`, heads: this.allTokens(), column: j,
         rows: [{ label: "scores", cells: score }, { label: `÷ ${root} =`, cells: scaled }],
         uses: (cell) => cell.kind === "score" && cell.j === j,
-        said: "Dot products of more features are larger, with the root of their number. Divided by " +
-          `this root, they are not. ${this.name(j)}: ${short(score[j])} ÷ √${q.length} = ` +
+        said: `The more features are multiplied and added, the larger a score is, as the root of ` +
+          `their number. So it is divided by √${q.length}. ` +
+          `${this.name(j)}: ${short(score[j])} ÷ √${q.length} = ` +
           `${short(scaled[j])}.` };
     }
 

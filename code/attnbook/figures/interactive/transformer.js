@@ -174,12 +174,13 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       return side ? leaves.replace("L", side) : leaves;
     }
 
-    // a link where the book's pages stand around the figure, else the name of the chapter
+    // a link where the book's pages stand around the figure, else the name of the chapter, as on
+    // the chapter's own page
     link(number) {
       const [file, title] = this.data.chapters[number];
       const text = `Chapter ${number} · ${title}`;
       const root = document.documentElement.dataset.content_root;
-      return root === undefined ? text
+      return root === undefined || location.pathname.endsWith(`/${file}.html`) ? text
         : element("a", { href: `${root}chapters/${file}.html` }, text);
     }
 

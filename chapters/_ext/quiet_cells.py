@@ -42,6 +42,8 @@ class QuietCells(SphinxPostTransform):
             if "tag_hide-input" in cell["classes"] and folded:
                 cell.remove(folded[0])
                 cell.append(folded[0])
+            for code in cell.findall(nodes.literal_block):
+                _leave_out_title(code)
             for table in cell.findall(nodes.table):
                 _mark_numbers(table)
 
@@ -140,6 +142,14 @@ def _take_caption(cell: nodes.container) -> None:
             line.parent.remove(line)
             line["classes"].append("caption")
             cell.append(line)
+
+
+def _leave_out_title(code: nodes.literal_block) -> None:
+    """Leave out the line by which Colab titles a cell; the page has the switch."""
+    text = re.sub(r"\A# @title .*\n", "", code.astext())
+    if text != code.astext():
+        code.rawsource = text
+        code[:] = [nodes.Text(text)]
 
 
 def _mark_numbers(table: nodes.table) -> None:

@@ -74,7 +74,7 @@ def _encoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
 def _decoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
     attention, feed_forward = _encoder(d_model, num_heads, d_ff)
     looking_back = ("a position looks at itself", "and those before it")
-    from_encoder = ("keys and values from", "the encoder")
+    from_encoder = ("keys of the memory", "values of the memory")
     return [
         SubLayer("self-attention", "masked", WEIGHTS, looking_back),
         SubLayer("cross-attention", attention.detail, WEIGHTS, from_encoder, reads_encoder=True),
@@ -141,12 +141,15 @@ def _draw_sub_layer(
 
     if with_notes:
         start = left + WIDE + 14
+        colors = SOFT, SOFT
         if sub_layer.reads_encoder:
             start += 26
-            for dy, color in ((-5, KEY), (5, VALUE)):
-                canvas.arrow((start - 4, box - 22 + dy), (left + WIDE, box - 22 + dy), color=color)
-        for line, dy in zip(sub_layer.note, (-9, 9), strict=True):
-            canvas.text(start, box - 22 + dy, line, size=SMALL, color=SOFT, anchor="start")
+            colors = KEY, VALUE
+        for line, dy, color in zip(sub_layer.note, (-9, 9), colors, strict=True):
+            at = box - 22 + dy
+            if sub_layer.reads_encoder:
+                canvas.arrow((start - 4, at), (left + WIDE, at), color=color)
+            canvas.text(start, at, line, size=SMALL, color=color, anchor="start")
     return top, box - 22
 
 

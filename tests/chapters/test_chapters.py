@@ -130,6 +130,15 @@ def test_every_cell_was_run_in_order_without_errors_or_warnings(path):
     assert "execution" not in json.dumps([cell.metadata for cell in code])
 
 
+@every_notebook
+def test_a_drawing_is_stored_as_a_picture_too(path):
+    """JupyterLab shows no SVG of a notebook that it doesn't trust."""
+    for cell in cells(path, "code"):
+        for output in cell.outputs:
+            kinds = output.get("data", {})
+            assert "image/svg+xml" not in kinds or "image/png" in kinds, cell.id
+
+
 @every_study
 def test_every_figure_has_a_text_and_a_caption(path):
     everything = read(path).cells

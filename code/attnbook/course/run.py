@@ -2,13 +2,19 @@
 
 import base64
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbformat import NotebookNode
+from playwright.sync_api import sync_playwright
 
 from attnbook.course.chapter import write_notebook
+from attnbook.course.pdf import CHROMIUM
 from attnbook.figures import interactive, style
+
+SVG, PNG = "image/svg+xml", "image/png"
 
 
 def run(path: Path) -> None:
@@ -17,6 +23,7 @@ def run(path: Path) -> None:
     Raises ``nbclient.exceptions.CellExecutionError`` if a cell fails; the file is then unchanged.
     """
     notebook = nbformat.read(path, as_version=4)
+    known = {shown[SVG]: shown[PNG] for shown in _drawings(notebook) if PNG in shown}
     with tempfile.TemporaryDirectory() as empty_folder:
         NotebookClient(
             notebook,
@@ -29,6 +36,7 @@ def run(path: Path) -> None:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             make_small(output.get("data", {}))
+    add_pictures(notebook, known)
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}
     write_notebook(path, notebook)
@@ -44,3 +52,35 @@ def make_small(shown: dict) -> None:
         shown["image/png"] = base64.b64encode(style.with_fewer_colours(picture, 64)).decode()
     if "text/html" in shown:
         shown["text/html"] = interactive.without_script(shown["text/html"])
+
+
+def add_pictures(notebook: NotebookNode, known: dict[str, str]) -> None:
+    """Store each drawing as a PNG, too: JupyterLab shows no SVG of a notebook it doesn't trust.
+
+    ``known`` has PNGs, in base64, by their SVG. Raises ``RuntimeError`` if a new one is needed and
+    there is no Chromium to draw it.
+    """
+    for shown in _drawings(notebook):
+        if shown[SVG] in known:
+            shown[PNG] = known[shown[SVG]]
+    new = [shown for shown in _drawings(notebook) if PNG not in shown]
+    if not new:
+        return
+    if CHROMIUM is None:
+        raise RuntimeError(f"Chromium is needed to store {len(new)} drawings as pictures")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        page = browser.new_page(device_scale_factor=1.5)
+        for shown in new:
+            page.set_content(f"<body style='background: white'>{shown[SVG]}")
+            picture = page.locator("svg").first.screenshot()
+            shown[PNG] = base64.b64encode(style.with_fewer_colours(picture, 32)).decode()
+        browser.close()
+
+
+def _drawings(notebook: NotebookNode) -> Iterator[dict]:
+    """What each output shows that has an SVG, by its kind."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if SVG in output.get("data", {}):
+                yield output["data"]

@@ -1,0 +1,45 @@
+"""A notebook that is run stores what it shows, small and to be seen everywhere."""
+
+import base64
+import io
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from PIL import Image
+
+from attnbook.course import run as module
+from attnbook.course.pdf import CHROMIUM
+from attnbook.course.run import PNG, SVG, add_pictures, run
+
+DRAWING = """from attnbook.figures import drawings
+import torch
+drawings.matrix(torch.eye({rows}), name="eye")"""
+
+
+def stored(notebook):
+    return notebook.cells[0].outputs[0].data
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
+    path = tmp_path / "drawing.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(DRAWING.format(rows=3))]), path)
+    run(path)
+    first = stored(nbformat.read(path, as_version=4))
+    with Image.open(io.BytesIO(base64.b64decode(first[PNG]))) as picture:
+        pixels = np.asarray(picture.convert("L"))
+    height = float(first[SVG].split('height="')[1].split('"')[0])
+    assert abs(pixels.shape[0] - 1.5 * height) <= 2
+    assert pixels.max() == 255 and pixels.min() < 100, "dark on white"
+
+
+def test_a_picture_is_drawn_anew_only_if_its_drawing_has_changed(monkeypatch):
+    monkeypatch.setattr(module, "CHROMIUM", None)
+    output = new_output("display_data", data={SVG: "<svg/>"})
+    notebook = new_notebook(cells=[new_code_cell(outputs=[output])])
+    with pytest.raises(RuntimeError, match="Chromium is needed to store 1 drawings"):
+        add_pictures(notebook, {"<svg></svg>": "another"})
+    add_pictures(notebook, {"<svg/>": "kept"})
+    assert stored(notebook)[PNG] == "kept"

@@ -280,7 +280,7 @@ def test_stored_figures_are_still_pictures_without_the_script():
 def test_a_figure_follows_the_theme_around_it(shown, kind):
     page = shown(kind)
     dark = "document.querySelector('[label]').hasAttribute('dark')"
-    assert not page.evaluate(dark)
+    page.wait_for_function(f"!{dark}")
     for change, expected in (
         ("document.documentElement.dataset.theme = 'dark'", True),
         ("document.documentElement.dataset.theme = 'light'", False),

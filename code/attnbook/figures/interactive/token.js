@@ -316,7 +316,8 @@ attnbook.define("token", (shared) => {
           { label: "=", cells: times(weight, values), result: short(output[f]) }],
         uses: (cell) => cell.kind === "weight" || (cell.kind === "v" && cell.f === f),
         said: "Each value is multiplied by its weight, and all are added up. Number " +
-          `${f + 1}: ${written(weight, values)} = ${short(output[f])}.` };
+          `${f + 1}: ${written(weight, values)} = ${short(output[f])}. Shown with two digits, ` +
+          "computed with all." };
     }
 
     ending({ x, weight, output, best }) {

@@ -82,6 +82,14 @@ def test_rows_that_hang_on_rounding_are_left_out_and_no_others():
         agree(stored, {0: rows()[:1]}, without={"design": ["one map"]})
 
 
+def test_rows_that_are_not_run_anew_are_named_by_numbers_too():
+    stored = read_runs("seed,steps,right\n0,300,51.5\n0,600,77\n1,300,40\n1,600,41\n")
+    fresh = {seed: {"steps": 300, "right": right} for seed, right in ((0, 51.5), (1, 40.0))}
+    agree(stored, fresh, without={"steps": [600]})
+    with pytest.raises(AssertionError, match="seed 0: 1 rows, stored are 2"):
+        agree(stored, fresh, without={"steps": [900]})
+
+
 def test_a_seed_that_is_not_stored_cannot_agree():
     with pytest.raises(ValueError, match="seed"):
         agree(read_runs(STORED), {7: rows()}, right=0.5)

@@ -68,14 +68,14 @@ def agree(
     stored: Columns,
     fresh: Mapping[int, Row | Sequence[Row]],
     *,
-    without: Mapping[str, Sequence[str]] | None = None,
+    without: Mapping[str, Sequence[object]] | None = None,
     **within: float,
 ) -> None:
     r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
 
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
-    ``without`` names rows that are not compared, by a column and its values: runs that hang on
-    rounding, and end elsewhere on another processor.
+    ``without`` names rows that are not compared, by a column and its values: what is not run anew,
+    and runs that hang on rounding, and end elsewhere on another processor.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
 
     >>> stored = read_runs("seed,design,right\n0,one map,51.5")

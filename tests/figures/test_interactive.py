@@ -91,13 +91,6 @@ def alive(kind):
     return figure(kind).to_html()
 
 
-@pytest.fixture(scope="module")
-def context(chromium):
-    context = chromium.new_context(offline=True)
-    yield context
-    context.close()
-
-
 def open_page(context, body, *, width=800, scheme="light", motion="no-preference"):
     """HTML in a page without a network, which notes what it asks for and complains of."""
     page = context.new_page()

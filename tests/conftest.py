@@ -55,6 +55,24 @@ def chromium():
         program.close()
 
 
+def one_window(chromium, **options):
+    """A context with a page that stays open, so that all its others are tabs of one window.
+
+    A new window takes Chromium as much time as all that a small test does in it.
+    """
+    context = chromium.new_context(**options)
+    context.new_page()
+    return context
+
+
+@pytest.fixture(scope="session")
+def context(chromium):
+    """A browser whose network is cut: it can open files only."""
+    context = one_window(chromium, offline=True)
+    yield context
+    context.close()
+
+
 @pytest.fixture
 def root() -> Path:
     """The repository's root."""

@@ -1,5 +1,6 @@
 """Texts as numbers: vocabularies, number words without end, Multi30k, batches of like length."""
 
+import functools
 import gzip
 import hashlib
 import io
@@ -77,9 +78,11 @@ class NumberTokenizer:
             words += ["ein", "eine", "und", "hundert", "tausend"]
             longest_first = sorted(words, key=len, reverse=True)
             self._pieces = re.compile("|".join([*longest_first, r"\w+"]))
-        # what a number is put together from: up to 999, then thousands, millions, …
-        groups = [n * 1000**power for power in range(4) for n in range(1000)]
-        self.vocabulary = Vocabulary(token for n in groups for token in self.split(self.spell(n)))
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The language's tokens."""
+        return _vocabulary(self.language)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -115,6 +118,14 @@ class NumberTokenizer:
     def decode(self, numbers: Sequence[int]) -> str:
         """The text of these tokens."""
         return self.join(self.vocabulary.decode(numbers))
+
+
+@functools.cache  # spelling takes time
+def _vocabulary(language: str) -> Vocabulary:
+    tokens = NumberTokenizer(language)
+    # what a number is put together from: up to 999, then thousands, millions, …
+    groups = [n * 1000**power for power in range(4) for n in range(1000)]
+    return Vocabulary(token for n in groups for token in tokens.split(tokens.spell(n)))
 
 
 class NumberDataset:
@@ -161,7 +172,7 @@ class NumberDataset:
     def is_held_out(self, number: int) -> bool:
         """Whether this number is for testing only."""
         if self.longest is not None:
-            return len(self.pair(number)[0]) > self.longest
+            return len(self.source.split(self.source.spell(number))) > self.longest
         digest = hashlib.sha256(f"{self.seed} {number}".encode()).digest()
         return digest[0] < 26  # of 256 values: a tenth
 

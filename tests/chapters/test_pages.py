@@ -15,7 +15,7 @@ from pathlib import Path
 import browser
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, one_window
 
 from attnbook.course.address import set_repository
 from attnbook.figures import interactive
@@ -70,6 +70,11 @@ def html(tmp_path_factory, build):
     return build(book)
 
 
+@functools.cache
+def compressed(path):
+    return gzip.compress(path.read_bytes())
+
+
 @pytest.fixture(scope="session")
 def address(html):
     class Host(http.server.SimpleHTTPRequestHandler):
@@ -81,7 +86,7 @@ def address(html):
             if not path.is_file() or not re.search("text|javascript|json|svg", kind):
                 super().do_GET()
                 return
-            text = gzip.compress(path.read_bytes())
+            text = compressed(path)
             self.send_response(200)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Encoding", "gzip")
@@ -100,22 +105,14 @@ def address(html):
 
 
 @pytest.fixture(scope="module")
-def context(chromium):
-    """A browser whose network is cut: it can open files only."""
-    context = chromium.new_context(offline=True)
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
 def open_page(context, html):
     """Open pages from the file system; collect what they ask for and what goes wrong."""
 
-    def open_one(name, *, width=1400, scheme="light"):
-        page = context.new_page()
+    def open_one(name, *, width=1400, scheme="light", page=None):
+        page = page or watch(context.new_page())
+        page.asked, page.trouble = [], []
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
-        watch(page)
         page.goto((html / name).as_uri())
         if page.query_selector(".math"):
             page.evaluate("MathJax.startup.promise")
@@ -130,6 +127,15 @@ def watch(page):
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
     page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    return page
+
+
+@pytest.fixture(scope="module")
+def online(chromium):
+    """A browser that reaches the pages' host."""
+    context = one_window(chromium)
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="module", params=[*NAMES, "search.html", "genindex.html"])
@@ -139,11 +145,17 @@ def name(request):
 
 
 @pytest.fixture(scope="module")
-def page(open_page, name):
-    """The page on a telephone at night."""
-    page = open_page(name, width=390, scheme="dark")
+def telephone(context):
+    """A tab for one page after the other."""
+    page = watch(context.new_page())
     yield page
     page.close()
+
+
+@pytest.fixture(scope="module")
+def page(open_page, telephone, name):
+    """The page on a telephone at night."""
+    return open_page(name, width=390, scheme="dark", page=telephone)
 
 
 @pytest.fixture(scope="module")
@@ -293,14 +305,12 @@ def test_a_page_is_printed_as_a_light_one(schemed):
     assert schemed.evaluate(theme) == schemed.scheme
 
 
-def test_without_scripts_a_still_picture_stands_with_a_sentence(chromium, html):
-    context = chromium.new_context(offline=True, java_script_enabled=False)
-    page = context.new_page()
+def test_without_scripts_a_still_picture_stands_with_a_sentence(without_scripts, html):
+    page = without_scripts.new_page()
     page.goto((html / SCALING).as_uri())
     figure = page.locator("attnbook-scale")
     assert figure.locator("img").is_visible()
     assert "allow scripts" in figure.inner_text()
-    context.close()
 
 
 def test_a_picture_leads_to_its_file(scaling, html):
@@ -366,9 +376,8 @@ def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(open_pag
     page.close()
 
 
-def test_search_finds_a_word(chromium, address):
-    page = chromium.new_page()
-    watch(page)
+def test_search_finds_a_word(online, address):
+    page = watch(online.new_page())
     page.goto(f"{address}/search.html?q=temperature")
     page.wait_for_selector("ul.search li a")
     links = [a.get_attribute("href") for a in page.query_selector_all("ul.search a")]
@@ -460,23 +469,31 @@ def test_until_the_book_has_a_home_no_button_leads_there(pages):
 
 
 @pytest.fixture
-def open_alone(chromium):
-    """Open a file in a browser of its own, which remembers nothing of others."""
-    contexts = []
+def open_alone(context, tmp_path):
+    """Open a file in a browser that remembers nothing of others."""
+    opened = []
 
-    def open_one(path, *, start="", width=1400, **options):
-        size = {"width": width, "height": 900}
-        context = chromium.new_context(offline=True, viewport=size, **options)
-        contexts.append(context)
-        context.add_init_script(start)
-        page = context.new_page()
-        watch(page)
+    def open_one(path, *, start="", width=1400):
+        page = watch(context.new_page())
+        opened.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.add_init_script(start)
         page.goto(path.as_uri())
         return page
 
+    (tmp_path / "empty.html").touch()
+    context.pages[0].goto((tmp_path / "empty.html").as_uri())
+    context.pages[0].evaluate("localStorage.clear()")  # all files share it
     yield open_one
-    for context in contexts:
-        context.close()
+    for page in opened:
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def without_scripts(chromium):
+    context = one_window(chromium, offline=True, java_script_enabled=False)
+    yield context
+    context.close()
 
 
 @pytest.mark.parametrize("width", [390, 1400])
@@ -590,7 +607,7 @@ def test_where_nothing_may_be_stored_the_switch_works_for_the_page(open_alone, p
 
 
 def test_search_in_the_page_print_and_readers_without_scripts_reach_a_result(
-    choosing, open_alone, pages
+    choosing, without_scripts, pages
 ):
     choosing.emulate_media(media="print")
     assert seen(choosing, *ANSWER) == ANSWER
@@ -602,7 +619,8 @@ def test_search_in_the_page_print_and_readers_without_scripts_reach_a_result(
     # as search does with what it has found
     choosing.get_by_text("The answer.").dispatch_event("beforematch")
     assert seen(choosing, *ANSWER, "Another answer.") == ANSWER
-    still = open_alone(pages / "choice.html", java_script_enabled=False)
+    still = without_scripts.new_page()
+    still.goto((pages / "choice.html").as_uri())
     texts = [*ANSWER, "Another answer.", "Both."]
     assert seen(still, *texts, BOX) == texts
 
@@ -751,14 +769,14 @@ BEFORE_THE_FIRST_PAINT = """
     ],
 )
 def test_a_page_is_readable_soon_and_does_not_jump_on_a_slow_connection(
-    chromium, address, name, width
+    online, address, name, width
 ):
-    context = chromium.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    watch(page)
+    page = watch(online.new_page())
+    page.set_viewport_size({"width": width, "height": 900})
     page.add_init_script(WATCH_SHIFTS)
-    session = context.new_cdp_session(page)
+    session = online.new_cdp_session(page)
     session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
     session.send("Network.emulateNetworkConditions", SLOW)
     page.goto(f"{address}/{name}")
     page.wait_for_load_state("networkidle")
@@ -771,4 +789,4 @@ def test_a_page_is_readable_soon_and_does_not_jump_on_a_slow_connection(
     assert page.evaluate("window.shift") < 0.1
     assert [url for url in page.asked if not url.startswith((address, "data:"))] == []
     assert page.trouble == []
-    context.close()
+    page.close()

@@ -91,44 +91,50 @@ def alive(kind):
     return figure(kind).to_html()
 
 
-@pytest.fixture(scope="module")
-def context(chromium):
-    context = chromium.new_context(offline=True)
-    yield context
-    context.close()
-
-
-def open_page(context, body, *, width=800, scheme="light", motion="no-preference"):
-    """HTML in a page without a network, which notes what it asks for and complains of."""
+def open_tab(context):
+    """A page without a network, which notes what it asks for and complains of."""
     page = context.new_page()
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme, reduced_motion=motion)
-    page.trouble, page.asked = [], []
     page.on("console", lambda m: page.trouble.append(m.text))
     page.on("pageerror", lambda error: page.trouble.append(str(error)))
     page.on("request", lambda request: page.asked.append(request.url))
+    return page
+
+
+def fill(page, body, *, width=800, scheme="light", motion="no-preference"):
+    """Put HTML into a page that is empty."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme, reduced_motion=motion)
+    page.trouble, page.asked = [], []
     page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
     return page
 
 
+@pytest.fixture(scope="module")
+def tabs(context):
+    """Empty pages for the next test: a new one takes Chromium as long as many a test."""
+    return []
+
+
 @pytest.fixture
-def show(context):
+def show(context, tabs):
     """Open HTML in a page of this test's own."""
-    pages = []
+    shown = []
 
     def show(body, **options):
-        pages.append(open_page(context, body, **options))
-        return pages[-1]
+        shown.append(tabs.pop() if tabs else open_tab(context))
+        return fill(shown[-1], body, **options)
 
     yield show
-    for page in pages:
-        page.close()
+    for page in shown:
+        page.mouse.move(0, 0)  # nothing is pointed at
+        page.goto("about:blank")  # another document, which knows no figure
+    tabs += shown
 
 
 @pytest.fixture(scope="module")
 def shown(context):
     """A page with the example of a kind below a heading, for all tests that leave it as it was."""
-    return functools.cache(lambda kind: open_page(context, f"<h1>x</h1>{alive(kind)}"))
+    return functools.cache(lambda kind: fill(open_tab(context), f"<h1>x</h1>{alive(kind)}"))
 
 
 def numbers(place):

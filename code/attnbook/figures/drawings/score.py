@@ -12,7 +12,7 @@ from attnbook.figures.style import KEY, NEUTRAL, QUERY
 CELL, COLUMN = 28, 64  # height and largest width of a feature, in units
 ROW = 252  # largest width of all features
 MOST = 6  # features
-WALK = 112  # height of the sums
+WALK = 92  # height of the sums
 
 
 def score(query: Float[Tensor, " d"], key: Float[Tensor, " d"]) -> Drawing:

@@ -9,7 +9,7 @@ from attnbook.figures.drawings.cells import Matrix, Scale, draw_matrix, number
 from attnbook.figures.drawings.svg import INK, LINE, NAME, SOFT, Canvas, Drawing
 from attnbook.figures.style import KEY, NEUTRAL, QUERY
 
-CELL, COLUMN = 28, 64  # height and largest width of a feature, in units
+CELL, COLUMN = 28, 64.0  # height and largest width of a feature, in units
 ROW = 252  # largest width of all features
 MOST = 6  # features
 WALK = 92  # height of the sums
@@ -34,7 +34,7 @@ def score(query: Float[Tensor, " d"], key: Float[Tensor, " d"]) -> Drawing:
             ("product", query * key, NEUTRAL),
         )
     ]
-    scale = Scale(min(COLUMN, ROW // len(query)), CELL, True)
+    scale = Scale(min(COLUMN, ROW / len(query)), CELL, True)
     canvas = Canvas()
     for i, row in enumerate(rows):
         draw_matrix(canvas, 0, i * (CELL + 12), row, scale, title="left")

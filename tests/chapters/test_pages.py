@@ -334,8 +334,9 @@ def test_solutions_are_folded_and_open(scaling):
     solution.locator("summary").click()
 
 
-def test_a_long_cell_shows_its_beginning_until_one_asks(scaling):
-    cell = scaling.locator(".cell_input:has(> .fold)").first
+def test_a_long_cell_shows_its_beginning_until_one_asks(open_page):
+    page = open_page("chapters/lab/02-no-maps.html")
+    cell = page.locator(".cell_input:has(> .fold)").first
     switch, code = cell.get_by_role("checkbox"), cell.locator("pre")
     assert re.fullmatch(r"Show all \d+ lines", cell.locator("label").inner_text())
 
@@ -348,6 +349,7 @@ def test_a_long_cell_shows_its_beginning_until_one_asks(scaling):
     assert cell.locator("label").inner_text() == "Show less"
     switch.press("Space")
     assert height() == short
+    page.close()
 
 
 def test_the_summary_is_a_table(scaling):

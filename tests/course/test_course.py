@@ -180,7 +180,9 @@ def test_only_takes_whole_chapters_too(root, tmp_path, monkeypatch):
     commands.main(["assignment", str(tmp_path), "--only", "3", "2.3"])
     assert {path.name for path in tmp_path.glob("source/*/*")} == {
         "02-queries-keys-values.ipynb",
+        "03-root.ipynb",  # the laboratory of chapter 3 has exercises, too
         "03-scaling.ipynb",
+        "03-sharp-start.ipynb",
     }
     todo = [task.id for task in exercises_of(nbformat.read(root / SCALING, 4)) if task.points]
     assert headings(assigned(tmp_path)) == todo

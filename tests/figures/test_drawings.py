@@ -29,6 +29,7 @@ WHOLE = {
     "num_layers": 6,
     "d_ff": 2048,
 }
+QUERY_AND_KEY = torch.tensor([2.0, -1, 0, 1]), torch.tensor([1.0, 1, 3, 2])
 TELEPHONE = 350  # pixels for a figure
 
 
@@ -72,6 +73,8 @@ def gallery():
         "product": drawings.product(
             of_tokens, mapped, name="Q", color=figures.QUERY, row=1, column=3
         ),
+        "score": drawings.score(*QUERY_AND_KEY),
+        "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
         "large matrices": drawings.matrices(large_x, "·", large_map, "=", large_query),
         "large product": drawings.product(large_x, large_map, name="Q", color=figures.QUERY),
         "weights": drawings.matrix(
@@ -292,6 +295,25 @@ def test_a_product_frames_the_entry_and_writes_out_how_it_comes_about():
     assert ">3·5 + (−4)·7 = −13</text>" in drawn.svg
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_score_is_drawn_as_its_products_and_as_their_sums(seed):
+    generator = torch.Generator().manual_seed(seed)
+    query, key = 10 * torch.randn(2, 5, generator=generator).round(decimals=1)
+    drawn = drawings.score(query, key)
+    for name, row in (("q", query), ("k", key), ("product", query * key)):
+        torch.testing.assert_close(numbers_in(drawn, name), row[None], rtol=0, atol=0.0501)
+    level, *lines = [
+        [float(n) for n in re.findall(r"-?[\d.]+", path.attrib["d"])]
+        for path in parts(drawn, "walk", "path")
+        if path.attrib.get("stroke-width") in ("1", "2.5")
+    ]
+    heights = torch.tensor([level[1] - line[1] for line in lines])  # above the line of 0
+    sums = (query * key).cumsum(dim=0)
+    torch.testing.assert_close(heights / heights.abs().max(), sums / sums.abs().max(), rtol=0,
+                               atol=0.01)  # fmt: skip
+    assert f"from 0 to {sums[-1]:.0f}".replace("-", "−") in drawn.alt
+
+
 def test_shades_follow_the_values():
     drawn = drawings.matrix(torch.eye(9), name="weights", color=figures.WEIGHTS)
     (cells,) = parts(drawn, "weights", "g/path")  # white is not drawn
@@ -321,10 +343,18 @@ def test_a_post_norm_block_has_its_norms_on_the_stream():
     assert pre == ["28", "28"] and post == ["-22", "-22"]
 
 
-def test_what_does_not_fit_is_an_error_that_names_the_sizes():
+def test_what_does_not_fit_is_an_error_that_names_the_sizes(no_shape_checks):
     x = torch.ones(4, 3)
     with pytest.raises(ValueError, match=r"W has shape \(4, 3\), which needs 4 row labels: got 3"):
         drawings.matrix(x, name="W", rows=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"same 1 to 6 features: got shapes \(3,\) and \(4,\)"):
+        drawings.score(torch.ones(3), torch.ones(4))
+    with pytest.raises(ValueError, match=r"same 1 to 6 features: got shapes \(7,\) and \(7,\)"):
+        drawings.score(torch.ones(7), torch.ones(7))
+    with pytest.raises(ValueError, match=r"same 1 to 6 features: got shapes \(1, 3\) and"):
+        drawings.score(torch.ones(1, 3), torch.ones(1, 3))
+    with pytest.raises(ValueError, match=r"q must be finite: got nan"):
+        drawings.score(torch.tensor([math.nan]), torch.ones(1))
     with pytest.raises(ValueError, match=r"\(4, 3\), which needs 3 column labels: got 1"):
         drawings.matrix(x, name="W", columns=["a"])
     with pytest.raises(ValueError, match=r"\(4, 3\): there is no row 4"):

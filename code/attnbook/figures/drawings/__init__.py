@@ -1,4 +1,4 @@
-"""Drawings of the mechanism: matrices to scale, flows of matrices, heads, blocks.
+"""Drawings of the mechanism: matrices to scale, scores, flows of matrices, heads, blocks.
 
 All are SVG, with the book's colour for each role and numbers that come from the tensors given.
 A drawing is at most 440 units wide and its text at least 13 units high, so that it can be read on a
@@ -9,6 +9,7 @@ from attnbook.figures.drawings.attention import heads, self_attention
 from attnbook.figures.drawings.blocks import decoder_block, encoder_block, transformer
 from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.matrices import matrices, matrix, product
+from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.svg import Drawing
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "matrices",
     "matrix",
     "product",
+    "score",
     "self_attention",
     "transformer",
 ]

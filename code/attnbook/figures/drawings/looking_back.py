@@ -6,12 +6,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import Matrix
-from attnbook.figures.drawings.svg import INK, SMALL, TEXT, WIDEST, Canvas, Drawing, tint
-from attnbook.figures.style import KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
+from attnbook.figures.drawings.cells import DARKEST, Matrix
+from attnbook.figures.drawings.svg import (
+    INK,
+    SMALL,
+    SOFT,
+    TEXT,
+    WIDEST,
+    Canvas,
+    Drawing,
+    formula_width,
+    tint,
+)
+from attnbook.figures.style import BLACK, KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
 
 LEFT = 108  # of the states; the names of the rows stand before
-MOST_TOKENS, MOST_FEATURES = 4, 2
+MOST_TOKENS = 3
 TALL = 28  # a box with a line of text
 THICKEST = 12  # a line to the context, for a weight of 1
 
@@ -24,16 +34,14 @@ def looking_back(
     The energies are dot products, not divided. From above downwards: the source's tokens, their
     states, energies, weights, and the context, joined to each weight by a line as thick as it is.
 
-    Raises ``ValueError`` for more than four tokens or two features, which have no room, if there
-    are not as many tokens as states, or if a number is not finite.
+    Raises ``ValueError`` if there are not as many tokens as states, 2 or 3, if a state has too many
+    features or digits for its box, or if a number is not finite.
     """
     if len(tokens) != len(memory) or not 2 <= len(tokens) <= MOST_TOKENS:
         raise ValueError(
             f"2 to {MOST_TOKENS} tokens with a state each: got {len(tokens)} tokens and "
             f"{len(memory)} states"
         )
-    if memory.shape[1] > MOST_FEATURES:
-        raise ValueError(f"at most {MOST_FEATURES} features: got {memory.shape[1]}")
     energies = memory @ query
     weights = energies.softmax(dim=-1)
     asked, *states = _points(torch.stack([query, *memory]))
@@ -57,8 +65,8 @@ def looking_back(
         share = weights[j].item()
         canvas.line((x, 170 + TALL), (middles[-1], 246), color=tint(VALUE, 0.6),
                     thick=max(0.6, THICKEST * share))  # fmt: skip
-        _box(canvas, f"weight {j + 1}", left, 170, wide, shares[j], WEIGHTS, 0.58 * share)
-    canvas.text(middles[-1] + 8, 148, "softmax", size=SMALL, anchor="start")
+        _box(canvas, f"weight {j + 1}", left, 170, wide, shares[j], WEIGHTS, DARKEST * share)
+    canvas.text(8, 148, "↓ softmax", size=SMALL, color=SOFT, anchor="start")
     # the query enters from the left, and meets every state in a dot product
     _box(canvas, "query", 0, 62, 92, f"z = {asked}", QUERY, 0.16)
     canvas.line((92, 76), (middles[-1] - 5, 76), color=QUERY)
@@ -85,6 +93,8 @@ def _points(vectors: Tensor) -> list[str]:
 def _box(
     canvas: Canvas, name: str, x: float, y: float, wide: float, text: str, color: str, share: float
 ) -> None:
+    if formula_width(text, TEXT) > wide:
+        raise ValueError(f"{text} has no room in a box of the drawing: fewer features or digits")
     with canvas.group(name, x, y):
         canvas.box(0, 0, wide, TALL, fill=tint(color, share), stroke=color, round=4)
-        canvas.text(wide / 2, TALL / 2, text, formula=True, color=INK)
+        canvas.text(wide / 2, TALL / 2, text, formula=True, color=BLACK)

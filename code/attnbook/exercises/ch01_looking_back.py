@@ -17,7 +17,7 @@ cures_of_the_fixed_context = Choice(
         "There can be room, and yet packing and unpacking have to be learned.",
     ],
     answer="A",
-    because="At this dose each cure helps, and with both more than half of the gap is closed. So the "
+    because="At this dose each cure helps, and with both more than half of the gap closes. So the "
     "bottleneck is a price to be paid in parameters and steps, not a wall.",
 )
 cures_of_the_fixed_context.wrong_option(

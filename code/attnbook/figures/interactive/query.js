@@ -91,8 +91,9 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
 
     attend() {
       const { keys, values } = this.data;
-      const divisor = this.data.divisor * Query.TEMPERATURES[this.level];
-      const scores = keys.map((key) => sum(key.map((at, i) => at * this.query[i])) / divisor);
+      const { divisor = Math.SQRT2 } = this.data; // the root of two features
+      const scale = divisor * Query.TEMPERATURES[this.level];
+      const scores = keys.map((key) => sum(key.map((at, i) => at * this.query[i])) / scale);
       const weights = softmax(scores);
       const mix = (of) => sum(weights.map((weight, j) => weight * of[j]));
       const output = this.inPlane ? [0, 1].map((i) => mix(values.map((value) => value[i])))

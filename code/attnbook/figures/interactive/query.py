@@ -74,9 +74,10 @@ def query(
         "query": rounded(query),
         "labels": list(labels),
         "reach": reach,
-        "divisor": divisor,
         "step": step,
     }
+    if not divide:
+        data["divisor"] = 1  # the script's own is √2
     return Interactive("query", data, alt=alt, still=still)
 
 

@@ -17,6 +17,7 @@ from attnbook import figures
 from attnbook.attention import attention
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
+from attnbook.figures.drawings.svg import tint
 
 TOKENS = ["a_1", "a_2", "a_3", "a_4"]
 PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
@@ -30,6 +31,8 @@ WHOLE = {
     "d_ff": 2048,
 }
 QUERY_AND_KEY = torch.tensor([2.0, -1, 0, 1]), torch.tensor([1.0, 1, 3, 2])
+ASKS = torch.tensor([1.0, 1.0])
+STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
 TELEPHONE = 350  # pixels for a figure
 
 
@@ -87,6 +90,8 @@ def gallery():
         ),
         "self-attention": drawings.self_attention(x, **maps, tokens=TOKENS, row=1, name="a"),
         "large self-attention": drawings.self_attention(large, **large_maps, tokens=PINYIN, row=0),
+        "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
+        "looking back at two": drawings.looking_back(-ASKS, STATES[:2], tokens=["six", "END"]),
         "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
         "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
         "encoder block": drawings.encoder_block(**BASE),
@@ -334,6 +339,27 @@ def test_heads_are_equal_parts_and_the_head_asked_for_is_framed():
     assert "head 3" in drawn.alt
 
 
+@pytest.mark.parametrize(("name", "sign", "n"), [("", 1, 3), (" at two", -1, 2)])
+def test_a_look_back_has_the_numbers_of_its_steps_and_lines_as_thick_as_weights(name, sign, n):
+    drawn, memory = GALLERY["looking back" + name], STATES[:n]
+    energies = memory @ (sign * ASKS)
+    weights = energies.softmax(dim=-1)
+
+    def said(box):
+        (text,) = parts(drawn, box, "text")
+        return "".join(text.itertext()).replace("−", "-")
+
+    for j in range(n):
+        assert said(f"state {j + 1}") == f"h{j + 1} = ({memory[j, 0]:.0f}, {memory[j, 1]:.0f})"
+        assert float(said(f"energy {j + 1}")) == energies[j]
+        assert said(f"weight {j + 1}") == f"{weights[j]:.2f}"
+    context = ", ".join(f"{number:.2f}" for number in weights @ memory)
+    assert said("context") == f"c = ({context})" and f"({context})" in drawn.alt
+    line = rf'stroke="{tint(figures.VALUE, 0.6)}" stroke-width="([\d.]+)"'
+    thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
+    assert thick.sub(12 * weights).abs().max() < 0.01
+
+
 def test_a_post_norm_block_has_its_norms_on_the_stream():
     pre, post = (
         [box.attrib["x"] for box in ElementTree.fromstring(GALLERY[name].svg).iter()
@@ -341,6 +367,17 @@ def test_a_post_norm_block_has_its_norms_on_the_stream():
         for name in ("encoder block", "encoder block, post-norm")
     )  # fmt: skip
     assert pre == ["28", "28"] and post == ["-22", "-22"]
+
+
+def test_a_look_back_that_has_no_room_is_refused(no_shape_checks):
+    with pytest.raises(ValueError, match="got 2 tokens and 3 states"):
+        drawings.looking_back(ASKS, STATES, tokens=["a", "b"])
+    with pytest.raises(ValueError, match="2 to 3 tokens"):
+        drawings.looking_back(ASKS, STATES.repeat(2, 1), tokens="abcdef")
+    with pytest.raises(ValueError, match=r"z = \(1, 1, 1, 1, 1\) has no room"):
+        drawings.looking_back(torch.ones(5), torch.ones(2, 5), tokens="ab")
+    with pytest.raises(ValueError, match="must be finite"):
+        drawings.looking_back(ASKS, STATES / 0, tokens="abc")
 
 
 def test_what_does_not_fit_is_an_error_that_names_the_sizes(no_shape_checks):

@@ -327,6 +327,9 @@ def column(place, name):
     return torch.tensor([float(text.replace("−", "-")) for text in texts if text]).double()
 
 
+STEP = "document.querySelector('[label]').data.step"
+
+
 def check_query(page, query, temperature=1.0):
     """All that is shown is what PyTorch computes for this query."""
     query = torch.tensor(query)
@@ -379,6 +382,37 @@ def test_the_query_is_dragged_by_the_mouse(show):
     page.mouse.click(*to(-0.2, 0.6))
     check_query(page, [-0.2, 0.6])
     assert min(handle.bounding_box()[side] for side in ("width", "height")) > 24
+
+
+def test_values_that_are_points_are_mixed_in_the_plane(show):
+    memory = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, -2.0]])
+    page = show(
+        interactive.query(
+            memory, memory, query=[1, 1], labels="abc", alt="Three.", divide=False
+        ).to_html()
+    )
+    page.get_by_role("slider", name="Query, moved").press("ArrowRight")
+    asked = torch.tensor([1.0 + page.evaluate(STEP), 1.0])
+    weights = (memory @ asked).softmax(dim=-1)  # not divided
+    output = weights @ memory
+    assert close(column(page, "weight"), weights)
+    written = "({:.3f}, {:.3f})".format(*output).replace("-", "−")
+    assert numbers(page)[1]["output"][-1] == written
+    said = "The output is ({:.2f}, {:.2f}).".format(*output).replace("-", "−")
+    assert page.locator(".said").inner_text().endswith(said)
+    bar = page.locator(".bars li").all_inner_texts()[2]
+    assert bar.split("×")[1].strip() == "(1, −2)"
+    lines = page.locator("line.part").evaluate_all(
+        "all => all.map(l => l.getAttribute('stroke-width'))"
+    )
+    assert torch.tensor([float(width) for width in lines]).sub(9 * weights).abs().max() < 1e-4
+    # the triangle stands where the output is
+    unit = page.locator("line.part").first.evaluate("l => (+l.getAttribute('x2')) / 2")
+    place = page.locator("line.part").first.evaluate(
+        "l => [+l.getAttribute('x1'), -l.getAttribute('y1')]"
+    )
+    assert torch.tensor(place).div(unit).sub(output).abs().max() < 1e-3
+    assert page.trouble == []
 
 
 def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
@@ -457,7 +491,7 @@ def test_the_plane_reaches_a_quarter_beyond_the_numbers(size):
     ("keys", "values", "query", "labels", "message"),
     [
         (torch.ones(3, 3), torch.ones(3), [1, 1], "abc", r"got \(3, 3\)"),
-        (torch.ones(3, 2), torch.ones(3, 2), [1, 1], "abc", r"and \(3, 2\)"),
+        (torch.ones(3, 2), torch.ones(3, 3), [1, 1], "abc", r"and \(3, 3\)"),
         (torch.ones(3, 2), torch.ones(3), [1, 1], "ab", "2 labels"),
         (torch.ones(0, 2), torch.ones(0), [1, 1], "", "got 0"),
         (torch.ones(13, 2), torch.ones(13), [1, 1], "x" * 13, "got 13"),

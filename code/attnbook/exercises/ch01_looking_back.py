@@ -17,27 +17,27 @@ cures_of_the_fixed_context = Choice(
         "There can be room, and yet packing and unpacking have to be learned.",
     ],
     answer="A",
-    because="Each cure helps, and with both most of the long numbers are right. So the bottleneck "
-    "is a price to be paid in parameters and steps, not a wall.",
+    because="At this dose each cure helps, and with both more than half of the gap closes. So the "
+    "bottleneck is a price to be paid in parameters and steps, not a wall.",
 )
 cures_of_the_fixed_context.wrong_option(
     "B",
     "the bottleneck taken for a lack of room",
     "This assumes that 32 numbers have no room for a long source. But six digits are about 20 "
-    "bits, and in the row of the wide model many of the long numbers are still wrong.",
+    "bits, and with twice the room and the same training most of the long numbers are still wrong.",
 )
 cures_of_the_fixed_context.wrong_option(
     "C",
     "the bottleneck taken for unfinished training",
-    "This assumes that the model needs time and nothing else. But in the row with three times the "
-    "steps many of the long numbers are still wrong.",
+    "This assumes that the model needs time and nothing else. After twice the steps most of the "
+    "long numbers are still wrong. Many times the steps close more of the gap: that is the price.",
 )
 cures_of_the_fixed_context.wrong_option(
     "D",
     "the bottleneck taken for a wall",
     "This assumes that what is too long can't pass through one vector, whatever the training. But "
-    "six digits are about 20 bits, 32 numbers have room for far more, and no row of the table "
-    "stays at the level of the first.",
+    "six digits are about 20 bits, 32 numbers have room for far more, and with more room and more "
+    "training far more of the long numbers are right.",
 )
 
 

@@ -8,6 +8,7 @@ telephone, where it is 350 pixels wide.
 from attnbook.figures.drawings.attention import heads, self_attention
 from attnbook.figures.drawings.blocks import decoder_block, encoder_block, transformer
 from attnbook.figures.drawings.cells import Matrix
+from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.svg import Drawing
@@ -18,6 +19,7 @@ __all__ = [
     "decoder_block",
     "encoder_block",
     "heads",
+    "looking_back",
     "matrices",
     "matrix",
     "product",

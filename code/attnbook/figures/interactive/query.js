@@ -17,6 +17,8 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
       .plane .query { stroke: var(--query); fill: var(--query); stroke-width: 2.5; }
       .plane .value { fill: var(--value); }
       .plane .mixture { fill: var(--ink); }
+      .plane .part { stroke: var(--value); stroke-opacity: .6; }
+      .plane .found { fill: var(--value); stroke: var(--paper); stroke-width: 2; }
       .handle { cursor: grab; }
       .halo { fill: var(--query); fill-opacity: .15; stroke: none; }
       .handle:focus-visible { outline: none; }
@@ -27,7 +29,8 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
     static ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
 
     build() {
-      const { labels, query, reach, step } = this.data;
+      const { labels, query, reach, step, values } = this.data;
+      this.inPlane = Array.isArray(values[0]); // what the keys hand over are points, too
       const { SIZE, TEMPERATURES } = Query;
       this.query = query;
       this.level = TEMPERATURES.indexOf(1);
@@ -62,7 +65,7 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
       this.line = shape("svg", { class: "plane", viewBox: "0 0 320 62", "aria-hidden": "true" });
       this.stage.append(element("div", { class: "beside" }, this.plane,
         element("div", {}, element("div", { class: "soft heading" }, "weight × value"),
-          this.shares.list, this.line)));
+          this.shares.list, this.inPlane ? "" : this.line)));
     }
 
     key(event) {
@@ -88,10 +91,21 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
 
     attend() {
       const { keys, values } = this.data;
-      const divisor = Math.SQRT2 * Query.TEMPERATURES[this.level]; // a key has two features
-      const scores = keys.map((key) => sum(key.map((at, i) => at * this.query[i])) / divisor);
+      const { divisor = Math.SQRT2 } = this.data; // the root of two features
+      const scale = divisor * Query.TEMPERATURES[this.level];
+      const scores = keys.map((key) => sum(key.map((at, i) => at * this.query[i])) / scale);
       const weights = softmax(scores);
-      return { scores, weights, output: sum(weights.map((weight, j) => weight * values[j])) };
+      const mix = (of) => sum(weights.map((weight, j) => weight * of[j]));
+      const output = this.inPlane ? [0, 1].map((i) => mix(values.map((value) => value[i])))
+        : mix(values);
+      return { scores, weights, output };
+    }
+
+    // a number, or a point in brackets
+    written(value, digits) {
+      const exact = (number) =>
+        digits === undefined ? String(number).replace("-", "−") : fixed(number, digits);
+      return this.inPlane ? `(${value.map(exact).join(", ")})` : exact(value);
     }
 
     paint() {
@@ -119,19 +133,32 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
             shape("rect", { class: "key", x: at - 3, y: down - 3, width: 6, height: 6 }),
             shape("text", { x: Math.min(room, Math.max(-room, at)),
               y: down + (down < 0 ? -13 : 22) }, labels[j])];
-        }));
+        }),
+        ...(this.inPlane ? this.found(output, weights, here) : []));
       this.handle.setAttribute("transform", `translate(${here(this.query)})`);
       this.handle.setAttribute("aria-valuenow", x);
       this.handle.setAttribute("aria-valuetext", `x ${fixed(x)}, y ${fixed(y)}`);
       this.shares.show(weights,
         weights.map((weight, j) => [`${fixed(weight)} × `,
-          element("b", {}, String(values[j]).replace("-", "−"))]));
-      this.showLine(output);
+          element("b", {}, this.written(values[j]))]));
+      if (!this.inPlane) this.showLine(output);
       this.say(`The query is at (${fixed(x)}, ${fixed(y)}). It gives ` + weights
         .map((weight, j) => [weight, j])
         .sort(([a], [b]) => b - a).slice(0, 4)
         .map(([weight, j], i) => `${labels[j]} ${i ? "" : "the weight "}${fixed(weight)}`)
-        .join(", ") + `. The output is ${fixed(output)}.`);
+        .join(", ") + `. The output is ${this.written(output, 2)}.`);
+    }
+
+    // the output among the points that it mixes, joined to each as thickly as its weight
+    found(output, weights, here) {
+      const [cx, cy] = here(output);
+      const lines = this.data.values.map((value, j) => {
+        const [x2, y2] = here(value);
+        return shape("line", { class: "part", x1: cx, y1: cy, x2, y2,
+          "stroke-width": 9 * weights[j] });
+      });
+      return [...lines, shape("path", { class: "found", d: `M${cx},${cy - 9} l9,15 h-18 z` }),
+        shape("text", { x: cx + 36, y: cy + 5 }, "output")];
     }
 
     // the output among the values
@@ -153,8 +180,9 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
       const { scores, weights, output } = this.attend();
       return [["key", "score", "weight", "value", "weight × value"],
         ...labels.map((label, j) =>
-          [label, ...[scores[j], weights[j], values[j], weights[j] * values[j]]
-            .map((number) => fixed(number, 3))]),
-        ["output", "", "", "", fixed(output, 3)]];
+          [label, fixed(scores[j], 3), fixed(weights[j], 3), this.written(values[j], 3),
+            this.written(this.inPlane ? values[j].map((at) => weights[j] * at)
+              : weights[j] * values[j], 3)]),
+        ["output", "", "", "", this.written(output, 3)]];
     }
   });

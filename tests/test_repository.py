@@ -80,7 +80,7 @@ attention positions
 multihead
 blocks
 transformer
-seq2seq decoding pytorch
+seq2seq decoding pytorch interventions
 data
 training.checkpoint training.loss training.parallel training.loop training
 translator

@@ -13,8 +13,8 @@ without. A model on which none is at work runs as fast as if there were none.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,12 +23,16 @@ from torch import Tensor, nn
 from attnbook.attention import causal_mask
 from attnbook.blocks import Residual
 from attnbook.positions import TokenEmbedding
+from attnbook.transformer import Transformer
 
 Weights = Float[Tensor, "*batch heads query key"]
 Allowed = Bool[Tensor, "*batch heads query key"]
 
 # new weights, from those of the model and from where its masks allow attending
 Change = Callable[[Weights, Allowed], Weights]
+
+# where ``broken`` moves the tokens of a sentence to: none of the first sixteen keeps its position
+SHUFFLED = (5, 2, 7, 0, 6, 1, 3, 4, 13, 10, 15, 8, 14, 9, 11, 12)
 
 
 @contextmanager
@@ -226,6 +230,81 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
     with ExitStack() as stack:
         for positions in _positions(within):
             stack.enter_context(positions.register_forward_hook(hook))
+        yield
+
+
+@contextmanager
+def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None]:
+    """Set the switches of the figure ``interactive.break_translator`` on a Transformer.
+
+    ``broken(model, divisor="off", cross_heads_off=[1, 2])``. With none given, nothing changes.
+
+    ========================================================  =====================================
+    ``divisor``                                               ``"off"``, ``"sqrt(d_model)"``
+    ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, ``"first"`` (all on the
+    ``cross_weights``                                         first token), ``"off"`` (no attention)
+    ``encoder_heads_off``, ``decoder_heads_off``,             heads that are removed, counted from 0
+    ``cross_heads_off``
+    ``source_positions``, ``target_positions``                ``"off"``, ``"shuffled"``
+    ``causal_mask``, ``residual``, ``norm``,                  ``"off"``
+    ``feed_forward``
+    ========================================================  =====================================
+
+    Raises ``ValueError`` for a switch or a value that is not among them.
+    """
+    with ExitStack() as stack:
+        for name, value in switches.items():
+            stack.enter_context(_switch(model, name, value))
+        yield
+
+
+def _switch(
+    model: Transformer, name: str, value: str | Sequence[int]
+) -> AbstractContextManager[None]:
+    blocks = [*model.encoder, *model.decoder]
+    attentions = {
+        "encoder": [block.self_attention for block in model.encoder],
+        "decoder": [block.self_attention for block in model.decoder],
+        "cross": [block.cross_attention for block in model.decoder],
+    }
+    place, _, what = name.partition("_")
+    if place in attentions and what == "heads_off":
+        return _together(without_heads(layer, value) for layer in attentions[place])
+    if place in attentions and what == "weights":
+        layers = attentions[place]
+        choices = {
+            "uniform": lambda: attention_weights(*layers, change=uniform),
+            "first": lambda: attention_weights(*layers, change=on_token(0)),
+            "off": lambda: without(*layers),
+        }
+    elif name in ("source_positions", "target_positions"):
+        embedding = getattr(model, f"{place}_embedding")
+        choices = {
+            "off": lambda: without_positions(embedding),
+            "shuffled": lambda: shuffled_positions(embedding, order=SHUFFLED),
+        }
+    else:
+        d_model = model.output.in_features
+        choices = {
+            "divisor": {
+                "off": lambda: divisor(model, number=1.0),
+                "sqrt(d_model)": lambda: divisor(model, number=math.sqrt(d_model)),
+            },
+            "causal_mask": {"off": lambda: without_causal_mask(model)},
+            "residual": {"off": lambda: without_residual(model)},
+            "norm": {"off": lambda: without_norm(model)},
+            "feed_forward": {"off": lambda: without(*(block.feed_forward for block in blocks))},
+        }.get(name, {})
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is no switch; it may be {list(choices)}")
+    return choices[value]()
+
+
+@contextmanager
+def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
         yield
 
 

@@ -7,6 +7,8 @@ import base64
 import json
 from importlib import resources
 
+import numpy as np
+
 _PACKAGE = resources.files("attnbook")
 _FOLDER = _PACKAGE / "figures/interactive"
 _NUMBERS = _PACKAGE / "numbers_en_fr"
@@ -31,7 +33,32 @@ def kinds() -> list[str]:
 
 
 def _translator_data() -> str:
-    """The weights, as their file has them, and how well models learn that never had a part."""
-    weights = base64.b64encode(_NUMBERS.joinpath("model.safetensors").read_bytes()).decode()
-    without = json.loads(_NUMBERS.joinpath("without.json").read_text("utf8"))
-    return f'attnbook.numbers ??= {{ weights: "{weights}", without: {json.dumps(without)} }};\n'
+    """The weights of the translator, and how well models learn that never had a part of it."""
+    weights = json.dumps(_in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes()))
+    without = _NUMBERS.joinpath("without.json").read_text("utf8").strip()
+    return f"attnbook.numbers ??= {{ weights: {weights}, without: {without} }};\n"
+
+
+def _in_8_bits(file: bytes) -> dict:
+    """A file of weights that ``round_weights`` has rounded, as whole numbers and powers of two.
+
+    Raises ``ValueError`` if they are not so rounded.
+    """
+    start = 8 + int.from_bytes(file[:8], "little")
+    header = json.loads(file[8:start])
+    header.pop("__metadata__", None)
+    shapes, numbers, powers = [], b"", b""
+    for name, tensor in header.items():
+        first, last = (start + offset for offset in tensor["data_offsets"])
+        *_, columns = tensor["shape"]
+        rows = np.frombuffer(file[first:last], "<f2").astype(float).reshape(-1, columns)
+        most = np.abs(rows).max(axis=1, keepdims=True)
+        power = np.ceil(np.log2(np.where(most > 0, most / 127, 1)))
+        whole = rows / 2**power
+        if (whole != whole.round()).any():
+            raise ValueError(f"{name} is not rounded to 8 bits: train with --bits 8")
+        shapes.append([name, len(rows), columns])
+        numbers += whole.astype(np.int8).tobytes()
+        powers += power.astype(np.int8).tobytes()
+    numbers, powers = (base64.b64encode(part).decode() for part in (numbers, powers))
+    return {"shapes": shapes, "numbers": numbers, "powers": powers}

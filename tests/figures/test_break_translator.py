@@ -203,12 +203,14 @@ def test_it_writes_the_number_that_is_typed_or_its_words(show):
         ("2003", ["deux", "mille", "trois", "⟨end⟩"]),
         ("Three  Thousand and TWO", ["trois", "mille", "deux", "⟨end⟩"]),
         ("forty two", ["quarante", "-deux", "⟨end⟩"]),
-        ("0", ["zéro", "⟨end⟩"]),
         ("99,999", [*french_of(99_999), "⟨end⟩"]),
     ):
         type_in(page, typed)
         assert french(page) == expected
         assert page.locator(".verdict").inner_text().startswith("✓ right")
+    type_in(page, "0")
+    assert "0 is “zéro”" in page.locator(".verdict").inner_text()
+    assert "hardly ever met it" in page.locator(".verdict").inner_text()
     page.get_by_role("button", name="Another number").click()
     first = held_out()[0]
     assert french(page) == [*french_of(first), "⟨end⟩"]
@@ -342,7 +344,7 @@ def test_what_was_measured_can_be_copied_even_where_no_clipboard_is_to_be_had(sh
     area = frame.get_by_label("The table")
     head, row = area.input_value().split("\n")
     assert head.split("\t")[:2] == ["changed", "right"]
-    assert row.split("\t")[:3] == ["as trained", "200 of 200", "98.1–100 %"]
+    assert row.split("\t")[:3] == ["as trained", "200 of 200", "98–100 %"]
     page.trouble.clear()  # Chromium says that the frame may not write to the clipboard
 
 

@@ -45,6 +45,7 @@ from attnbook.training import (
     processes,
     rank_and_world,
     require_same_settings,
+    round_weights,
     smoothed_loss,
     train,
 )
@@ -193,6 +194,12 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--evaluate-every", type=int, default=250, metavar="STEPS", help="(default: 250)"
     )
+    command.add_argument(
+        "--bits",
+        type=int,
+        metavar="N",
+        help="round the weights of the finished model to so many bits (default: half precision)",
+    )
     return command
 
 
@@ -310,10 +317,12 @@ def run(
         with inference(translator.model):
             for name, result in task.evaluate(translator).items():
                 print(f"the mean of the last checkpoints: {name} {result:g}")
+    if options.bits is not None:
+        round_weights(translator.model, options.bits)
     translator.save(options.folder, dtype=torch.float16)
     _keep_curve(options.folder, history)
     if task.test is not None:
-        _write_card(options.folder, settings, task)
+        _write_card(options, settings, task)
     sources = [source for source, _ in task.examples]
     for (source, target), written in zip(task.examples, translator.translate(sources), strict=True):
         print(f"\n{source}\n→ {written}")
@@ -401,20 +410,23 @@ CARD = """\
 {command}
 ```
 
-made it: {parameters:,} parameters, {bytes:,} bytes in half precision (`model.safetensors`). It was
-trained on numbers below {below:,} in words, {batch} in each of {steps} steps, as
-`attnbook.data.NumberDataset` draws them with the seed {seed}, and on nothing else; {held_out}.
+made it: {parameters:,} parameters, {bytes:,} bytes in half precision{rounded}.
+Batches of {batch} numbers below {below:,}, in words, for {steps} steps, as drawn by
+`attnbook.data.NumberDataset` with the seed {seed}, and nothing else;
+{held_out}.
 
 Of {tested:,} held-out numbers it writes {right:,} right, to the letter ({share:.2%}), by greedy
-search, with the weights rounded as in the file. Python {python}, PyTorch {torch}, {machine}.
+search, with the weights as they are in the file, `model.safetensors`. Python {python},
+PyTorch {torch}, {machine}.
 
 `config.json` has its sizes, `settings.json` how it was trained, `curve.json` loss and accuracy
 during training. `attnbook.translator.Translator.load` reads the folder.
 """
 
 
-def _write_card(folder: Path, settings: NumberSettings, task: Task) -> None:
+def _write_card(options: argparse.Namespace, settings: NumberSettings, task: Task) -> None:
     """Write what the model is, what made it, and how often it is right on held-out numbers."""
+    folder = options.folder
     translator = Translator.load(folder)  # as whoever loads it has it, rounded
     right, tested = task.test(translator)
     defaults = asdict(DEFAULTS["numbers"])
@@ -423,6 +435,10 @@ def _write_card(folder: Path, settings: NumberSettings, task: Task) -> None:
         for name, value in asdict(settings).items()
         if value != defaults[name]
     ]
+    rounded = ""
+    if options.bits is not None:
+        given.append(f"--bits {options.bits}")
+        rounded = f", rounded to {options.bits} bits and a power of two for each row"
     held_out = "about a tenth of them, chosen by a hash, was held out"
     if settings.longest is not None:
         held_out = f"all of more than {settings.longest} tokens were held out"
@@ -431,6 +447,7 @@ def _write_card(folder: Path, settings: NumberSettings, task: Task) -> None:
         command=" ".join(["python -m attnbook.train --task numbers", *given, f"--folder {folder}"]),
         parameters=sum(p.numel() for p in translator.model.parameters()),
         bytes=(folder / "model.safetensors").stat().st_size,
+        rounded=rounded,
         held_out=held_out,
         right=right,
         tested=tested,

@@ -602,7 +602,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       const judged = wanted === null ? ["", "No number is spelt like that, so there is no right answer."]
         : isRight ? ["right", `✓ right: ${number.toLocaleString("en")}`]
           : ["wrong", `✗ wrong: ${number.toLocaleString("en")} is “${wanted}”` +
-            (ended ? "" : "; and it did not stop")];
+            (ended ? "" : "; and it did not stop") + (number ? "" : ". Of all 100,000 numbers this " +
+            "alone has the word zero, so it has hardly ever met it")];
       this.verdict.className = `verdict ${judged[0]}`;
       this.verdict.textContent = judged[1];
       this.showHeads();

@@ -296,31 +296,25 @@ window.attnbook.translator ??= (() => {
   const tokensOf = (text) => text.split(" ").flatMap((word) => word.split(/(?=-)/));
   const join = (tokens) => tokens.join(" ").replaceAll(" -", "-");
 
-  // ------------------------------------------------------------------ the file of weights
+  // ------------------------------------------------------------------ the weights
 
-  // half precision: a sign, 5 bits of exponent, 10 of fraction
-  function float16(bits) {
-    const [sign, exponent, fraction] = [bits >> 15, bits >> 10 & 31, bits & 1023];
-    const size = exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction;
-    return sign ? -size : size;
-  }
+  const bytesOf = (base64) =>
+    new Int8Array(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer);
 
-  // A safetensors file: the length of its header, the header, all numbers. Gives the parameters by
-  // the parts of their names: parameters.encoder[0].self_attention.query.weight
-  function load(base64) {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const view = new DataView(bytes.buffer);
-    const start = 8 + view.getUint32(0, true);
-    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
-    delete header.__metadata__;
+  // A weight is a whole number of 8 bits, times a power of two that its row shares. Gives the
+  // parameters by the parts of their names: parameters.encoder[0].self_attention.query.weight
+  function load({ shapes, numbers, powers }) {
     const parameters = {};
-    for (const [name, { shape, data_offsets: [from, to] }] of Object.entries(header)) {
-      const data = Float32Array.from({ length: (to - from) / 2 }, (_, i) =>
-        float16(view.getUint16(start + from + 2 * i, true)));
+    const [whole, exponents] = [bytesOf(numbers), bytesOf(powers)];
+    let [at, rowAt] = [0, 0];
+    for (const [name, rows, columns] of shapes) {
+      const data = Float32Array.from({ length: rows * columns }, (_, i) =>
+        whole[at + i] * 2 ** exponents[rowAt + Math.floor(i / columns)]);
+      [at, rowAt] = [at + rows * columns, rowAt + rows];
       const path = name.split(".");
       const last = path.pop();
       const owner = path.reduce((part, key) => (part[key] ??= {}), parameters);
-      owner[last] = matrix(shape.length > 1 ? shape[0] : 1, shape.at(-1), data);
+      owner[last] = matrix(rows, columns, data);
     }
     return parameters;
   }

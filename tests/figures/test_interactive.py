@@ -615,7 +615,8 @@ HEIGHTS = """e => {
 }"""
 
 
-@pytest.mark.parametrize("kind", WITH_NUMBERS)  # an answer makes room for its reason, once
+# an answer makes room for its reason, once; the translator has a row for each token that it reads
+@pytest.mark.parametrize("kind", [k for k in WITH_NUMBERS if k != "break_translator"])
 def test_a_figure_keeps_its_height_whatever_one_does(shown, kind):
     """The last test of a page, which it changes."""
     page = shown(kind)
@@ -741,7 +742,7 @@ def test_a_translation_that_does_not_fit_is_refused_with_its_sizes():
 @pytest.mark.parametrize("kind", sorted({*FIGURES} - {"waves", "transformer"}))
 def test_numbers_in_a_figure_are_short(kind):
     data = json.dumps(figure(kind).data)
-    assert max(map(len, re.findall(r"\d\.(\d+)", data))) <= 4
+    assert max(map(len, re.findall(r"\d\.(\d+)", data)), default=0) <= 4
 
 
 def said(page):

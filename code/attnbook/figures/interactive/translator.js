@@ -249,7 +249,7 @@ window.attnbook.translator ??= (() => {
   const FRENCH_TENS = ["vingt", "trente", "quarante", "cinquante", "soixante", "soixante",
     "quatre-vingt", "quatre-vingt"];
 
-  // a number below a million in words: four hundred eighty-one
+  // a number below 100,000 in words: four hundred eighty-one
   function spell(number) {
     if (number < 20) return ENGLISH[number];
     if (number < 100)
@@ -260,7 +260,8 @@ window.attnbook.translator ??= (() => {
     return `${spell(Math.floor(number / unit))} ${name}` + (rest ? ` ${spell(rest)}` : "");
   }
 
-  // quatre cent quatre-vingt-un; `last` is false before mille, where cent and vingt lose their s
+  // one below 100,000: quatre cent quatre-vingt-un; `last` is false before mille, where
+  // quatre-vingts loses its s
   function spellFrench(number, last = true) {
     if (number < 20) return FRENCH[number];
     if (number < 100) {
@@ -273,9 +274,9 @@ window.attnbook.translator ??= (() => {
     }
     const [unit, name] = number < 1000 ? [100, "cent"] : [1000, "mille"];
     const [count, rest] = [Math.floor(number / unit), number % unit];
-    const s = unit === 100 && count > 1 && !rest && last ? "s" : "";
+    const s = unit === 100 && count > 1 && !rest ? "s" : "";
     return (count > 1 ? `${spellFrench(count, false)} ` : "") + name + s +
-      (rest ? ` ${spellFrench(rest, last)}` : "");
+      (rest ? ` ${spellFrench(rest)}` : "");
   }
 
   // the number that English words say, or null: the first below 100,000 that is spelt so
@@ -299,7 +300,7 @@ window.attnbook.translator ??= (() => {
   // ------------------------------------------------------------------ the weights
 
   const bytesOf = (base64) =>
-    new Int8Array(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer);
+    Int8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
   // A weight is a whole number of 8 bits, times a power of two that its row shares. Gives the
   // parameters by the parts of their names: parameters.encoder[0].self_attention.query.weight
@@ -308,9 +309,11 @@ window.attnbook.translator ??= (() => {
     const [whole, exponents] = [bytesOf(numbers), bytesOf(powers)];
     let [at, rowAt] = [0, 0];
     for (const [name, rows, columns] of shapes) {
-      const data = Float32Array.from({ length: rows * columns }, (_, i) =>
-        whole[at + i] * 2 ** exponents[rowAt + Math.floor(i / columns)]);
-      [at, rowAt] = [at + rows * columns, rowAt + rows];
+      const data = new Float32Array(rows * columns);
+      for (let i = 0; i < rows; i++) {
+        const power = 2 ** exponents[rowAt++];
+        for (let j = 0; j < columns; j++) data[i * columns + j] = power * whole[at++];
+      }
       const path = name.split(".");
       const last = path.pop();
       const owner = path.reduce((part, key) => (part[key] ??= {}), parameters);

@@ -65,7 +65,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       form label { flex-basis: 100%; }
       form input { flex: 1 1 12rem; min-width: 0; min-height: 2rem; padding: .1rem .5rem;
         background: var(--paper); border: 1px solid var(--soft); border-radius: .3rem; }
-      h4 { margin: .9rem 0 .3rem; font-size: 13px; font-weight: 600; color: var(--soft); }
+      .title { margin: .9rem 0 .3rem; font-size: 13px; font-weight: 600; color: var(--soft); }
       .tokens { display: flex; flex-wrap: wrap; gap: .25rem; align-items: flex-start;
         align-content: flex-start; }
       .tokens.french { min-height: 4.5rem; } /* two lines, so that little jumps */
@@ -155,8 +155,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.french = element("div", { class: "tokens french", role: "group", "aria-label": "French" });
       this.verdict = element("p", { class: "verdict" });
       this.controls.replaceWith(form);
-      this.stage.append(element("h4", {}, "It reads"), this.english,
-        element("h4", {}, "and writes, one token after the other; a bar says how sure it is"),
+      this.stage.append(element("p", { class: "title" }, "It reads"), this.english,
+        element("p", { class: "title" }, "and writes, one token after the other; a bar says how sure it is"),
         this.french, this.verdict);
     }
 
@@ -296,7 +296,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
           this.open = null;
           this.draw();
         } }, text));
-      this.asked = element("h4");
+      this.asked = element("p", { class: "title" });
       this.heads = element("table", { class: "heads" });
       this.product = element("div", { class: "product" });
       this.stage.append(this.asked, element("div", { class: "row" }, ...this.views),
@@ -395,7 +395,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         : this.valueSwitch(name));
       const others = Object.keys(SWITCHES).filter((name) => !show.includes(name));
       const grid = (names) => element("div", { class: "switches" }, ...names.map(make));
-      this.stage.append(element("h4", {}, "Break it"));
+      this.stage.append(element("p", { class: "title" }, "Break it"));
       if (show.length) this.stage.append(grid(show));
       if (others.length)
         this.stage.append(element("details", { class: "more" },
@@ -456,7 +456,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.copy = element("button", { type: "button", onclick: () => this.copyTable() },
         "Copy the table");
       this.copied = element("div");
-      this.stage.append(element("h4", {}, "Measure it, on numbers that it never saw in training"),
+      this.stage.append(element("p", { class: "title" }, "Measure it, on numbers that it never saw in training"),
         element("div", { class: "row" }, this.go, reset), this.guess, this.tried,
         element("div", { class: "row" }, this.copy), this.copied);
       this.copy.hidden = true;

@@ -162,6 +162,8 @@ def show(context):
         if frame:
             body = f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(body)}" height=900 />'
         page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+        place = page.frame_locator("iframe") if frame else page
+        place.locator(".verdict:not(:empty)").wait_for()  # the first number is written
         return page
 
     yield show
@@ -387,6 +389,9 @@ def test_token_by_token_is_seen_unless_one_wants_no_motion(context, show):
     assert seen < 10
     page.locator(".french button", has_text="⟨end⟩").wait_for()
     assert french(page) == [*french_of(77_777), "⟨end⟩"]
+    type_in(page, "88888")
+    page.locator(".heads button").first.click()  # who can't wait sees all of it
+    assert french(page) == [*french_of(88_888), "⟨end⟩"]
 
 
 def test_only_the_switches_that_are_asked_for_stand_open(show):

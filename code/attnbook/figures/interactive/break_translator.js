@@ -137,7 +137,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.buildSwitches(show);
       this.buildMeasurement();
       this.table.classList.add("look-numbers");
-      this.translate({ slowly: false });
+      // code that runs for the first time is slow: every step in a task of its own
+      setTimeout(() => this.translate({ pause: 0 }));
     }
 
     // ---------------------------------------------------------------- a number, and its French
@@ -180,7 +181,9 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       }
       this.input.removeAttribute("aria-invalid");
       this.words = words;
-      this.translate({ slowly: true });
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      this.picked = { side: "target", index: 0 };
+      this.translate({ pause: still ? null : 110 });
     }
 
     wordsOf(typed) {
@@ -213,11 +216,11 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
 
     stop() {
       clearTimeout(this.writing);
-      this.running = null;
+      this.writing = null;
     }
 
-    // write this.words in French: token after token, or at once
-    translate({ slowly }) {
+    // write this.words in French: token after token, with so many milliseconds between, or at once
+    translate({ pause }) {
       this.stop();
       const source = [...T.tokensOf(this.words).map((t) => this.known[0].get(t)), T.END];
       this.source = source;
@@ -225,22 +228,23 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.encoded = T.encode(this.model, source, this.switches);
       const search = T.greedySearch(this.model, source, {
         maxLength: this.data.most, switches: this.switches });
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       const step = () => {
         const { value, done } = search.next();
         if (value) this.written.push(value);
         if (done || (this.written.length > this.data.most)) this.finish();
-        else if (slowly && !still) {
+        else if (pause === null) step();
+        else {
           this.showWritten();
-          this.writing = setTimeout(step, 110);
-        } else step();
+          this.writing = setTimeout(step, pause);
+        }
       };
-      if (slowly) this.picked = { side: "target", index: 0 };
-      step();
+      if (pause === null) step();
+      else this.writing = setTimeout(step);
     }
 
     // the French is there: look into how it came about
     finish() {
+      this.writing = null;
       const target = [T.START, ...this.written.map(({ token }) => token)];
       if (target.at(-1) === T.END) target.pop();
       else target.length = Math.min(target.length, this.written.length);
@@ -251,7 +255,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         this.picked.index = Math.min(this.picked.index, target.length - 1);
       else this.picked.index = Math.min(this.picked.index, this.source.length - 1);
       this.open = null;
-      if (this.said) this.draw();
+      this.draw();
     }
 
     nameOf(side, token) {
@@ -412,7 +416,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.setters.forEach((set) => set());
       this.guess.replaceChildren();
       this.stopMeasuring();
-      this.translate({ slowly: false });
+      this.translate({ pause: null });
     }
 
     valueSwitch(name) {
@@ -592,7 +596,18 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
 
     // ---------------------------------------------------------------- what all kinds have
 
+    // whoever presses something while it writes sees all of it
+    draw() {
+      if (this.writing) this.translate({ pause: null });
+      else super.draw();
+    }
+
+    showNumbers() {
+      if (this.maps) super.showNumbers();
+    }
+
     paint() {
+      if (!this.maps) return; // the first number is still being written
       this.showWritten();
       const written = this.textOf(this.written.map(({ token }) => token));
       const ended = this.written.at(-1)?.token === T.END;

@@ -75,12 +75,12 @@ def test_shapes_are_checked_in_every_module_that_annotates_them(root):
 
 # from the bottom upwards: a module imports from its own line and from those above alone
 LAYERS = """
-files laboratory spread
+files laboratory scripts spread
 attention positions
 multihead
 blocks
 transformer
-seq2seq decoding pytorch
+seq2seq decoding pytorch interventions
 data
 training.checkpoint training.loss training.parallel training.loop training
 translator

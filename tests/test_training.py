@@ -25,6 +25,7 @@ from attnbook.training import (
     checkpoint,
     learning_rate,
     load_weights,
+    round_weights,
     save_weights,
     smoothed_loss,
     train,
@@ -291,6 +292,26 @@ def test_weights_in_half_precision_need_half_the_file(tmp_path):
     load_weights(other, path)
     assert parameters(other).dtype == torch.float32
     assert torch.equal(parameters(other), parameters(model).half().float())
+
+
+def test_rounded_weights_are_whole_numbers_times_a_power_of_two_for_each_row(tmp_path):
+    model = make()
+    exact = [parameter.detach().clone() for parameter in model.parameters()]
+    round_weights(model, 8)
+    for before, after in zip(exact, model.parameters(), strict=True):
+        most = before.abs().amax(dim=-1, keepdim=True).clamp(min=1e-30)
+        power = 2.0 ** torch.ceil(torch.log2(most / 127))
+        whole = after / power
+        assert torch.equal(whole, whole.round()) and whole.abs().max() <= 127
+        assert ((after - before).abs() <= power / 2).all()
+    once = parameters(model).clone()
+    save_weights(model, tmp_path / "model.safetensors", dtype=torch.float16)
+    load_weights(model, tmp_path / "model.safetensors")
+    assert torch.equal(parameters(model), once)  # half precision has them exactly
+    round_weights(model, 8)
+    assert torch.equal(parameters(model), once)
+    with pytest.raises(ValueError, match="at least 2 bits: got 1"):
+        round_weights(model, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 
 from attnbook.data import NumberDataset, SubwordTokenizer
 from attnbook.training import __main__ as command
-from attnbook.translator import Translator
+from attnbook.translator import NUMBERS_TO_FRENCH, Translator
 
 NUMBERS = NumberDataset("en", "fr", below=10_000)
 
@@ -121,3 +121,35 @@ def test_texts_come_in_a_list_and_in_batches(translator):
         translator.translate("one")
     with pytest.raises(ValueError, match=r"batch_size must.*got 0"):
         translator.translate(["one"], batch_size=0)
+
+
+def test_the_card_of_a_translator_of_numbers_says_how_often_it_is_right(training):
+    folder, _ = training
+    card = (folder / "README.md").read_text("utf8")
+    assert "python -m attnbook.train --task numbers --num-layers 1 --batch 64 --steps 400 " in card
+    held_out = [n for n in range(10_000) if NUMBERS.is_held_out(n)]
+    texts = [NUMBERS.texts(number) for number in held_out]
+    written = Translator.load(folder).translate([source for source, _ in texts])
+    right = sum(w == t for w, (_, t) in zip(written, texts, strict=True))
+    assert 0 < right < len(texts)
+    assert f"Of {len(texts):,} held-out numbers it writes {right:,} right" in card
+    assert f"{(folder / 'model.safetensors').stat().st_size:,} bytes" in card
+
+
+def test_the_packages_translator_of_numbers_is_what_its_card_says():
+    card = (NUMBERS_TO_FRENCH / "README.md").read_text("utf8")
+    files = {path.name: path.stat().st_size for path in NUMBERS_TO_FRENCH.iterdir()}
+    assert {*files} == {
+        "README.md",
+        "config.json",
+        "curve.json",
+        "model.safetensors",
+        "settings.json",
+        "without.json",
+    }
+    assert f"{files['model.safetensors']:,} bytes" in card
+    assert re.search(r"Of 10,066 held-out numbers it writes 10,066 right", card)
+    translator = Translator.load(NUMBERS_TO_FRENCH)
+    numbers = NumberDataset("en", "fr", below=100_000)
+    texts = [numbers.texts(n) for n in numbers.sample(500, held_out=True, seed="card")]
+    assert translator.translate([source for source, _ in texts]) == [target for _, target in texts]

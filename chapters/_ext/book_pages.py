@@ -1,6 +1,6 @@
 """A Sphinx extension: what the book's pages have beyond what the theme gives them.
 
-- One script for all interactive figures, on the pages that have some.
+- Of the scripts of interactive figures those whose figures a page has.
 - Formulas: MathJax only where there are some, and room for them before it has set them.
 - Code: the rest of a long cell waits behind a switch, a checkbox that styles react to; on paper,
   and for search, everything is there.
@@ -14,15 +14,16 @@ Building pages runs none of the book's code, and so never waits for torch.
 
 import html
 import re
-from importlib import resources
 from itertools import count
 from pathlib import Path
 
+from attnbook import scripts
 from attnbook.course.address import published_at
 
 LONGEST = 36  # lines of code that are shown at once
-FIGURES_SCRIPT = "interactive.js"
+FIGURES_SCRIPT = "interactive.js"  # what they share; another for each kind
 
+_FIGURE = re.compile(r"<attnbook-([\w-]+) ")
 _ICON = re.compile(r"\bfa-[\w-]+")
 _ICON_RULE = re.compile(r"((?:\.fa-[\w-]+:before,?)+)\{content:[^}]*\}")
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
@@ -89,8 +90,11 @@ def _rework(app, pagename, templatename, context, doctree) -> None:
     if pagename == app.config.root_doc:
         context["title"] = "Learn attention by measuring it"
     body = context.get("body", "")
-    if "<attnbook-" in body:
+    shown = {name.replace("-", "_") for name in _FIGURE.findall(body)}
+    if shown:
         app.add_js_file(FIGURES_SCRIPT)
+    for kind in sorted(shown):
+        app.add_js_file(f"interactive-{kind}.js")
     if 'class="math' not in body:
         context["script_files"] = [
             file
@@ -103,21 +107,15 @@ def _rework(app, pagename, templatename, context, doctree) -> None:
         context["body"] = body
 
 
-def _write_figures_script(app, builder) -> None:
-    """Join the scripts of all kinds of figures behind the one that they share."""
-    folder = resources.files("attnbook") / "figures/interactive"
-    scripts = {
-        path.name: path.read_text("utf8")
-        for path in folder.iterdir()
-        if path.suffix == ".js"
-    }
-    shared = scripts.pop("base.js")
-    target = Path(app.outdir) / "_static" / FIGURES_SCRIPT
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(
-        "\n".join([shared, *(scripts[name] for name in sorted(scripts))]),
-        "utf8",
-    )
+def _write_figures_scripts(app, builder) -> None:
+    folder = Path(app.outdir) / "_static"
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {FIGURES_SCRIPT: [scripts.SHARED]}
+    for kind in scripts.kinds():
+        files[f"interactive-{kind}.js"] = [*scripts.NEEDS.get(kind, ()), kind]
+    for name, parts in files.items():
+        text = "\n".join(map(scripts.script, parts))
+        (folder / name).write_text(text, "utf8")
 
 
 def _drop_unused_icons(app, exception) -> None:
@@ -155,7 +153,7 @@ def _locate(app, config) -> None:
 def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("config-inited", _locate)
-    app.connect("write-started", _write_figures_script)
+    app.connect("write-started", _write_figures_scripts)
     app.connect("html-page-context", _rework)
     app.connect("build-finished", _drop_unused_icons)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

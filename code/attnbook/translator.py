@@ -14,8 +14,10 @@ from attnbook.transformer import AttentionMaps, Transformer
 
 Tokenizer = NumberTokenizer | SubwordTokenizer
 
-# the folder of the translator from English to German that comes with the package
+# the folders of the translators that come with the package: of descriptions of photographs, and
+# of numbers below 100,000
 ENGLISH_TO_GERMAN = Path(__file__).parent / "multi30k_en_de"
+NUMBERS_TO_FRENCH = Path(__file__).parent / "numbers_en_fr"
 
 
 class Translator:

@@ -186,13 +186,14 @@ def test_all_maths_is_rendered(page):
     assert "$" not in page.inner_text("main")
 
 
-def test_every_interactive_figure_works_by_one_script_of_the_page(page, html, name):
+def test_every_interactive_figure_works_by_scripts_of_the_page_and_no_other_comes(page, html, name):
     source = (html / name).read_text("utf8")
-    figures = len(re.findall(r"<attnbook-[\w-]+ label=", source))
-    scripts = re.findall(r'<script src="\S*_static/interactive\.js\?v=\w+">', source)
-    assert len(scripts) == (1 if figures else 0)
+    figures = re.findall(r"<attnbook-([\w-]+) label=", source)
+    found = re.findall(r'<script src="\S*_static/(interactive[\w-]*)\.js\?v=\w+">', source)
+    kinds = sorted({kind.replace("-", "_") for kind in figures})
+    assert found == (["interactive", *(f"interactive-{kind}" for kind in kinds)] if kinds else [])
     assert "attnbook.define" not in source
-    assert page.locator(".frame[role=group]").count() == figures
+    assert page.locator(".frame[role=group]").count() == len(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])

@@ -8,6 +8,7 @@ from attnbook.training.checkpoint import (
     average_checkpoints,
     load_weights,
     require_same_settings,
+    round_weights,
     save_weights,
 )
 from attnbook.training.loop import learning_rate, train
@@ -22,6 +23,7 @@ __all__ = [
     "processes",
     "rank_and_world",
     "require_same_settings",
+    "round_weights",
     "save_weights",
     "smoothed_loss",
     "train",

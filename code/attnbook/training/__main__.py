@@ -12,12 +12,14 @@ The folder keeps the training (settings.json, state.json and the tensors step-N.
 the same command again after an interruption, and it continues from where it was saved last. At the
 end it receives the model in half precision (config.json, model.safetensors and, for sentences, the
 subwords), which attnbook.translator.Translator.load(folder) reads, and the curve of its training
-(curve.json). Its BLEU comes from python -m attnbook.scoring.
+(curve.json). Its BLEU comes from python -m attnbook.scoring. A translator of numbers is tested on
+all that were held out, and README.md, its card, says how many it got right.
 """
 
 import argparse
 import json
 import math
+import platform
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -43,6 +45,7 @@ from attnbook.training import (
     processes,
     rank_and_world,
     require_same_settings,
+    round_weights,
     smoothed_loss,
     train,
 )
@@ -152,6 +155,8 @@ DEFAULTS = {
         seed=0,
     ),
 }
+MOST_TESTED = 100_000  # of larger ones a tenth of these many are drawn
+
 # every setting that some task has
 SETTINGS = {field.name: field for task in DEFAULTS.values() for field in fields(task)}
 
@@ -188,6 +193,12 @@ def parser() -> argparse.ArgumentParser:
     )
     group.add_argument(
         "--evaluate-every", type=int, default=250, metavar="STEPS", help="(default: 250)"
+    )
+    command.add_argument(
+        "--bits",
+        type=int,
+        metavar="N",
+        help="round the weights of the finished model to so many bits (default: half precision)",
     )
     return command
 
@@ -243,6 +254,7 @@ class Task:
     pairs_of_step: PairsOfStep
     evaluate: Callable[[Translator], dict[str, float]]
     examples: list[tuple[str, str]]
+    test: Callable[[Translator], tuple[int, int]] | None = None  # how many are right, of how many
 
 
 def prepare(options: argparse.Namespace, settings: Settings) -> tuple[Task, Translator]:
@@ -305,8 +317,12 @@ def run(
         with inference(translator.model):
             for name, result in task.evaluate(translator).items():
                 print(f"the mean of the last checkpoints: {name} {result:g}")
+    if options.bits is not None:
+        round_weights(translator.model, options.bits)
     translator.save(options.folder, dtype=torch.float16)
     _keep_curve(options.folder, history)
+    if task.test is not None:
+        _write_card(options, settings, task)
     sources = [source for source, _ in task.examples]
     for (source, target), written in zip(task.examples, translator.translate(sources), strict=True):
         print(f"\n{source}\n→ {written}")
@@ -333,7 +349,16 @@ def _numbers(settings: NumberSettings) -> Task:
         right = [w == t for w, (_, t) in zip(written, texts, strict=True)]
         return {"exact": sum(right) / len(right)}
 
-    return Task(numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5])
+    def test(translator: Translator) -> tuple[int, int]:
+        if settings.below <= MOST_TESTED:
+            held_out = [n for n in range(settings.below) if numbers.is_held_out(n)]
+        else:
+            held_out = numbers.sample(MOST_TESTED // 10, held_out=True, seed="card")
+        pairs = [numbers.texts(number) for number in held_out]
+        written = translator.translate([source for source, _ in pairs])
+        return sum(w == t for w, (_, t) in zip(written, pairs, strict=True)), len(pairs)
+
+    return Task(numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5], test)
 
 
 def _multi30k(settings: Multi30kSettings) -> Task:
@@ -376,6 +401,62 @@ def _keep_curve(folder: Path, history: dict) -> None:
         curve.append(evaluation | {"loss": round(fmean(losses), 4)})
     text = json.dumps(curve, indent=1) + "\n"
     replace_file(folder / "curve.json", text.encode())
+
+
+CARD = """\
+# A translator of numbers, {source} to {target}
+
+```bash
+{command}
+```
+
+made it: {parameters:,} parameters, {bytes:,} bytes in half precision{rounded}.
+Batches of {batch} numbers below {below:,}, in words, for {steps} steps, as drawn by
+`attnbook.data.NumberDataset` with the seed {seed}, and nothing else;
+{held_out}.
+
+Of {tested:,} held-out numbers it writes {right:,} right, to the letter ({share:.2%}), by greedy
+search, with the weights as they are in the file, `model.safetensors`. Python {python},
+PyTorch {torch}, {machine}.
+
+`config.json` has its sizes, `settings.json` how it was trained, `curve.json` loss and accuracy
+during training. `attnbook.translator.Translator.load` reads the folder.
+"""
+
+
+def _write_card(options: argparse.Namespace, settings: NumberSettings, task: Task) -> None:
+    """Write what the model is, what made it, and how often it is right on held-out numbers."""
+    folder = options.folder
+    translator = Translator.load(folder)  # as whoever loads it has it, rounded
+    right, tested = task.test(translator)
+    defaults = asdict(DEFAULTS["numbers"])
+    given = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in asdict(settings).items()
+        if value != defaults[name]
+    ]
+    rounded = ""
+    if options.bits is not None:
+        given.append(f"--bits {options.bits}")
+        rounded = f", rounded to {options.bits} bits and a power of two for each row"
+    held_out = "about a tenth of them, chosen by a hash, was held out"
+    if settings.longest is not None:
+        held_out = f"all of more than {settings.longest} tokens were held out"
+    card = CARD.format(
+        **asdict(settings),
+        command=" ".join(["python -m attnbook.train --task numbers", *given, f"--folder {folder}"]),
+        parameters=sum(p.numel() for p in translator.model.parameters()),
+        bytes=(folder / "model.safetensors").stat().st_size,
+        rounded=rounded,
+        held_out=held_out,
+        right=right,
+        tested=tested,
+        share=right / tested,
+        python=platform.python_version(),
+        torch=torch.__version__,
+        machine=platform.machine(),
+    )
+    replace_file(folder / "README.md", card.encode())
 
 
 def _keep_settings(folder: Path, settings: dict) -> None:

@@ -122,6 +122,30 @@ def save_weights(model: nn.Module, path: str | Path, *, dtype: torch.dtype | Non
     replace_file(Path(path), save(tensors))
 
 
+@torch.no_grad()
+def round_weights(model: nn.Module, bits: int) -> None:
+    """Round each row of a weight, in place, to whole numbers of so many bits times a power of two.
+
+    The power is the row's own, the smallest with which its largest number fits. With 8 bits the
+    whole numbers run from -127 to 127, and half precision has all products exactly.
+
+    Raises ``ValueError`` for less than 2 bits.
+
+    >>> layer = nn.Linear(3, 1, bias=False)
+    >>> _ = layer.weight.data.copy_(torch.tensor([[1.0, 0.3, -0.6]]))
+    >>> round_weights(layer, 3)  # from -3 to 3, times 1/2
+    >>> layer.weight.tolist()
+    [[1.0, 0.5, -0.5]]
+    """
+    if bits < 2:
+        raise ValueError(f"a number and its sign need at least 2 bits: got {bits}")
+    largest = 2 ** (bits - 1) - 1
+    for parameter in model.parameters():
+        most = parameter.abs().amax(dim=-1, keepdim=True)
+        power = torch.where(most > 0, most / largest, 1.0).log2().ceil().exp2()
+        parameter.copy_((parameter / power).round() * power)
+
+
 def load_weights(model: nn.Module, path: str | Path) -> None:
     """Read what ``save_weights`` wrote.
 

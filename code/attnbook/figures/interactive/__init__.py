@@ -13,6 +13,7 @@ kinds share is in ``base``. A new kind needs these two files, a line here, and a
 
 from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
+from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
@@ -25,6 +26,7 @@ from attnbook.figures.interactive.waves import waves
 __all__ = [
     "Interactive",
     "attention_map",
+    "break_translator",
     "decoding",
     "permutation",
     "predict",

@@ -5,11 +5,11 @@ import html
 import io
 import json
 from collections.abc import Sequence
-from importlib import resources
 
 import matplotlib.pyplot as plt
 from torch import Tensor
 
+from attnbook import scripts
 from attnbook.figures import style
 
 DIGITS = 4  # of the numbers that a figure carries
@@ -44,8 +44,12 @@ class Interactive:
         return (
             f'<{element} label="{alt}"><script type="application/json">{data}</script>'
             f"{still}<p>Run this cell, or allow scripts, to use the figure.</p></{element}>"
-            f"{_SCRIPT_START}{_script('base')}{_script(self.kind)}</script>"
+            f"{_SCRIPT_START}{self._scripts()}</script>"
         )
+
+    def _scripts(self) -> str:
+        names = [scripts.SHARED, *scripts.NEEDS.get(self.kind, ()), self.kind]
+        return "".join(map(scripts.script, names))
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.alt}
@@ -63,10 +67,6 @@ def _encoded(still: plt.Figure) -> str:
     plt.close(still)
     few = style.with_fewer_colours(picture.getvalue(), 32)
     return base64.b64encode(few).decode("ascii")
-
-
-def _script(name: str) -> str:
-    return resources.files("attnbook.figures.interactive").joinpath(f"{name}.js").read_text("utf8")
 
 
 def demand_finite(**tensors: Tensor) -> None:

@@ -1,0 +1,92 @@
+"""A trained translator that runs, and is broken and measured, in the page."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from attnbook.data import NumberDataset
+from attnbook.figures.interactive.base import Interactive, still_map
+from attnbook.interventions import broken
+from attnbook.translator import NUMBERS_TO_FRENCH, Translator
+
+SWITCHES = (
+    "divisor",
+    "encoder_weights",
+    "decoder_weights",
+    "cross_weights",
+    "encoder_heads_off",
+    "decoder_heads_off",
+    "cross_heads_off",
+    "source_positions",
+    "target_positions",
+    "causal_mask",
+    "residual",
+    "norm",
+    "feed_forward",
+)
+MOST_WRITTEN = 16  # tokens; the longest number takes 11
+
+
+def break_translator(
+    number: int | str = 481,
+    *,
+    show: Sequence[str] = SWITCHES,
+    switches: Mapping[str, str | Sequence[int]] | None = None,
+    alt: str | None = None,
+) -> Interactive:
+    """A translator of numbers, English to French, whose parts the reader switches off.
+
+    It runs in the page, with the weights of ``NUMBERS_TO_FRENCH``. One types a number below
+    100,000, watches its French being written token by token, and sees where each head looks. Under
+    any switches one can measure how many of 200 held-out numbers it still writes right.
+
+    ``number`` is the one to begin with, or its English words. ``show`` names the switches that
+    stand open; the others wait behind "More switches". ``switches`` are set at the start:
+    ``{"source_positions": "off"}``, as ``attnbook.interventions.broken`` takes them.
+
+    Raises ``ValueError`` for a switch that does not exist or words that the translator has not.
+
+    >>> break_translator(2003, show=["source_positions"]).alt
+    'A translator that runs in this page. It writes “two thousand three” as “deux mille trois”. \
+Parts of it can be switched off.'
+    """
+    unknown = [name for name in show if name not in SWITCHES]
+    if unknown:
+        raise ValueError(f"there is no switch {', '.join(unknown)}; there are {list(SWITCHES)}")
+    switches = dict(switches or {})
+    translator = _translator()
+    tokens = translator.source_tokens
+    words = tokens.spell(number) if isinstance(number, int) else number
+    missing = [token for token in tokens.split(words) if token not in tokens.vocabulary.tokens]
+    if missing:
+        raise ValueError(f"the translator has no token for {missing} of {words!r}")
+    with broken(translator.model, **switches):
+        (written,) = translator.translate([words], max_length=MOST_WRITTEN)
+        columns, rows, maps = translator.attention(words, written)
+    still = still_map(maps.cross[0, 0].mean(dim=0), rows, columns)
+    if alt is None:
+        alt = (
+            f"A translator that runs in this page. It writes “{words}” as “{written}”. "
+            "Parts of it can be switched off."
+        )
+    data = {
+        "words": words,
+        "show": list(show),
+        "switches": switches,
+        "tokens": [side.vocabulary.tokens for side in (tokens, translator.target_tokens)],
+        "heads": translator.options["num_heads"],
+        "most": MOST_WRITTEN,
+        "tested": held_out(),
+    }
+    return Interactive("break_translator", data, alt=alt, still=still)
+
+
+@cache
+def held_out() -> list[int]:
+    """The 200 numbers that the figure tests: none was in the translator's training."""
+    drawn = NumberDataset("en", "fr", below=100_000).sample(300, held_out=True, seed="page")
+    return list(dict.fromkeys(drawn))[:200]
+
+
+@cache
+def _translator() -> Translator:
+    return Translator.load(NUMBERS_TO_FRENCH)

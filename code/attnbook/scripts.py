@@ -1,0 +1,64 @@
+"""The scripts of the interactive figures, as a notebook and as a page loads them.
+
+Pages are built without torch, so this imports nothing of the model.
+"""
+
+import base64
+import json
+from importlib import resources
+
+import numpy as np
+
+_PACKAGE = resources.files("attnbook")
+_FOLDER = _PACKAGE / "figures/interactive"
+_NUMBERS = _PACKAGE / "numbers_en_fr"
+
+# kinds of figures with the scripts that only they need, in their order
+NEEDS = {"break_translator": ("translator_data", "translator")}
+SHARED = "base"
+
+
+def script(name: str) -> str:
+    """The script of a kind of figure, or one that several need."""
+    if name == "translator_data":
+        return _translator_data()
+    return _FOLDER.joinpath(f"{name}.js").read_text("utf8")
+
+
+def kinds() -> list[str]:
+    """The kinds of figures, each of which has a script of its name."""
+    names = {path.name.removesuffix(".js") for path in _FOLDER.iterdir() if path.suffix == ".js"}
+    needed = {name for names in NEEDS.values() for name in names}
+    return sorted(names - needed - {SHARED})
+
+
+def _translator_data() -> str:
+    """The weights of the translator, and how well models learn that never had a part of it."""
+    weights = json.dumps(_in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes()))
+    without = _NUMBERS.joinpath("without.json").read_text("utf8").strip()
+    return f"attnbook.numbers ??= {{ weights: {weights}, without: {without} }};\n"
+
+
+def _in_8_bits(file: bytes) -> dict:
+    """A file of weights that ``round_weights`` has rounded, as whole numbers and powers of two.
+
+    Raises ``ValueError`` if they are not so rounded.
+    """
+    start = 8 + int.from_bytes(file[:8], "little")
+    header = json.loads(file[8:start])
+    header.pop("__metadata__", None)
+    shapes, numbers, powers = [], b"", b""
+    for name, tensor in header.items():
+        first, last = (start + offset for offset in tensor["data_offsets"])
+        *_, columns = tensor["shape"]
+        rows = np.frombuffer(file[first:last], "<f2").astype(float).reshape(-1, columns)
+        most = np.abs(rows).max(axis=1, keepdims=True)
+        power = np.ceil(np.log2(np.where(most > 0, most / 127, 1)))
+        whole = rows / 2**power
+        if (whole != whole.round()).any():
+            raise ValueError(f"{name} is not rounded to 8 bits: train with --bits 8")
+        shapes.append([name, len(rows), columns])
+        numbers += whole.astype(np.int8).tobytes()
+        powers += power.astype(np.int8).tobytes()
+    numbers, powers = (base64.b64encode(part).decode() for part in (numbers, powers))
+    return {"shapes": shapes, "numbers": numbers, "powers": powers}

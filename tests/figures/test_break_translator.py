@@ -1,0 +1,407 @@
+"""The translator in the page: equal to PyTorch's under every switch, and measured as it says."""
+
+import html
+import json
+import math
+import re
+
+import browser
+import pytest
+import torch
+from conftest import ROOT
+
+from attnbook import scripts
+from attnbook.course import without
+from attnbook.data import END, START, NumberDataset, collate
+from attnbook.figures import interactive
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, SWITCHES, held_out
+from attnbook.interventions import SHUFFLED, broken
+from attnbook.translator import NUMBERS_TO_FRENCH, Translator
+
+browser.skip_without()
+
+NUMBERS = NumberDataset("en", "fr", below=100_000)
+TRANSLATOR = Translator.load(NUMBERS_TO_FRENCH)
+SINGLE = [
+    {},
+    *({"divisor": value} for value in ("off", "sqrt(d_model)")),
+    *(
+        {f"{place}_weights": value}
+        for place in ("encoder", "decoder", "cross")
+        for value in ("uniform", "first", "off")
+    ),
+    *({f"{place}_heads_off": [h]} for place in ("encoder", "decoder", "cross") for h in range(4)),
+    *(
+        {f"{side}_positions": value}
+        for side in ("source", "target")
+        for value in ("off", "shuffled")
+    ),
+    *({part: "off"} for part in ("causal_mask", "residual", "norm", "feed_forward")),
+]
+TOGETHER = [
+    {"divisor": "off", "decoder_weights": "uniform", "causal_mask": "off"},
+    {"encoder_weights": "first", "cross_heads_off": [0, 3], "target_positions": "shuffled"},
+    {"source_positions": "off", "target_positions": "off"},
+    {"residual": "off", "norm": "off"},
+    {"cross_weights": "uniform", "cross_heads_off": [1], "feed_forward": "off"},
+    {"encoder_heads_off": [0, 1, 2, 3], "divisor": "sqrt(d_model)", "norm": "off"},
+]
+
+# run by the page: what the model writes for each number, and its scores at all positions
+IN_PAGE = """({ numbers, switches, tokens, most, targets }) => {
+  const T = attnbook.translator;
+  const model = { parameters: T.load(attnbook.numbers.weights), numHeads: 4 };
+  const encode = (number) =>
+    [...T.tokensOf(T.spell(number)).map((token) => tokens.indexOf(token)), T.END];
+  const written = numbers.map((number) =>
+    [...T.greedySearch(model, encode(number), { maxLength: most, switches })]
+      .map(({ token }) => token));
+  const logits = targets.map((target, i) => {
+    const { memory } = T.encode(model, encode(numbers[i]), switches);
+    return [...T.decode(model, target, memory, switches).logits.data];
+  });
+  return { written, logits };
+}"""
+
+
+@pytest.fixture(scope="module")
+def context(chromium):
+    context = chromium.new_context(offline=True, reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def model(context):
+    """A page with the model's script alone."""
+    page = context.new_page()
+    page.set_content("<title>x</title>")
+    for name in ("translator_data", "translator"):
+        page.add_script_tag(content="window.attnbook ??= {};" + scripts.script(name))
+    return page
+
+
+def numbers_for_parity():
+    drawn = NUMBERS.sample(800, held_out=True, seed="parity")
+    return list(dict.fromkeys(drawn))[:500]
+
+
+@pytest.mark.parametrize("switches", [*SINGLE, *TOGETHER], ids=str)
+def test_the_model_in_the_page_is_the_one_in_pytorch(model, switches):
+    numbers = numbers_for_parity()
+    pairs = [NUMBERS.pair(number) for number in numbers[:8]]
+    targets = [[START, *target] for _, target in pairs]
+    found = model.evaluate(
+        IN_PAGE,
+        {
+            "numbers": numbers,
+            "switches": switches,
+            "tokens": NUMBERS.source.vocabulary.tokens,
+            "most": MOST_WRITTEN,
+            "targets": targets,
+        },
+    )
+    sources = [NUMBERS.source.spell(number) for number in numbers]
+    with broken(TRANSLATOR.model, **switches), torch.no_grad():
+        expected = TRANSLATOR.translate(sources, max_length=MOST_WRITTEN)
+        for pair, target, logits in zip(pairs, targets, found["logits"], strict=True):
+            source = collate([pair]).source
+            ours, _ = TRANSLATOR.model(source, torch.tensor([target]))
+            torch.testing.assert_close(
+                torch.tensor(logits).view(ours.shape), ours, rtol=0, atol=1e-3
+            )
+    written = [[t for t in tokens if t != END][:MOST_WRITTEN] for tokens in found["written"]]
+    assert [NUMBERS.target.decode(tokens) for tokens in written] == expected
+
+
+def test_numbers_are_spelt_in_the_page_as_in_the_package(model):
+    numbers = [*range(1200), *range(1200, 100_000, 37), 80_000, 80_080, 71_071, 99_999]
+    texts = [[number, *NUMBERS.texts(number)] for number in numbers]
+    wrong = model.evaluate(
+        """texts => texts.filter(([number, english, french]) =>
+             attnbook.translator.spell(number) !== english ||
+             attnbook.translator.spellFrench(number) !== french ||
+             attnbook.translator.numberOf(english) !== number)""",
+        texts,
+    )
+    assert wrong == []
+    for words in ("two two", "thousand two", "three thousand thousand", "hundred", "zero one"):
+        assert model.evaluate(f"attnbook.translator.numberOf({words!r})") is None
+
+
+def test_the_page_and_the_package_shuffle_positions_alike():
+    script = scripts.script("translator")
+    (order,) = re.findall(r"SHUFFLED = (\[.*?\])", script)
+    assert tuple(json.loads(order)) == SHUFFLED
+    assert all(place != p for p, place in enumerate(SHUFFLED))
+
+
+def test_what_the_page_tests_was_held_out_and_each_number_is_another():
+    numbers = held_out()
+    assert len({*numbers}) == 200 and all(NUMBERS.is_held_out(number) for number in numbers)
+
+
+def test_the_figure_quotes_what_the_laboratory_has_stored():
+    stored = (ROOT / without.STORED).read_text("utf8")
+    assert (ROOT / without.QUOTED).read_text("utf8") == without.summary(stored) + "\n"
+
+
+@pytest.fixture
+def show(context):
+    """Open the figure in a page of this test's own; it notes what goes wrong."""
+    pages = []
+
+    def show(*arguments, frame=False, width=800, **options):
+        page = context.new_page()
+        pages.append(page)
+        page.trouble = []
+        page.on("console", lambda m: page.trouble.append(m.text))
+        page.on("pageerror", lambda error: page.trouble.append(str(error)))
+        page.set_viewport_size({"width": width, "height": 900})
+        body = interactive.break_translator(*arguments, **options).to_html()
+        if frame:
+            body = f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(body)}" height=900 />'
+        page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+        place = page.frame_locator("iframe") if frame else page
+        place.locator(".verdict:not(:empty)").wait_for()  # the first number is written
+        return page
+
+    yield show
+    for page in pages:
+        assert page.trouble == []
+        page.close()
+
+
+def french(page):
+    chips = page.locator(".french button")
+    return [re.sub(r"\s", "", text) for text in chips.all_inner_texts()]
+
+
+def type_in(page, text):
+    page.get_by_label("A number below 100,000").fill(text)
+    page.keyboard.press("Enter")
+
+
+def measure(page, guess="0 to 20"):
+    page.get_by_role("button", name="Measure on 200").click()
+    asked = page.locator(".guess button")
+    if asked.count():
+        page.get_by_role("button", name=guess, exact=True).click()
+    page.locator(".guess", has_text="right").wait_for(timeout=60_000)
+    return page.locator(".guess").inner_text()
+
+
+def table(page):
+    return page.locator(".tried tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+
+
+def test_it_writes_the_number_that_is_typed_or_its_words(show):
+    page = show(481)
+    assert french(page) == ["quatre", "cent", "quatre", "-vingt", "-un", "⟨end⟩"]
+    assert page.locator(".verdict").inner_text() == "✓ right: 481"
+    for typed, expected in (
+        ("2003", ["deux", "mille", "trois", "⟨end⟩"]),
+        ("Three  Thousand and TWO", ["trois", "mille", "deux", "⟨end⟩"]),
+        ("forty two", ["quarante", "-deux", "⟨end⟩"]),
+        ("99,999", [*french_of(99_999), "⟨end⟩"]),
+    ):
+        type_in(page, typed)
+        assert french(page) == expected
+        assert page.locator(".verdict").inner_text().startswith("✓ right")
+    type_in(page, "0")
+    assert "0 is “zéro”" in page.locator(".verdict").inner_text()
+    assert "hardly ever met it" in page.locator(".verdict").inner_text()
+    page.get_by_role("button", name="Another number").click()
+    first = held_out()[0]
+    assert french(page) == [*french_of(first), "⟨end⟩"]
+    said = page.locator(".said").inner_text()
+    assert said.startswith(f"“{NUMBERS.texts(first)[0]}” became “{NUMBERS.texts(first)[1]}”, which")
+
+
+def french_of(number):
+    return NUMBERS.target.split(NUMBERS.texts(number)[1])
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", "Type a number, such as 481"),
+        ("-5", "no word for minus"),
+        ("100000", "numbers below 100,000"),
+        ("123456789012345678901234567890", "numbers below 100,000"),
+        ("3.5", "digits alone"),
+        ("hello", "never seen “hello”"),
+        ("two million", "never seen “million”"),
+        ("<end>", "never seen “<end>”"),
+        ("two " * 20, "up to 16 words"),
+    ],
+)
+def test_what_it_cannot_read_gets_a_sentence_that_helps(show, typed, says):
+    page = show(481)
+    type_in(page, typed)
+    assert says in page.locator(".verdict").inner_text()
+    assert page.get_by_label("A number below 100,000").get_attribute("aria-invalid") == "true"
+    type_in(page, "7")
+    assert french(page) == ["sept", "⟨end⟩"]
+
+
+def test_words_that_are_no_number_have_no_right_answer(show):
+    page = show("two two two")
+    assert "no right answer" in page.locator(".verdict").inner_text()
+    assert "which is" not in page.locator(".said").inner_text()
+
+
+@pytest.mark.parametrize("place", ["encoder", "cross", "decoder"])
+def test_the_weights_and_the_products_shown_are_pytorchs(show, place):
+    switches = {"divisor": "off", "cross_heads_off": [1]}
+    page = show(2003, switches=switches)
+    column = 2
+    if place == "encoder":
+        page.locator(".tokens").first.locator("button").nth(column).click()
+    else:
+        page.locator(".french button").nth(column).click()
+        if place == "decoder":
+            page.get_by_role("button", name="at its own words").click()
+    cells = page.locator(".heads button").all_inner_texts()
+    shown = torch.tensor([float(text) for text in cells]).view(-1, 4)
+    with broken(TRANSLATOR.model, **switches):
+        (written,) = TRANSLATOR.translate(["two thousand three"])
+        _, _, maps = TRANSLATOR.attention("two thousand three", written)
+    name = {"encoder": "source", "cross": "cross", "decoder": "target"}[place]
+    expected = getattr(maps, name)[0, 0, :, column].T
+    torch.testing.assert_close(shown, expected, rtol=0, atol=0.0051)
+    page.locator(".heads button").nth(4 + 2).click()  # the second key, the third head
+    rows = page.locator(".product tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].slice(1).map(c => c.innerText))"
+    )
+    query, key, products = (
+        torch.tensor([float(text.replace("−", "-")) for text in row]) for row in rows
+    )
+    torch.testing.assert_close(query * key, products, rtol=0, atol=0.5)
+    total = float(
+        re.search(r"add up to (−?[\d.]+)", page.locator(".product").inner_text())[1].replace(
+            "−", "-"
+        )
+    )
+    assert abs(products.sum().item() - total) < 0.5
+    scores = math.log(shown[1, 2] / shown[0, 2]) if shown[:2, 2].min() > 0.05 else None
+    assert scores is None or math.isfinite(scores)
+    assert "divided by 1.00" in page.locator(".product").inner_text()
+
+
+def test_a_switch_changes_what_is_written_at_once_and_all_can_be_set_back(show):
+    page = show(2003)
+    page.get_by_label("Positions of the English words").select_option("off")
+    assert french(page) == ["trois", "mille", "deux", "⟨end⟩"]
+    assert "✗ wrong: 2,003 is “deux mille trois”" in page.locator(".verdict").inner_text()
+    page.get_by_role("button", name="All as trained").click()
+    assert french(page) == ["deux", "mille", "trois", "⟨end⟩"]
+    assert page.get_by_label("Positions of the English words").input_value() == ""
+
+
+def test_measuring_asks_for_a_prediction_once_and_counts_as_pytorch_does(show):
+    page = show(481, show=["source_positions", "cross_heads_off"])
+    assert "200 of 200 right, 100 %" in measure(page)  # as trained: nothing to predict
+    across = page.get_by_role("group", name="Heads of the decoder, across")
+    across.get_by_role("button", name="head 3").click()
+    across.get_by_role("button", name="head 4").click()
+    texts = [NUMBERS.texts(number) for number in held_out()]
+    with broken(TRANSLATOR.model, cross_heads_off=[2, 3]):
+        written = TRANSLATOR.translate([source for source, _ in texts])
+    right = sum(w == t for w, (_, t) in zip(written, texts, strict=True))
+    page.get_by_role("button", name="Measure on 200").click()
+    assert page.locator(".guess button").count() == 4 and len(table(page)) == 2
+    page.get_by_role("button", name="101 to 180").click()
+    page.locator(".guess", has_text="You said 101–180").wait_for(timeout=60_000)
+    row = table(page)[-1]
+    assert row[0] == "across, without head 3, 4" and row[1] == f"{right} of 200"
+    assert row[3] == "101–180"
+    page.get_by_role("button", name="Measure on 200").click()
+    assert page.locator(".guess button").count() == 0
+    page.locator(".guess", has_text="You said").wait_for(timeout=60_000)
+    assert table(page)[-1] == row and len(table(page)) == 3
+
+
+def test_the_interval_is_wilsons(show):
+    page = show(481, switches={"norm": "off"})
+    measure(page)
+    _, right, interval, *_ = table(page)[-1]
+    share = int(right.split()[0]) / 200
+    assert 0.1 < share < 0.9
+    for end in interval.removesuffix(" %").split("–"):
+        # ends where the share would be 1.96 standard errors away
+        p = float(end) / 100
+        errors = abs(share - p) / math.sqrt(p * (1 - p) / 200)
+        assert abs(errors - 1.96) < 0.2
+
+
+def test_what_was_measured_can_be_copied_even_where_no_clipboard_is_to_be_had(show):
+    page = show(481, frame=True)
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Measure on 200").click()
+    frame.locator(".tried td").first.wait_for(timeout=60_000)
+    frame.get_by_role("button", name="Copy the table").click()
+    area = frame.get_by_label("The table")
+    head, row = area.input_value().split("\n")
+    assert head.split("\t")[:2] == ["changed", "right"]
+    assert row.split("\t")[:3] == ["as trained", "200 of 200", "98–100 %"]
+    page.trouble.clear()  # Chromium says that the frame may not write to the clipboard
+
+
+def test_a_change_of_switches_ends_the_measurement_and_the_page_stays_alive(show):
+    page = show(481)
+    measure(page)
+    page.get_by_label("Layer norm").select_option("off")
+    page.get_by_role("button", name="Measure on 200").click()
+    page.get_by_role("button", name="0 to 20", exact=True).click()
+    page.get_by_label("Layer norm").select_option("")
+    page.wait_for_timeout(1500)
+    assert len(table(page)) == 2  # the heading, and what was measured first
+    assert page.locator("progress").count() == 0
+
+
+def test_by_keyboard_one_types_switches_opens_predicts_and_measures(show):
+    page = show(481, show=["causal_mask"])
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("12")
+    page.keyboard.press("Enter")
+    assert french(page) == ["douze", "⟨end⟩"]
+    page.locator(".heads button").first.focus()
+    page.keyboard.press("Enter")
+    assert "head 1:" in page.locator(".product").inner_text()
+    page.get_by_label("Causal mask").focus()
+    page.keyboard.press("ArrowDown")
+    page.get_by_role("button", name="Measure on 200").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # the first of the predictions has the focus
+    page.locator(".guess", has_text="You said 0–20").wait_for(timeout=60_000)
+    assert table(page)[-1][:2] == ["causal mask off", "200 of 200"]
+
+
+def test_token_by_token_is_seen_unless_one_wants_no_motion(context, show):
+    page = show(481)
+    page.emulate_media(reduced_motion="no-preference")
+    type_in(page, "77777")
+    seen = page.locator(".french button").count()
+    assert seen < 10
+    page.locator(".french button", has_text="⟨end⟩").wait_for()
+    assert french(page) == [*french_of(77_777), "⟨end⟩"]
+    type_in(page, "88888")
+    page.locator(".heads button").first.click()  # who can't wait sees all of it
+    assert french(page) == [*french_of(88_888), "⟨end⟩"]
+
+
+def test_only_the_switches_that_are_asked_for_stand_open(show):
+    page = show(481, show=["norm"])
+    assert page.get_by_label("Layer norm").is_visible()
+    assert not page.get_by_label("Residual addition").is_visible()
+    page.locator("summary", has_text="More switches").click()
+    assert page.get_by_label("Residual addition").is_visible()
+    with pytest.raises(ValueError, match="there is no switch nrom"):
+        interactive.break_translator(481, show=["nrom"])
+    with pytest.raises(ValueError, match=r"no token for \['million_'\]"):
+        interactive.break_translator("two million_")
+    assert {*SWITCHES} == {name for switches in SINGLE for name in switches}

@@ -82,8 +82,9 @@ blocks
 transformer
 seq2seq decoding pytorch
 data
+language_model
 training.checkpoint training.loss training.parallel training.loop training
-translator
+translator pretrained
 training.__main__ train evaluation scoring
 exercises
 figures

@@ -83,13 +83,13 @@ def test_the_feed_forward_network_is_the_papers():
 
 
 def test_residuals_put_the_norm_before_or_after():
-    (x,) = draw(0, (2, 3, 8))
+    x, update = draw(0, (2, 3, 8), (2, 3, 8))
     for norm_first in (False, True):
         residual = Residual(8, dropout=0.0, norm_first=norm_first)
         residual = randomise(residual.double())
         before, after = (residual.norm, lambda x: x) if norm_first else (lambda x: x, residual.norm)
         torch.testing.assert_close(residual.before(x), before(x))
-        torch.testing.assert_close(residual.after(x), after(x))
+        torch.testing.assert_close(residual.add(x, update), after(x + update))
 
 
 @pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])

@@ -38,7 +38,7 @@ def test_a_block_computes_what_its_formulas_say():
     def norm(x, scale):
         return scale * x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
 
-    normed = norm(x, block.attention_norm.weight)
+    normed = norm(x, block.attention_residual.norm.weight)
     heads = []
     for h in range(4):
         own, shared = slice(4 * h, 4 * h + 4), slice(4 * (h // 2), 4 * (h // 2) + 4)
@@ -47,7 +47,7 @@ def test_a_block_computes_what_its_formulas_say():
         scores = (query @ key.mT / 2).masked_fill(~causal_mask(5), -torch.inf)
         heads.append(scores.softmax(dim=-1) @ normed @ block.attention.value.weight[shared].mT)
     x = x + torch.cat(heads, dim=-1) @ block.attention.output.weight.mT
-    normed, feed = norm(x, block.feed_forward_norm.weight), block.feed_forward
+    normed, feed = norm(x, block.feed_forward_residual.norm.weight), block.feed_forward
     gate = normed @ feed.gate.weight.mT
     gate = gate / (1 + (-gate).exp())
     x = x + (gate * (normed @ feed.widen.weight.mT)) @ feed.narrow.weight.mT

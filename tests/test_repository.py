@@ -81,8 +81,8 @@ multihead
 blocks
 transformer
 seq2seq decoding pytorch
-data
 language_model
+interventions data
 training.checkpoint training.loss training.parallel training.loop training
 translator pretrained
 training.__main__ train evaluation scoring

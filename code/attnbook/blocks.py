@@ -35,12 +35,14 @@ class Residual(nn.Module):
     Pre-norm (``norm_first=True``): ``x + dropout(sublayer(norm(x)))``, as analysed by Xiong et al.
     2020, https://arxiv.org/abs/2002.04745. Post-norm: ``norm(x + dropout(sublayer(x)))``, as in
     Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4. The blocks read
-    the same for both: ``after(x + dropout(sublayer(before(x))))``.
+    the same for both: ``add(x, sublayer(before(x)))``.
     """
 
-    def __init__(self, d_model: int, *, dropout: float, norm_first: bool) -> None:
+    def __init__(
+        self, d_model: int, *, dropout: float, norm_first: bool, norm: nn.Module | None = None
+    ) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = nn.LayerNorm(d_model) if norm is None else norm
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
@@ -48,8 +50,11 @@ class Residual(nn.Module):
         """What the sub-layer gets to see of the stream: with pre-norm, its norm."""
         return self.norm(x) if self.norm_first else x
 
-    def after(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        """The stream behind the addition: with post-norm, its norm."""
+    def add(
+        self, x: Float[Tensor, "*batch d_model"], update: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """The stream behind the sub-layer, its update added: with post-norm, the norm of that."""
+        x = x + self.dropout(update)
         return x if self.norm_first else self.norm(x)
 
 
@@ -90,11 +95,11 @@ class EncoderBlock(nn.Module):
         update, weights = self.self_attention(
             residual.before(x), mask=mask, need_weights=need_weights
         )
-        x = residual.after(x + residual.dropout(update))
+        x = residual.add(x, update)
 
         residual = self.feed_forward_residual
         update = self.feed_forward(residual.before(x))
-        return residual.after(x + residual.dropout(update)), weights
+        return residual.add(x, update), weights
 
 
 class DecoderBlock(nn.Module):
@@ -157,14 +162,14 @@ class DecoderBlock(nn.Module):
         update, self_weights = self.self_attention(
             normed, keys_and_values, causal=past is None, need_weights=need_weights
         )
-        x = residual.after(x + residual.dropout(update))
+        x = residual.add(x, update)
 
         residual = self.cross_attention_residual
         update, cross_weights = self.cross_attention(
             residual.before(x), memory, memory_mask, need_weights=need_weights
         )
-        x = residual.after(x + residual.dropout(update))
+        x = residual.add(x, update)
 
         residual = self.feed_forward_residual
         update = self.feed_forward(residual.before(x))
-        return residual.after(x + residual.dropout(update)), self_weights, cross_weights
+        return residual.add(x, update), self_weights, cross_weights

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnbook.attention import causal_mask
+from attnbook.blocks import Residual
 from attnbook.decoding import inference
 from attnbook.multihead import KVCache, MultiHeadAttention
 from attnbook.positions import Rotations, rotations
@@ -58,13 +59,17 @@ class LanguageBlock(nn.Module):
         epsilon: float,
     ) -> None:
         super().__init__()
-        self.attention_norm = nn.RMSNorm(d_model, eps=epsilon)
+
+        def residual() -> Residual:
+            norm = nn.RMSNorm(d_model, eps=epsilon)
+            return Residual(d_model, dropout=dropout, norm_first=True, norm=norm)
+
         self.attention = MultiHeadAttention(
             d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, bias=False
         )
-        self.feed_forward_norm = nn.RMSNorm(d_model, eps=epsilon)
+        self.attention_residual = residual()
         self.feed_forward = GatedFeedForward(d_model=d_model, d_ff=d_ff)
-        self.dropout = nn.Dropout(dropout)
+        self.feed_forward_residual = residual()
 
     def forward(
         self,
@@ -82,7 +87,7 @@ class LanguageBlock(nn.Module):
         With ``past``, the keys and values of the tokens before, x are new tokens alone; they are
         added to ``past``, and the weights are over all of them.
         """
-        normed = self.attention_norm(x)
+        normed = self.attention_residual.before(x)
         key, value = self.attention.keys_and_values(normed, rotation)
         if past is not None:
             key, value = past.append(key, value)
@@ -96,9 +101,9 @@ class LanguageBlock(nn.Module):
             rotation=rotation,
             need_weights=need_weights,
         )
-        x = x + self.dropout(update)
-        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-        return x, weights
+        x = self.attention_residual.add(x, update)
+        residual = self.feed_forward_residual
+        return residual.add(x, self.feed_forward(residual.before(x))), weights
 
 
 class LanguageModel(nn.Module):

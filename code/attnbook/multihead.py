@@ -101,6 +101,9 @@ class MultiHeadAttention(nn.Module):
     (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 3]))
     """
 
+    # what mixes the values; attnbook.interventions puts another function in its place
+    attend = staticmethod(attention)
+
     def __init__(
         self,
         *,
@@ -173,7 +176,7 @@ class MultiHeadAttention(nn.Module):
         if self.num_kv_heads < self.num_heads:  # each serves a group of queries
             group = self.num_heads // self.num_kv_heads
             key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
-        heads, weights = attention(
+        heads, weights = self.attend(
             query,
             key,
             value,

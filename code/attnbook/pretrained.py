@@ -57,12 +57,12 @@ MODELS = {
 
 # what a block's weights are called in a GGUF file, and in ours
 _NAMES = {
-    "attn_norm": "attention_norm",
+    "attn_norm": "attention_residual.norm",
     "attn_q": "attention.query",
     "attn_k": "attention.key",
     "attn_v": "attention.value",
     "attn_output": "attention.output",
-    "ffn_norm": "feed_forward_norm",
+    "ffn_norm": "feed_forward_residual.norm",
     "ffn_gate": "feed_forward.gate",
     "ffn_up": "feed_forward.widen",
     "ffn_down": "feed_forward.narrow",

@@ -1,0 +1,318 @@
+"""Interventions: change what a trained model computes, for as long as a ``with`` block lasts.
+
+An observation says that a head looks at the right word. An intervention asks whether the model
+needs it to: take it away, and measure what fails.
+
+    with without_heads(model.decoder[0].cross_attention, [2]):
+        translator.translate(["two thousand three"])
+
+Each works on the modules that it is given and on all within them: ``divisor(model, 1.0)`` on every
+attention of a model, ``divisor(model.encoder, 1.0)`` on those of the encoder. Several may be
+combined, in any order. Around a training they ask the other question, whether a model can learn
+without. A model on which none is at work runs as fast as if there were none.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attnbook.attention import causal_mask
+from attnbook.blocks import Residual
+from attnbook.language_model import LanguageModel
+from attnbook.positions import TokenEmbedding
+
+Weights = Float[Tensor, "*batch heads query key"]
+Allowed = Bool[Tensor, "*batch heads query key"]
+
+# new weights, from those of the model and from where its masks allow attending
+Change = Callable[[Weights, Allowed], Weights]
+
+
+@contextmanager
+def attention_weights(
+    *within: nn.Module, change: Change, heads: Sequence[int] | None = None
+) -> Iterator[None]:
+    """Replace the attention weights, of all heads or of some: ``change=uniform``.
+
+    Raises ``ValueError`` if there is no attention within, or no such head.
+    """
+    layers = _attentions(within)
+    for layer in layers:
+        _require_heads(layer, heads or [])
+
+    def replaced(layer: nn.Module) -> Callable:
+        attend = layer.attend
+
+        def changed(query, key, value, mask=None, *, need_weights=False, **options):
+            _, weights = attend(query, key, value, mask, need_weights=True, **options)
+            allowed = torch.ones_like(weights, dtype=torch.bool)
+            if mask is not None:
+                allowed = allowed & mask
+            if options.get("causal"):
+                allowed = allowed & causal_mask(query.shape[-2], device=query.device)
+            new = change(weights, allowed)
+            if heads is not None:
+                chosen = torch.zeros(layer.num_heads, dtype=torch.bool, device=query.device)
+                chosen[list(heads)] = True
+                new = torch.where(chosen[:, None, None], new, weights)
+            return new @ value, new if need_weights else None
+
+        return changed
+
+    with _replaced("attend", {layer: replaced(layer) for layer in layers}):
+        yield
+
+
+def uniform(weights: Weights, allowed: Allowed) -> Weights:
+    """A change: each query attends equally to all that it may attend to."""
+    shares = allowed.to(weights)
+    return shares / shares.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def on_token(index: int) -> Change:
+    """A change: each query attends to the token of this number alone, counted from 0.
+
+    A query that may not attend to it attends to nothing: its weights are zero.
+    """
+
+    def change(weights: Weights, allowed: Allowed) -> Weights:
+        length = weights.shape[-1]
+        if not 0 <= index < length:
+            raise ValueError(f"there are {length} tokens, counted from 0: got the token {index}")
+        chosen = torch.arange(length, device=weights.device) == index
+        return (allowed & chosen).to(weights)
+
+    return change
+
+
+def forced(weights: Float[Tensor, "*#batch #query #key"]) -> Change:
+    """A change: these weights in place of the model's, in which several axes may be 1."""
+
+    def change(old: Weights, allowed: Allowed) -> Weights:
+        return weights.to(old).expand_as(old)
+
+    return change
+
+
+def permuted(seed: int) -> Change:
+    """A change: each query's weights, dealt anew at random to what it may attend to.
+
+    Its weights are as sharp as before and look at the wrong tokens.
+    """
+
+    def change(weights: Weights, allowed: Allowed) -> Weights:
+        generator = torch.Generator(weights.device).manual_seed(seed)
+        noise = torch.rand(weights.shape, generator=generator, device=weights.device)
+        allowed = allowed.expand_as(weights)
+        # both orders have what is allowed first: in its own order, and in a random one
+        own = (~allowed).to(torch.uint8).sort(dim=-1, stable=True).indices
+        dealt = noise.masked_fill(~allowed, 2.0).argsort(dim=-1)
+        return torch.zeros_like(weights).scatter(-1, own, weights.gather(-1, dealt))
+
+    return change
+
+
+@contextmanager
+def divisor(*within: nn.Module, number: float) -> Iterator[None]:
+    """Divide the scores by ``number`` instead of √d_k; 1.0 leaves them as they are.
+
+    Raises ``ValueError`` if there is no attention within, or for a number that is not above 0.
+    """
+    if not 0 < number < math.inf:
+        raise ValueError(f"scores can be divided by a number above 0: got {number}")
+
+    def replaced(layer: nn.Module) -> Callable:
+        attend = layer.attend
+
+        def changed(query, *others, **options):
+            return attend(query * (math.sqrt(query.shape[-1]) / number), *others, **options)
+
+        return changed
+
+    with _replaced("attend", {layer: replaced(layer) for layer in _attentions(within)}):
+        yield
+
+
+@contextmanager
+def without_causal_mask(*within: nn.Module) -> Iterator[None]:
+    """Let each token of the target attend to those after it, too.
+
+    What a model writes token by token changes little: there is nothing yet to look ahead to.
+    Raises ``ValueError`` if there is no attention within.
+    """
+
+    def hook(layer: nn.Module, inputs: tuple, options: dict) -> tuple[tuple, dict]:
+        return inputs, {**options, "causal": False}
+
+    with ExitStack() as stack:
+        for layer in _attentions(within):
+            stack.enter_context(layer.register_forward_pre_hook(hook, with_kwargs=True))
+        yield
+
+
+@contextmanager
+def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
+    """Keep what some heads of one attention have mixed, counted from 0, from its map W_O.
+
+    Raises ``ValueError`` if there is no such head.
+    """
+    (layer,) = _attentions([layer])
+    _require_heads(layer, heads)
+
+    def hook(output_map, inputs):
+        (merged,) = inputs  # (batch, query, heads · d_k), the heads side by side
+        kept = torch.ones(layer.num_heads, dtype=merged.dtype, device=merged.device)
+        kept[list(heads)] = 0.0
+        return merged * kept.repeat_interleave(merged.shape[-1] // layer.num_heads)
+
+    with layer.output.register_forward_pre_hook(hook):
+        yield
+
+
+@contextmanager
+def without(*sublayers: nn.Module) -> Iterator[None]:
+    """Let an attention or a feed-forward network add nothing to the residual stream."""
+
+    def hook(sublayer, inputs, output):
+        if isinstance(output, tuple):  # an attention's, with its weights
+            update, *others = output
+            return torch.zeros_like(update), *others
+        return torch.zeros_like(output)
+
+    with ExitStack() as stack:
+        for sublayer in sublayers:
+            stack.enter_context(sublayer.register_forward_hook(hook))
+        yield
+
+
+@contextmanager
+def without_residual(*within: nn.Module) -> Iterator[None]:
+    """Let each sub-layer's update stand alone, in place of the sum with what it has read.
+
+    Raises ``ValueError`` if there is no residual stream within.
+    """
+
+    def replaced(residual: Residual) -> Callable:
+        add = residual.add
+        return lambda x, update: add(torch.zeros_like(x), update)
+
+    found = _found(within, Residual, "residual stream")
+    with _replaced("add", {residual: replaced(residual) for residual in found}):
+        yield
+
+
+@contextmanager
+def without_norm(*within: nn.Module) -> Iterator[None]:
+    """Let vectors pass all norms unchanged. Raises ``ValueError`` if there is no norm within."""
+    with ExitStack() as stack:
+        for norm in _found(within, (nn.LayerNorm, nn.RMSNorm), "norm"):
+            stack.enter_context(norm.register_forward_hook(lambda _, inputs, output: inputs[0]))
+        yield
+
+
+@contextmanager
+def without_positions(*within: nn.Module) -> Iterator[None]:
+    """Embed tokens by their word alone, and turn no queries and keys.
+
+    Raises ``ValueError`` if there are no positions within.
+    """
+    turning = [part for part in _parts(within) if isinstance(part, LanguageModel)]
+    with ExitStack() as stack:
+        for model in turning:
+            stack.enter_context(_set(model, "rotary_base", None))
+        for positions in [] if turning else _positions(within):
+            stack.enter_context(
+                positions.register_forward_hook(lambda _, inputs, output: torch.zeros_like(output))
+            )
+        yield
+
+
+@contextmanager
+def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[None]:
+    """Give the token at position p the vector of position ``order[p]``.
+
+    Positions beyond the end of ``order`` keep theirs. Raises ``ValueError`` if ``order`` is not
+    a permutation of 0, 1, … or if no positions are added within.
+    """
+    order = list(order)
+    if sorted(order) != list(range(len(order))):
+        raise ValueError(f"order has each of 0 to {len(order) - 1} once: got {order}")
+
+    def hook(positions, inputs, output):
+        length, start = inputs
+        rows = [order[p] if p < len(order) else p for p in range(start, start + length)]
+        # called past its hooks, of which this is one
+        return positions.forward(max([*rows, -1]) + 1, 0)[rows]
+
+    with ExitStack() as stack:
+        for positions in _positions(within):
+            stack.enter_context(positions.register_forward_hook(hook))
+        yield
+
+
+@contextmanager
+def _set(module: nn.Module, name: str, value: object) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+@contextmanager
+def _replaced(name: str, functions: dict[nn.Module, Callable]) -> Iterator[None]:
+    """Let modules have another function of this name."""
+    before = {module: vars(module).get(name) for module in functions}
+    for module, function in functions.items():
+        setattr(module, name, function)
+    try:
+        yield
+    finally:
+        for module, function in before.items():
+            if function is None:
+                delattr(module, name)
+            else:
+                setattr(module, name, function)
+
+
+def _parts(within: Sequence[nn.Module]) -> list[nn.Module]:
+    """These modules and all within them, each once."""
+    return list(dict.fromkeys(part for module in within for part in module.modules()))
+
+
+def _found(
+    within: Sequence[nn.Module], kind: type | tuple[type, ...], name: str
+) -> list[nn.Module]:
+    found = [part for part in _parts(within) if isinstance(part, kind)]
+    return _require_some(found, within, name)
+
+
+def _attentions(within: Sequence[nn.Module]) -> list[nn.Module]:
+    found = [part for part in _parts(within) if hasattr(part, "attend")]
+    return _require_some(found, within, "attention")
+
+
+def _positions(within: Sequence[nn.Module]) -> list[nn.Module]:
+    embeddings = [part for part in _parts(within) if isinstance(part, TokenEmbedding)]
+    found = [part.positions for part in embeddings if part.positions is not None]
+    return _require_some(found, within, "embedding with positions")
+
+
+def _require_some(found: list, within: Sequence[nn.Module], name: str) -> list:
+    if not found:
+        kinds = ", ".join(type(module).__name__ for module in within) or "nothing"
+        raise ValueError(f"there is no {name} within {kinds}")
+    return found
+
+
+def _require_heads(layer: nn.Module, heads: Sequence[int]) -> None:
+    strange = [head for head in heads if not 0 <= head < layer.num_heads]
+    if strange:
+        raise ValueError(
+            f"{layer.num_heads} heads are counted from 0 to {layer.num_heads - 1}: got {strange}"
+        )

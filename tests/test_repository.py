@@ -80,10 +80,11 @@ attention positions
 multihead
 blocks
 transformer
-seq2seq decoding pytorch interventions
-data
+seq2seq decoding pytorch
+language_model
+interventions data
 training.checkpoint training.loss training.parallel training.loop training
-translator
+translator pretrained
 training.__main__ train evaluation scoring
 exercises
 figures

@@ -1,8 +1,8 @@
 """The package behind Attention, Step by Step, to be read from the bottom upwards.
 
-``attention``, ``positions``, ``multihead``, ``blocks``, ``transformer``, ``interventions``,
-``decoding``, ``seq2seq``, ``data``, ``training``, ``translator``: each imports only from those
-before it, and chapters say which they build.
+``attention``, ``positions``, ``multihead``, ``blocks``, ``transformer``, ``decoding``,
+``seq2seq``, ``language_model``, ``interventions``, ``data``, ``training``, ``translator``,
+``pretrained``: each imports only from those before it, and chapters say which they build.
 
 Annotations state shapes, by jaxtyping: ``Float[Tensor, "batch query d_k"]`` has three axes, and
 within one call a name stands for one size. ``"*batch query d_k"`` may have any number of axes in

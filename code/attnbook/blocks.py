@@ -38,9 +38,11 @@ class Residual(nn.Module):
     the same for both: ``add(x, sublayer(before(x)))``.
     """
 
-    def __init__(self, d_model: int, *, dropout: float, norm_first: bool) -> None:
+    def __init__(
+        self, d_model: int, *, dropout: float, norm_first: bool, norm: nn.Module | None = None
+    ) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = nn.LayerNorm(d_model) if norm is None else norm
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from attnbook.attention import causal_mask
 from attnbook.blocks import Residual
+from attnbook.language_model import LanguageModel
 from attnbook.positions import TokenEmbedding
 from attnbook.transformer import Transformer
 
@@ -97,6 +98,24 @@ def forced(weights: Float[Tensor, "*#batch #query #key"]) -> Change:
 
     def change(old: Weights, allowed: Allowed) -> Weights:
         return weights.to(old).expand_as(old)
+
+    return change
+
+
+def permuted(seed: int) -> Change:
+    """A change: each query's weights, dealt anew at random to what it may attend to.
+
+    Its weights are as sharp as before and look at the wrong tokens.
+    """
+
+    def change(weights: Weights, allowed: Allowed) -> Weights:
+        generator = torch.Generator(weights.device).manual_seed(seed)
+        noise = torch.rand(weights.shape, generator=generator, device=weights.device)
+        allowed = allowed.expand_as(weights)
+        # both orders have what is allowed first: in its own order, and in a random one
+        own = (~allowed).to(torch.uint8).sort(dim=-1, stable=True).indices
+        dealt = noise.masked_fill(~allowed, 2.0).argsort(dim=-1)
+        return torch.zeros_like(weights).scatter(-1, own, weights.gather(-1, dealt))
 
     return change
 
@@ -201,9 +220,15 @@ def without_norm(*within: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def without_positions(*within: nn.Module) -> Iterator[None]:
-    """Embed tokens by their word alone. Raises ``ValueError`` if no positions are added within."""
+    """Embed tokens by their word alone, and turn no queries and keys.
+
+    Raises ``ValueError`` if there are no positions within.
+    """
+    turning = [part for part in _parts(within) if isinstance(part, LanguageModel)]
     with ExitStack() as stack:
-        for positions in _positions(within):
+        for model in turning:
+            stack.enter_context(_set(model, "rotary_base", None))
+        for positions in [] if turning else _positions(within):
             stack.enter_context(
                 positions.register_forward_hook(lambda _, inputs, output: torch.zeros_like(output))
             )
@@ -239,7 +264,9 @@ def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None
 
     ``broken(model, divisor="off", cross_heads_off=[1, 2])``. With none given, nothing changes.
 
-    ========================================================  =====================================
+    ========================================================  ==============================
+
+@contextmanager
     ``divisor``                                               ``"off"``, ``"sqrt(d_model)"``
     ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, ``"first"`` (all on the
     ``cross_weights``                                         first token), ``"off"`` (no attention)
@@ -306,6 +333,14 @@ def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None
         for context in contexts:
             stack.enter_context(context)
         yield
+=======
+def _set(module: nn.Module, name: str, value: object) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
 
 
 @contextmanager

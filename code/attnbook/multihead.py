@@ -5,9 +5,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnbook.attention import attention
+from attnbook.positions import Rotations, rotate
 
 # of all heads: (batch, heads, length, d_k) each
-KeysAndValues = tuple[Float[Tensor, "batch heads key d_k"], Float[Tensor, "batch heads key d_k"]]
+KeysAndValues = tuple[
+    Float[Tensor, "batch kv_heads key d_k"], Float[Tensor, "batch kv_heads key d_k"]
+]
 
 
 class KVCache:
@@ -80,11 +83,16 @@ class MultiHeadAttention(nn.Module):
     through the map W_O. The maps of all heads are stored as one: rows ``h · d_k`` to
     ``(h + 1) · d_k`` of a weight belong to head h.
 
+    With ``num_kv_heads`` there are fewer heads of keys and values than of queries: head h of the
+    queries reads head ``h // (num_heads // num_kv_heads)`` of keys and values. These *grouped
+    queries* (Ainslie et al. 2023, https://arxiv.org/abs/2305.13245) make a cache smaller.
+
     ``dropout`` drops attention weights. It is off by default, and in the blocks of this package,
     because PyTorch's fused kernel on the CPU cannot drop weights: training with it takes more time
     and ``L²`` memory there.
 
-    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or one of them below 1.
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or this by
+    ``num_kv_heads``, or one of them below 1.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.2.
 
     >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
@@ -101,6 +109,7 @@ class MultiHeadAttention(nn.Module):
         *,
         d_model: int,
         num_heads: int,
+        num_kv_heads: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
     ) -> None:
@@ -111,11 +120,18 @@ class MultiHeadAttention(nn.Module):
             )
         if d_model % num_heads:
             raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
-        self.num_heads = num_heads
+        if num_kv_heads is None:
+            num_kv_heads = num_heads
+        if num_kv_heads < 1 or num_heads % num_kv_heads:
+            raise ValueError(
+                f"num_heads={num_heads} is not divisible by num_kv_heads={num_kv_heads}"
+            )
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.d_k = d_model // num_heads
         self.dropout = dropout
         self.query = nn.Linear(d_model, d_model, bias=bias)
-        self.key = nn.Linear(d_model, d_model, bias=bias)
-        self.value = nn.Linear(d_model, d_model, bias=bias)
+        self.key = nn.Linear(d_model, num_kv_heads * self.d_k, bias=bias)
+        self.value = nn.Linear(d_model, num_kv_heads * self.d_k, bias=bias)
         self.output = nn.Linear(d_model, d_model, bias=bias)
         for linear in (self.query, self.key, self.value, self.output):
             nn.init.xavier_uniform_(linear.weight)
@@ -129,6 +145,7 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #query #key"] | None = None,
         *,
         causal: bool = False,
+        rotation: Rotations | None = None,
         need_weights: bool = False,
     ) -> tuple[
         Float[Tensor, "batch query d_model"],
@@ -141,18 +158,24 @@ class MultiHeadAttention(nn.Module):
 
         ``mask`` is True where attending is allowed, and the same for all heads: ``(query, key)``
         for the whole batch, or ``(batch, query, key)``, where batch and query may be 1.
-        ``causal=True`` keeps each token from attending to those after it. Returns the output and,
-        on request, the weights of each head. Raises ``ValueError`` for different batch sizes, and
-        what ``attention`` raises.
+        ``causal=True`` keeps each token from attending to those after it. ``rotation`` turns
+        queries and keys by their positions; keys that are passed as a tuple are turned already.
+        Returns the output and, on request, the weights of each head. Raises ``ValueError`` for
+        different batch sizes, and what ``attention`` raises.
         """
         query = self._split(self.query(x))  # (batch, heads, query, d_k)
+        if rotation is not None:
+            query = rotate(query, rotation)
         if not isinstance(memory, tuple):
-            memory = self.keys_and_values(x if memory is None else memory)
+            memory = self.keys_and_values(x if memory is None else memory, rotation)
         key, value = memory
         if len(key) != len(x):
             raise ValueError(f"x and memory need the same batch: got {len(x)} and {len(key)}")
         if mask is not None and mask.ndim > 2:
             mask = mask.unsqueeze(1)  # the same for every head
+        if self.num_kv_heads < self.num_heads:  # each serves a group of queries
+            group = self.num_heads // self.num_kv_heads
+            key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
         heads, weights = self.attend(
             query,
             key,
@@ -164,15 +187,20 @@ class MultiHeadAttention(nn.Module):
         )
         return self.output(self._merge(heads)), weights  # (batch, query, d_model)
 
-    def keys_and_values(self, memory: Float[Tensor, "batch key d_model"]) -> KeysAndValues:
+    def keys_and_values(
+        self, memory: Float[Tensor, "batch key d_model"], rotation: Rotations | None = None
+    ) -> KeysAndValues:
         """The keys and values of all heads: what is worth keeping while the queries change."""
-        return self._split(self.key(memory)), self._split(self.value(memory))
+        key = self._split(self.key(memory))
+        if rotation is not None:
+            key = rotate(key, rotation)
+        return key, self._split(self.value(memory))
 
     def _split(
-        self, x: Float[Tensor, "batch length d_model"]
+        self, x: Float[Tensor, "batch length features"]
     ) -> Float[Tensor, "batch heads length d_k"]:
-        # (batch, length, d_model) → (batch, length, heads, d_k) → (batch, heads, length, d_k)
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        # (batch, length, heads · d_k) → (batch, length, heads, d_k) → (batch, heads, length, d_k)
+        return x.unflatten(-1, (-1, self.d_k)).transpose(1, 2)
 
     def _merge(
         self, heads: Float[Tensor, "batch heads length d_k"]

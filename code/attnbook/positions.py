@@ -8,12 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
-def frequencies(d_features: int) -> Float[Tensor, " pairs"]:
+def frequencies(d_features: int, base: float = 10000.0) -> Float[Tensor, " pairs"]:
     """Angular frequencies of the pairs of features, in radians per position, as float64.
 
-    Pair i turns by ``10000^(-2i / d_features)`` from one position to the next: the first pair
-    goes round in 2π positions, the last in ``10000^((d_features - 2) / d_features) · 2π``. An odd
-    last feature counts as a pair.
+    Pair i turns by ``base^(-2i / d_features)`` from one position to the next: the first pair goes
+    round in 2π positions, the last in ``base^((d_features - 2) / d_features) · 2π``. An odd last
+    feature counts as a pair. A larger base makes slower pairs, for longer texts.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
 
@@ -22,7 +22,7 @@ def frequencies(d_features: int) -> Float[Tensor, " pairs"]:
     """
     _require_positive("d_features", d_features)
     even_features = torch.arange(0, d_features, 2, dtype=torch.float64)
-    return torch.exp(-math.log(10000) * even_features / d_features)
+    return torch.exp(-math.log(base) * even_features / d_features)
 
 
 def sinusoidal_positions(
@@ -75,7 +75,7 @@ def shift_matrix(offset: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
 
 
 def rotary(
-    x: Float[Tensor, "*batch length d_k"], *, start: int = 0
+    x: Float[Tensor, "*batch length d_k"], *, start: int = 0, base: float = 10000.0
 ) -> Float[Tensor, "*batch length d_k"]:
     """Rotate each pair of features by an angle that grows with the vector's position.
 
@@ -90,11 +90,31 @@ def rotary(
     tensor([[1.0000, 0.0000],
             [0.5403, 0.8415]])
     """
+    return rotate(x, rotations(x, start=start, base=base))
+
+
+Rotations = tuple[Float[Tensor, "length pairs"], Float[Tensor, "length pairs"]]
+
+
+def rotations(
+    x: Float[Tensor, "*batch length d_k"], *, start: int = 0, base: float = 10000.0
+) -> Rotations:
+    """The cosines and sines by which ``rotary`` turns vectors like ``x``.
+
+    All layers turn by the same angles, so a model computes them once.
+    """
     length, d_k = x.shape[-2:]
     _require_even("the number of features", d_k)
     position = torch.arange(start, start + length, dtype=torch.float64)
-    angle = torch.outer(position, frequencies(d_k))  # (length, pairs)
-    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    angle = torch.outer(position, frequencies(d_k, base))  # (length, pairs)
+    return angle.cos().to(x), angle.sin().to(x)
+
+
+def rotate(
+    x: Float[Tensor, "*batch length d_k"], by: Rotations
+) -> Float[Tensor, "*batch length d_k"]:
+    """Rotate the pairs of features of each vector by ``rotations``."""
+    cos, sin = by
     first, second = x.unflatten(-1, (-1, 2)).unbind(dim=-1)
     turned = [first * cos - second * sin, first * sin + second * cos]
     return torch.stack(turned, dim=-1).flatten(start_dim=-2)

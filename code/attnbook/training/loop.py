@@ -19,6 +19,7 @@ from tqdm import TqdmWarning
 
 from attnbook.data import Batch, Pair, PairsOfStep, collate
 from attnbook.decoding import inference
+from attnbook.language_model import LanguageModel
 from attnbook.training.checkpoint import Checkpoint
 from attnbook.training.loss import smoothed_loss
 from attnbook.training.parallel import rank_and_world, require_equal_everywhere
@@ -58,6 +59,8 @@ def train(
     progress: bool = True,
 ) -> dict:
     """Train a model, in place, on the pairs that ``pairs_of_step(step)`` gives for each step.
+
+    A ``LanguageModel`` learns the targets; it has no source to read.
 
     Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9, ``learning_rate`` with this peak and
     warm-up, gradients clipped to the norm ``clip``. On CUDA the forward pass runs in bfloat16 where
@@ -172,7 +175,10 @@ class _Objective(nn.Module):
         self.model, self.label_smoothing = model, label_smoothing
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        hidden, _ = self.model.hidden(batch.source, batch.target[:, :-1], batch.source_lengths)
+        inputs = batch.source, batch.target[:, :-1], batch.source_lengths
+        if isinstance(self.model, LanguageModel):
+            inputs = inputs[1:2]
+        hidden, _ = self.model.hidden(*inputs)
         return smoothed_loss(
             hidden, self.model.output.weight, batch.target[:, 1:], self.label_smoothing
         )

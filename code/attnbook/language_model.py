@@ -1,0 +1,296 @@
+"""A language model: a decoder alone, as large models have it, which goes on with any text.
+
+What changed since 2017: the norm is RMSNorm, positions turn queries and keys in every layer, groups
+of heads share their keys and values, the feed-forward network has a gate, and there is no encoder.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attnbook.attention import causal_mask
+from attnbook.blocks import Residual
+from attnbook.decoding import inference
+from attnbook.multihead import KVCache, MultiHeadAttention
+from attnbook.positions import Rotations, rotations
+
+
+class GatedFeedForward(nn.Module):
+    """The same small network for each position, with a gate: ``(silu(x G) ⊙ x W) N``.
+
+    The gate decides feature by feature how much of the widened vector passes.
+
+    Raises ``ValueError`` for a ``d_ff`` below 1.
+    Source: Shazeer 2020, https://arxiv.org/abs/2002.05202, eq. 6 (SwiGLU).
+    """
+
+    def __init__(self, *, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        if d_ff < 1:
+            raise ValueError(f"d_ff must be at least 1: got {d_ff}")
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.widen = nn.Linear(d_model, d_ff, bias=False)
+        self.narrow = nn.Linear(d_ff, d_model, bias=False)
+        for linear in (self.gate, self.widen, self.narrow):
+            nn.init.xavier_uniform_(linear.weight)
+
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        return self.narrow(F.silu(self.gate(x)) * self.widen(x))
+
+
+class LanguageBlock(nn.Module):
+    """Causal self-attention with rotary positions, then the gated network; both pre-norm.
+
+    The norm is RMSNorm (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467, eq. 4).
+    Source: Touvron et al. 2023, https://arxiv.org/abs/2302.13971, section 2.2.
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        num_kv_heads: int | None,
+        d_ff: int,
+        dropout: float,
+        epsilon: float,
+    ) -> None:
+        super().__init__()
+
+        def residual() -> Residual:
+            norm = nn.RMSNorm(d_model, eps=epsilon)
+            return Residual(d_model, dropout=dropout, norm_first=True, norm=norm)
+
+        self.attention = MultiHeadAttention(
+            d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, bias=False
+        )
+        self.attention_residual = residual()
+        self.feed_forward = GatedFeedForward(d_model=d_model, d_ff=d_ff)
+        self.feed_forward_residual = residual()
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch new d_model"],
+        rotation: Rotations | None = None,
+        *,
+        past: KVCache | None = None,
+        need_weights: bool = False,
+    ) -> tuple[
+        Float[Tensor, "batch new d_model"],
+        Float[Tensor, "batch heads new seen"] | None,
+    ]:
+        """Return the new stream and, on request, the weights of each head.
+
+        With ``past``, the keys and values of the tokens before, x are new tokens alone; they are
+        added to ``past``, and the weights are over all of them.
+        """
+        normed = self.attention_residual.before(x)
+        key, value = self.attention.keys_and_values(normed, rotation)
+        if past is not None:
+            key, value = past.append(key, value)
+        new, seen = x.shape[1], key.shape[2]
+        update, weights = self.attention(
+            normed,
+            (key, value),
+            # a single new token sees all; several see the past, and of each other what is before
+            causal_mask(seen, device=x.device)[-new:] if 1 < new < seen else None,
+            causal=new == seen,
+            rotation=rotation,
+            need_weights=need_weights,
+        )
+        x = self.attention_residual.add(x, update)
+        residual = self.feed_forward_residual
+        return residual.add(x, self.feed_forward(residual.before(x))), weights
+
+
+class LanguageModel(nn.Module):
+    """``num_layers`` blocks between an embedding and an output map that are one matrix.
+
+    ``num_kv_heads`` is the number of heads of keys and values, by default as many as queries have.
+    ``rotary_base`` is the base of the rotary positions' frequencies; None leaves positions out.
+
+    Raises ``ValueError`` for less than one layer, and what its parts raise.
+    Source: Radford et al. 2018 for a decoder alone, with the parts of Touvron et al. 2023,
+    https://arxiv.org/abs/2302.13971, and tied embeddings (Press and Wolf 2017,
+    https://arxiv.org/abs/1608.05859).
+
+    >>> model = LanguageModel(vocabulary_size=9, d_model=8, num_heads=4, num_kv_heads=2,
+    ...                       num_layers=3, d_ff=16)
+    >>> logits, maps = model(torch.tensor([[3, 4, 5]]), need_weights=True)
+    >>> logits.shape, maps.shape
+    (torch.Size([1, 3, 9]), torch.Size([3, 1, 4, 3, 3]))
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        num_kv_heads: int | None = None,
+        rotary_base: float | None = 10000.0,
+        dropout: float = 0.0,
+        epsilon: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers must be at least 1: got {num_layers}")
+        self.rotary_base = rotary_base
+        self.embedding = nn.Embedding(vocabulary_size, d_model)
+        nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
+        self.blocks = nn.ModuleList(
+            LanguageBlock(
+                d_model=d_model,
+                num_heads=num_heads,
+                num_kv_heads=num_kv_heads,
+                d_ff=d_ff,
+                dropout=dropout,
+                epsilon=epsilon,
+            )
+            for _ in range(num_layers)
+        )
+        self.norm = nn.RMSNorm(d_model, eps=epsilon)
+        self.output = nn.Linear(d_model, vocabulary_size, bias=False)
+        self.output.weight = self.embedding.weight
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch new"],
+        past: Sequence[KVCache] | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[
+        Float[Tensor, "batch new vocabulary"],
+        Float[Tensor, "layers batch heads new seen"] | None,
+    ]:
+        """Score every possible next token at each position.
+
+        With ``past``, from ``begin``, the tokens go on where the last call ended. Returns the
+        scores before softmax and, on request, the weights of all layers and heads.
+        """
+        hidden, maps = self.hidden(tokens, past, need_weights=need_weights)
+        return self.output(hidden), maps
+
+    def hidden(
+        self,
+        tokens: Int[Tensor, "batch new"],
+        past: Sequence[KVCache] | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[
+        Float[Tensor, "batch new d_model"],
+        Float[Tensor, "layers batch heads new seen"] | None,
+    ]:
+        """What comes out of the last norm, from which ``output`` makes the scores."""
+        x = self.embedding(tokens)
+        rotation = None
+        if self.rotary_base is not None:
+            # the angles need the length, the number of features, dtype and device
+            like = x[0, :, : self.blocks[0].attention.d_k]
+            start = past[0].length if past else 0
+            rotation = rotations(like, start=start, base=self.rotary_base)
+        maps = []
+        for block, cache in zip(self.blocks, past or [None] * len(self.blocks), strict=True):
+            x, weights = block(x, rotation, past=cache, need_weights=need_weights)
+            maps.append(weights)
+        return self.norm(x), torch.stack(maps) if need_weights else None
+
+    def begin(self, batch: int, *, max_length: int) -> list[KVCache]:
+        """An empty cache for each layer, for ``batch`` texts of up to ``max_length`` tokens.
+
+        For inference: no gradient passes through the caches.
+        """
+        weight = self.embedding.weight
+        return [
+            KVCache(
+                batch,
+                block.attention.num_kv_heads,
+                max_length,
+                block.attention.d_k,
+                dtype=weight.dtype,
+                device=weight.device,
+            )
+            for block in self.blocks
+        ]
+
+
+def generate(
+    model: LanguageModel,
+    tokens: Sequence[int],
+    *,
+    max_new_tokens: int,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    end_tokens: Iterable[int] = (),
+    cached: bool = True,
+) -> Iterator[int]:
+    """Go on with a text, one token after the other, each as soon as it is known.
+
+    With the temperature 0 the likeliest token is next (greedy). Otherwise it is drawn from the
+    softmax of ``scores / temperature``, of which ``top_p`` keeps only the likeliest tokens, as few
+    as have this probability together. ``seed`` decides the draws. Generation ends before one of the
+    ``end_tokens``, or after ``max_new_tokens``. ``cached=False`` computes all tokens anew for each
+    new one: the same tokens but for rounding, and slower.
+
+    Raises ``ValueError`` for an empty text, a negative temperature, or a ``top_p`` that is not
+    above 0 and at most 1.
+    Source: Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, section 3.1 (top-p).
+    """
+    if len(tokens) == 0:
+        raise ValueError("a text to go on with has at least one token: got none")
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be at least 1: got {max_new_tokens}")
+    if temperature < 0:
+        raise ValueError(f"temperature cannot be negative: got {temperature}")
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1: got {top_p}")
+    return _tokens(
+        model, list(tokens), max_new_tokens, temperature, top_p, seed, set(end_tokens), cached
+    )
+
+
+def _tokens(
+    model: LanguageModel,
+    tokens: list[int],
+    max_new_tokens: int,
+    temperature: float,
+    top_p: float,
+    seed: int,
+    end_tokens: set[int],
+    cached: bool,
+) -> Iterator[int]:
+    device = model.embedding.weight.device
+    generator = torch.Generator(device).manual_seed(seed)
+    past = model.begin(1, max_length=len(tokens) + max_new_tokens) if cached else None
+    new = tokens
+    for _ in range(max_new_tokens):
+        with inference(model):  # not around the loop: the caller's code runs in between
+            given = torch.tensor([new if cached else tokens], device=device)
+            hidden, _ = model.hidden(given, past)
+            token = _choose(model.output(hidden[0, -1]), temperature, top_p, generator)
+        if token in end_tokens:
+            return
+        yield token
+        tokens.append(token)
+        new = [token]
+
+
+def _choose(
+    scores: Float[Tensor, " vocabulary"],
+    temperature: float,
+    top_p: float,
+    generator: torch.Generator,
+) -> int:
+    if temperature == 0:
+        return scores.argmax().item()
+    probabilities = (scores.float() / temperature).softmax(dim=-1)
+    likeliest_first, order = probabilities.sort(descending=True)
+    before = likeliest_first.cumsum(dim=-1) - likeliest_first
+    likeliest_first[before >= top_p] = 0  # the first one always stays
+    return order[likeliest_first.multinomial(1, generator=generator)].item()

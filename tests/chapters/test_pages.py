@@ -562,7 +562,7 @@ def test_a_choice_names_the_misconception_and_shows_its_result_whole_and_alone(c
     before = question.bounding_box()
     question.get_by_role("button", name="C Both.").press("Enter")
     said = question.locator(".said").inner_text()
-    assert said.startswith("✗ more training cures everything. This assumes")
+    assert said.startswith("✗ Not so: “more training cures everything”. This assumes")
     assert seen(choosing, *ANSWER, "Another answer.") == ANSWER
     assert [box.is_visible() for box in choosing.get_by_text(BOX).all()] == [False, True]
     assert question.bounding_box()["y"] == before["y"]
@@ -694,8 +694,8 @@ def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
     assert first.locator("strong").inner_text() == "Attention"
     doors = page.locator("article ul").first.locator("li")
     assert doors.locator("strong").all_inner_texts() == ["Read.", "Run.", "Teach."]
-    figure = page.locator("attnbook-attention-map .frame")
-    above = first.bounding_box(), doors.last.bounding_box(), figure.bounding_box()
+    written = page.locator("attnbook-break-translator").get_by_text("cent", exact=True).first
+    above = first.bounding_box(), doors.last.bounding_box(), written.bounding_box()
     ends = [box["y"] + box["height"] for box in above]
     assert ends == sorted(ends) and ends[-1] < 900
     page.close()

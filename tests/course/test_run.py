@@ -2,6 +2,8 @@
 
 import base64
 import io
+import subprocess
+import sys
 
 import nbformat
 import numpy as np
@@ -11,7 +13,7 @@ from PIL import Image
 
 from attnbook.course import run as module
 from attnbook.course.pdf import CHROMIUM
-from attnbook.course.run import PNG, SVG, add_pictures, run
+from attnbook.course.run import PNG, SVG, add_pictures
 
 DRAWING = """from attnbook.figures import drawings
 import torch
@@ -26,7 +28,8 @@ def stored(notebook):
 def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
     path = tmp_path / "drawing.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(DRAWING.format(rows=3))]), path)
-    run(path)
+    # in a process of its own: this one may have a browser open, which starts no other
+    subprocess.run([sys.executable, "-m", "attnbook.course", "run", str(path)], check=True)
     first = stored(nbformat.read(path, as_version=4))
     with Image.open(io.BytesIO(base64.b64decode(first[PNG]))) as picture:
         pixels = np.asarray(picture.convert("L"))

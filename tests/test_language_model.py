@@ -13,6 +13,7 @@ from attnbook.data import END, START, NumberDataset, collate
 from attnbook.language_model import GatedFeedForward, LanguageModel, generate
 from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import rotary
+from attnbook.pytorch import to_pytorch
 from attnbook.training import train
 from shared import DEVICES, DTYPES, TOLERANCE, draw, draw_tokens, randomise, seeds
 
@@ -75,6 +76,11 @@ def test_grouped_heads_equal_ordinary_heads_with_copied_maps():
     for need_weights in (False, True):
         ours = grouped(x, causal=True, need_weights=need_weights)
         torch.testing.assert_close(ours, ordinary(x, causal=True, need_weights=need_weights))
+
+
+def test_pytorchs_module_has_no_shared_keys():
+    with pytest.raises(ValueError, match="num_heads=6 and num_kv_heads=2"):
+        to_pytorch(MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=2))
 
 
 def test_maps_are_asked_for_and_change_no_score():

@@ -147,14 +147,15 @@ def beam_search(
 @contextmanager
 def inference(model: nn.Module) -> Iterator[None]:
     """No dropout and no gradients inside; afterwards every module is in its mode again."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
+    training = [module for module in model.modules() if module.training]
+    for module in training:
+        module.training = False
     try:
         with torch.no_grad():
             yield
     finally:
-        for module, training in modes.items():
-            module.training = training
+        for module in training:
+            module.training = True
 
 
 def _require_positive(name: str, number: int) -> None:

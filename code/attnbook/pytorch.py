@@ -31,7 +31,7 @@ def to_pytorch(module: nn.Module) -> nn.Module:
     >>> torch.allclose(ours(x, mask=mask)[0], theirs(x, x, x, attn_mask=~mask)[0], atol=1e-6)
     True
 
-    Raises ``TypeError`` for any other module.
+    Raises ``TypeError`` for any other module, ``ValueError`` for heads that share their keys.
     """
     raise TypeError(f"PyTorch has no counterpart of {type(module).__name__} that we know of")
 
@@ -39,6 +39,11 @@ def to_pytorch(module: nn.Module) -> nn.Module:
 @to_pytorch.register
 @torch.no_grad()
 def _attention_to_pytorch(ours: MultiHeadAttention) -> nn.MultiheadAttention:
+    if ours.num_kv_heads != ours.num_heads:
+        raise ValueError(
+            "in PyTorch's module every head has keys of its own: "
+            f"got num_heads={ours.num_heads} and num_kv_heads={ours.num_kv_heads}"
+        )
     maps = ours.query, ours.key, ours.value
     bias = ours.output.bias is not None
     theirs = nn.MultiheadAttention(

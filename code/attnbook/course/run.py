@@ -74,7 +74,7 @@ def add_pictures(notebook: NotebookNode, known: dict[str, str]) -> None:
         for shown in new:
             page.set_content(f"<body style='background: white'>{shown[SVG]}")
             picture = page.locator("svg").first.screenshot()
-            shown[PNG] = base64.b64encode(style.with_fewer_colours(picture, 32)).decode()
+            shown[PNG] = base64.b64encode(style.with_fewer_colours(picture, 128)).decode()
         browser.close()
 
 

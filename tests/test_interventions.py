@@ -298,7 +298,7 @@ def test_what_cannot_be_changed_is_an_error_with_the_values():
         (divisor(model, number=math.inf), "above 0: got inf"),
         (without_norm(nn.Embedding(2, 2)), "no norm within Embedding"),
         (without_residual(), "no residual stream within nothing"),
-        (without_positions(block), "no embedding with positions within EncoderBlock"),
+        (without_positions(block), "no part with positions within EncoderBlock"),
         (shuffled_positions(model, order=[0, 2, 2]), r"0 to 2 once: got \[0, 2, 2\]"),
     ):
         with pytest.raises(ValueError, match=says), intervention:
@@ -353,8 +353,11 @@ def test_without_positions_a_language_model_is_one_that_has_none():
     model = make_language_model()
     other = deepcopy(model)
     other.rotary_base = None
-    with without_positions(model):
+    beside = make()  # positions that turn and positions that are added, both in one go
+    with without_positions(model, beside):
         assert torch.equal(model(TOKENS)[0], other(TOKENS)[0])
+        assert not beside.source_embedding.positions(3).any()
+    assert beside.source_embedding.positions(3).any()
 
 
 def test_a_grouped_head_less_leaves_the_others_that_share_its_keys():

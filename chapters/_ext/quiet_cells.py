@@ -94,11 +94,12 @@ def _is_cell(node: nodes.Node) -> bool:
     )
 
 
-def _is_output(node: nodes.Node) -> bool:
-    return getattr(node, "get", {}.get)("nb_element") == "cell_code_output"
+def _is_output(part: nodes.Element) -> bool:
+    """Whether this part of a cell is what the cell has shown."""
+    return part.get("nb_element") == "cell_code_output"
 
 
-def _has(node: nodes.Node, tag: str) -> bool:
+def _has(node: nodes.Node | None, tag: str) -> bool:
     return _is_cell(node) and f"tag_{tag}" in node["classes"]
 
 
@@ -108,6 +109,11 @@ def _following(node: nodes.Node) -> list[nodes.Node]:
     return list(
         takewhile(lambda sibling: not isinstance(sibling, nodes.section), after)
     )
+
+
+def _next(node: nodes.Node) -> nodes.Node | None:
+    """What follows first in the same section, if anything does."""
+    return next(iter(_following(node)), None)
 
 
 def _gather_facts(document: nodes.document) -> None:
@@ -126,22 +132,22 @@ def _gather_facts(document: nodes.document) -> None:
     for fact in facts[1:]:
         fact.parent.remove(fact)
         block += fact
-    imports = next(iter(_following(block)), None)
-    if _has(imports, "hide-input") and not list(imports.findall(_is_output)):
+    imports = _next(block)
+    if _has(imports, "hide-input") and not any(map(_is_output, imports)):
         imports.parent.remove(imports)
         block += imports
 
 
 def _take_caption(cell: nodes.container) -> None:
     """Make the line in italics under a figure its caption, a part of its cell."""
-    for line in _following(cell)[:1]:
-        in_italics = isinstance(line, nodes.paragraph) and isinstance(
-            line[0], nodes.emphasis
-        )
-        if in_italics and _CAPTION.match(line.astext()):
-            line.parent.remove(line)
-            line["classes"].append("caption")
-            cell.append(line)
+    line = _next(cell)
+    in_italics = isinstance(line, nodes.paragraph) and isinstance(
+        line[0], nodes.emphasis
+    )
+    if in_italics and _CAPTION.match(line.astext()):
+        line.parent.remove(line)
+        line["classes"].append("caption")
+        cell.append(line)
 
 
 def _leave_out_title(code: nodes.literal_block) -> None:
@@ -164,7 +170,7 @@ def _mark_numbers(table: nodes.table) -> None:
 def _leave_out_code(cell: nodes.container) -> None:
     """Remove a prediction's code, and the cells after it to answer it by code."""
     for part in list(cell):
-        if part.get("nb_element") != "cell_code_output":
+        if not _is_output(part):
             cell.remove(part)
     stub, solution, *_ = [*_following(cell), None, None]
     if (

@@ -13,7 +13,7 @@ without. A model on which none is at work runs as fast as if there were none.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import torch
@@ -34,6 +34,8 @@ Change = Callable[[Weights, Allowed], Weights]
 
 # where ``broken`` moves the tokens of a sentence to: none of the first sixteen keeps its position
 SHUFFLED = (5, 2, 7, 0, 6, 1, 3, 4, 13, 10, 15, 8, 14, 9, 11, 12)
+
+_CLASS_HAS_IT = object()  # a module has no attribute of its own of this name
 
 
 @contextmanager
@@ -225,10 +227,11 @@ def without_positions(*within: nn.Module) -> Iterator[None]:
     Raises ``ValueError`` if there are no positions within.
     """
     turning = [part for part in _parts(within) if isinstance(part, LanguageModel)]
+    added = _added_positions(within)
+    _require_some([*turning, *added], within, "part with positions")
     with ExitStack() as stack:
-        for model in turning:
-            stack.enter_context(_set(model, "rotary_base", None))
-        for positions in [] if turning else _positions(within):
+        stack.enter_context(_replaced("rotary_base", dict.fromkeys(turning)))
+        for positions in added:
             stack.enter_context(
                 positions.register_forward_hook(lambda _, inputs, output: torch.zeros_like(output))
             )
@@ -252,8 +255,9 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
         # called past its hooks, of which this is one
         return positions.forward(max([*rows, -1]) + 1, 0)[rows]
 
+    found = _require_some(_added_positions(within), within, "embedding with positions")
     with ExitStack() as stack:
-        for positions in _positions(within):
+        for positions in found:
             stack.enter_context(positions.register_forward_hook(hook))
         yield
 
@@ -334,29 +338,19 @@ def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None
 
 
 @contextmanager
-def _set(module: nn.Module, name: str, value: object) -> Iterator[None]:
-    before = getattr(module, name)
-    setattr(module, name, value)
+def _replaced(name: str, values: Mapping[nn.Module, object]) -> Iterator[None]:
+    """Let modules have another attribute, or another function in place of a method."""
+    before = {module: vars(module).get(name, _CLASS_HAS_IT) for module in values}
+    for module, value in values.items():
+        setattr(module, name, value)
     try:
         yield
     finally:
-        setattr(module, name, before)
-
-
-@contextmanager
-def _replaced(name: str, functions: dict[nn.Module, Callable]) -> Iterator[None]:
-    """Let modules have another function of this name."""
-    before = {module: vars(module).get(name) for module in functions}
-    for module, function in functions.items():
-        setattr(module, name, function)
-    try:
-        yield
-    finally:
-        for module, function in before.items():
-            if function is None:
+        for module, value in before.items():
+            if value is _CLASS_HAS_IT:
                 delattr(module, name)
             else:
-                setattr(module, name, function)
+                setattr(module, name, value)
 
 
 def _parts(within: Sequence[nn.Module]) -> list[nn.Module]:
@@ -376,10 +370,9 @@ def _attentions(within: Sequence[nn.Module]) -> list[nn.Module]:
     return _require_some(found, within, "attention")
 
 
-def _positions(within: Sequence[nn.Module]) -> list[nn.Module]:
+def _added_positions(within: Sequence[nn.Module]) -> list[nn.Module]:
     embeddings = [part for part in _parts(within) if isinstance(part, TokenEmbedding)]
-    found = [part.positions for part in embeddings if part.positions is not None]
-    return _require_some(found, within, "embedding with positions")
+    return [part.positions for part in embeddings if part.positions is not None]
 
 
 def _require_some(found: list, within: Sequence[nn.Module], name: str) -> list:

@@ -5,6 +5,7 @@ import io
 import subprocess
 import sys
 
+import browser
 import nbformat
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
 from attnbook.course import run as module
-from attnbook.course.pdf import CHROMIUM
 from attnbook.course.run import PNG, SVG, add_pictures
 
 DRAWING = """from attnbook.figures import drawings
@@ -24,8 +24,8 @@ def stored(notebook):
     return notebook.cells[0].outputs[0].data
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
+    browser.skip_without()
     path = tmp_path / "drawing.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(DRAWING.format(rows=3))]), path)
     # in a process of its own: this one may have a browser open, which starts no other

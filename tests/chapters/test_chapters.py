@@ -103,6 +103,7 @@ def test_the_text_is_plain_markdown(path):
     html = re.findall(r"</?([a-z]+)[^>]*>", text)
     assert set(html) <= {"details", "summary"}, html
     assert "![" not in text, "an image that is no output"
+    assert "](#" not in text, "Jupyter Book 2 warns of a link to a heading without its file"
     assert not re.search(r"\\(begin|label|eqref)\b", text), "not shown alike everywhere"
     assert text.count("$$") % 2 == 0
     # a doubled backslash is a new line in TeX, and the command behind it mere letters

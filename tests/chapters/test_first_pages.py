@@ -107,7 +107,8 @@ def test_the_first_page_lists_every_chapter_by_its_question():
 def test_the_first_cell_has_three_doors_each_with_where_to_go_and_how_long():
     doors = re.findall(r"^- \*\*(\w+)\.\*\* (.+)$", read("index")[0].source, re.M)
     assert [name for name, _ in doors] == ["Read", "Run", "Teach"]
-    for (_, door), place in zip(doors, ("01-", "#take-it-with-you", "teaching.md"), strict=True):
+    places = ("01-", "index.ipynb#take-it-with-you", "teaching.md")
+    for (_, door), place in zip(doors, places, strict=True):
         assert f"]({place}" in door
         assert re.search("hour|minute", door)
     assert "](prerequisites.ipynb)" in doors[0][1]

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from conftest import ROOT
 from IPython.core.formatters import DisplayFormatter
+from playwright.sync_api import expect
 
 from attnbook import scripts
 from attnbook.attention import attention
@@ -108,6 +109,7 @@ def fill(page, body, *, width=800, scheme="light", motion="no-preference"):
     page.emulate_media(color_scheme=scheme, reduced_motion=motion)
     page.trouble, page.asked = [], []
     page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+    expect(page.locator('[aria-busy="true"]')).to_have_count(0)  # the translator writes at first
     return page
 
 

@@ -82,6 +82,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       .look { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; }
       .look { align-items: flex-start; margin-top: .3rem; }
       .look > * { flex: 1 1 15rem; min-width: 0; }
+      [aria-busy="true"] .look { opacity: .4; } /* of the number before */
       .heads { width: 100%; font-size: 13px; table-layout: fixed; }
       .heads th { font-weight: 400; color: var(--soft); text-align: center; border: 0; }
       .heads thead td { width: 5.5rem; }
@@ -138,7 +139,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.buildMeasurement();
       this.table.classList.add("look-numbers");
       // code that runs for the first time is slow: every step in a task of its own
-      setTimeout(() => this.translate({ pause: 0 }));
+      this.writing = setTimeout(() => this.translate({ pause: 0 }));
+      this.stage.setAttribute("aria-busy", true);
     }
 
     // ---------------------------------------------------------------- a number, and its French
@@ -172,7 +174,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
     read(typed) {
       const words = this.wordsOf(typed);
       if (words.trouble) {
-        this.stop();
+        if (this.writing) this.translate({ pause: null }); // nothing stands there half written
         this.input.setAttribute("aria-invalid", "true");
         this.verdict.className = "verdict wrong";
         this.verdict.textContent = words.trouble;
@@ -214,14 +216,10 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       return words;
     }
 
-    stop() {
-      clearTimeout(this.writing);
-      this.writing = null;
-    }
-
     // write this.words in French: token after token, with so many milliseconds between, or at once
     translate({ pause }) {
-      this.stop();
+      clearTimeout(this.writing);
+      this.writing = null;
       const source = [...T.tokensOf(this.words).map((t) => this.known[0].get(t)), T.END];
       this.source = source;
       this.written = [];
@@ -239,12 +237,18 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         }
       };
       if (pause === null) step();
-      else this.writing = setTimeout(step);
+      else {
+        this.writing = setTimeout(step);
+        this.verdict.textContent = ""; // what was said, and written, of the number before
+        this.showWritten();
+        this.stage.setAttribute("aria-busy", true);
+      }
     }
 
     // the French is there: look into how it came about
     finish() {
       this.writing = null;
+      this.stage.setAttribute("aria-busy", false);
       const target = [T.START, ...this.written.map(({ token }) => token)];
       if (target.at(-1) === T.END) target.pop();
       else target.length = Math.min(target.length, this.written.length);
@@ -352,7 +356,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       const same = this.open?.head === head && this.open?.key === key;
       this.open = same ? null : { head, key };
       this.draw();
-      this.heads.querySelectorAll("tbody tr")[key].querySelectorAll("button")[head].focus();
+      // if it was still writing, another number may have fewer tokens
+      this.heads.querySelectorAll("tbody tr")[key]?.querySelectorAll("button")[head].focus();
     }
 
     // q · k, feature by feature
@@ -598,12 +603,12 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
 
     // whoever presses something while it writes sees all of it
     draw() {
-      if (this.writing) this.translate({ pause: null });
+      if (this.writing && this.written) this.translate({ pause: null });
       else super.draw();
     }
 
     showNumbers() {
-      if (this.maps) super.showNumbers();
+      if (this.maps && !this.writing) super.showNumbers();
     }
 
     paint() {

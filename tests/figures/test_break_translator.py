@@ -460,9 +460,8 @@ def test_the_page_stays_alive_while_the_figure_writes_and_measures(chromium, sho
     measure(page)
     times = tasks(chromium.stop_tracing())
     context.close()
-    assert sum(time > 4 for time in times) > 50, "the measurements must be among them"
     assert max(times) <= 50
-    assert sum(times) < 10_000  # two measurements; a reader waits 5 s at most for one
+    assert 300 < sum(times) < 10_000  # two measurements; a reader waits 5 s at most for one
 
 
 @pytest.mark.parametrize(

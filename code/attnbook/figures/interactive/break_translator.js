@@ -70,7 +70,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         align-content: flex-start; }
       .tokens.french { min-height: 4.5rem; } /* two lines, so that little jumps */
       .tokens button { display: grid; min-width: 1.9rem; padding: .15rem .4rem; cursor: pointer;
-        text-align: center; }
+        text-align: center; align-content: center; }
       .tokens button > i { height: 3px; margin-top: 1px; background: var(--weights);
         justify-self: start; min-width: 1px; }
       button[aria-pressed="true"] { background: var(--hover); font-weight: 600;
@@ -106,6 +106,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       .switches select { width: 100%; }
       .switches .on { border-color: var(--weights); box-shadow: inset .25rem 0 var(--weights); }
       .switches fieldset .row button { flex: 1; min-width: 2rem; }
+      .switches fieldset button::after { content: " on"; }
+      .switches fieldset [aria-pressed="false"]::after { content: " off"; }
       .switches [aria-pressed="false"] { text-decoration: line-through;
         box-shadow: inset .25rem 0 var(--weights); }
       .switches [aria-pressed="true"] { font-weight: 400; background: var(--paper);
@@ -115,9 +117,10 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       .guess { min-height: 4.2rem; margin-top: .4rem; }
       .guess p { margin: 0 0 .3rem; }
       progress { width: 100%; height: .6rem; accent-color: var(--weights); }
-      .tried { max-height: 16rem; }
+      .tried { max-height: 16rem; margin-bottom: .5rem; }
       .tried td, .tried th { text-align: left; font-size: 13px; white-space: nowrap; }
-      .tried td:first-child, .tried th:first-child { white-space: normal; min-width: 7rem; }
+      .tried thead th { white-space: normal; vertical-align: bottom; }
+      .tried td:first-child, .tried th:first-child { white-space: normal; min-width: 5rem; }
       textarea { width: 100%; height: 6rem; font: 12px monospace; color: var(--ink);
         background: var(--paper); }
     `;

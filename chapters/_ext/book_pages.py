@@ -121,7 +121,10 @@ def _write_figures_scripts(app, builder) -> None:
 def _without_comments(script: str) -> str:
     """A script without indentation and lines of comment, a fifth of it: pages load it."""
     lines = (line.strip() for line in script.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
+    return (
+        "\n".join(line for line in lines if line and not line.startswith("//"))
+        + "\n"
+    )
 
 
 def _drop_unused_icons(app, exception) -> None:

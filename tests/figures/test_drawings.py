@@ -14,7 +14,7 @@ from PIL import Image
 from test_style import contrast, in_dark_mode
 
 from attnbook import figures
-from attnbook.attention import attention
+from attnbook.attention import attention, causal_mask
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.svg import tint
@@ -33,6 +33,8 @@ WHOLE = {
 QUERY_AND_KEY = torch.tensor([2.0, -1, 0, 1]), torch.tensor([1.0, 1, 3, 2])
 ASKS = torch.tensor([1.0, 1.0])
 STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
+WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
+KEYS, VALUES = torch.tensor([[2.0], [0.0], [1.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [1, 1]])
 TELEPHONE = 350  # pixels for a figure
 
 
@@ -92,6 +94,11 @@ def gallery():
         "large self-attention": drawings.self_attention(large, **large_maps, tokens=PINYIN, row=0),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
         "looking back at two": drawings.looking_back(-ASKS, STATES[:2], tokens=["six", "END"]),
+        "two orders": drawings.two_orders(
+            ASKS[:1], KEYS, VALUES, words=WORDS, order=NEWS, asks="man"
+        ),
+        "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
+        "heard by two": drawings.heard(~causal_mask(2), words=["six", "END"], order=[1, 0]),
         "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
         "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
         "encoder block": drawings.encoder_block(**BASE),
@@ -358,6 +365,60 @@ def test_a_look_back_has_the_numbers_of_its_steps_and_lines_as_thick_as_weights(
     line = rf'stroke="{tint(figures.VALUE, 0.6)}" stroke-width="([\d.]+)"'
     thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
     assert thick.sub(12 * weights).abs().max() < 0.01
+
+
+def test_two_orders_have_the_same_output_and_weights_that_go_along_with_their_words():
+    drawn = GALLERY["two orders"]
+    weights = KEYS[:, 0].softmax(dim=-1)  # the query is 1
+
+    output = ", ".join(f"{number:.2f}" for number in weights @ VALUES)
+    for order in (1, 2):
+        (text,) = parts(drawn, f"output, order {order}", "text")
+        assert "".join(text.itertext()) == f"({output})"
+        for word, share in zip(WORDS, weights, strict=True):
+            (text,) = parts(drawn, f"weight of {word}, order {order}", "text")
+            assert text.text == f"{share:.2f}"
+    boxes = r'data-name="weight of (\w+), order (\d)" transform="translate\(([\d.]+)'
+    found = sorted((order, float(x), word) for word, order, x in re.findall(boxes, drawn.svg))
+    assert [word for *_, word in found] == [*WORDS, *WORDS[::-1]]
+    line = rf'stroke="{tint(figures.WEIGHTS, 0.35)}" stroke-width="([\d.]+)"'
+    thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
+    assert thick.sub((12 * weights[NEWS]).clamp_min(1)).abs().max() < 0.01
+
+
+def test_behind_a_mask_each_word_lists_whom_it_has_heard_and_stands_out_if_the_order_changes_it():
+    drawn = GALLERY["heard"]
+    expected = {
+        1: {"dog": ["–"], "bites": ["dog"], "man": ["dog", "bites"], "?": WORDS},
+        2: {"man": ["–"], "bites": ["man"], "dog": ["man", "bites"], "?": WORDS[::-1]},
+    }
+    for order, lists in expected.items():
+        for word, others in lists.items():
+            name = f"{word} has heard, order {order}"
+            assert ["".join(t.itertext()) for t in parts(drawn, name, "text")] == others
+            (box,) = parts(drawn, name, "rect")
+            assert (box.attrib["stroke"] == figures.KEY) == (word != "?")
+    assert "man has heard dog and bites" in drawn.alt and "dog has heard nobody" in drawn.alt
+
+
+def test_orders_that_are_none_and_words_without_room_are_refused(no_shape_checks):
+    def two_orders(key=KEYS, words=WORDS, order=NEWS):
+        return drawings.two_orders(ASKS[:1], key, VALUES, words=words, order=order, asks="man")
+
+    with pytest.raises(ValueError, match=r"each of 3 words once: got \[0, 1, 1\]"):
+        two_orders(order=[0, 1, 1])
+    with pytest.raises(ValueError, match="2 to 4 words: got 5"):
+        two_orders(words="abcde")
+    with pytest.raises(ValueError, match="each of 3 words: got 2 keys and 3 values"):
+        two_orders(key=KEYS[:2])
+    with pytest.raises(ValueError, match="12345678 has no room"):
+        two_orders(key=torch.tensor([[12345678.0], [0.0], [1.0]]))
+    with pytest.raises(ValueError, match="must be finite"):
+        two_orders(key=KEYS / 0)
+    with pytest.raises(ValueError, match=r"a mask for 3 words: got shape \(2, 2\)"):
+        drawings.heard(causal_mask(2), words=WORDS, order=NEWS)
+    with pytest.raises(ValueError, match="a very long sentence has no room"):
+        drawings.heard(causal_mask(2), words=["a very long sentence", "b"], order=[1, 0])
 
 
 def test_a_post_norm_block_has_its_norms_on_the_stream():

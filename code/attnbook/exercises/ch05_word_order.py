@@ -25,13 +25,13 @@ order_through_a_mask.wrong_option(
     "B",
     "the mask lets order in everywhere",
     "The mask does break (5.2), but not at each token. The last one may see all words, so the mask "
-    "takes nothing away from it: look at the last row in Figure 5.4.",
+    "takes nothing away from it: look at the last boxes in Figure 5.6.",
 )
 order_through_a_mask.wrong_option(
     "C",
     "attention never knows order",
     'This holds where each token may see all others. Behind a mask "man" hears of "dog" only if '
-    '"dog" stands before it: look at the rows above the last one in Figure 5.4.',
+    '"dog" stands before it: look at the other boxes in Figure 5.6.',
 )
 
 

@@ -1,0 +1,177 @@
+"""The same words in two orders: what one makes of all, and whom each hears behind a mask."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attnbook.attention import attention
+from attnbook.figures.drawings.cells import DARKEST, Matrix
+from attnbook.figures.drawings.svg import (
+    INK,
+    NAME,
+    SMALL,
+    SOFT,
+    TEXT,
+    WIDEST,
+    Canvas,
+    Drawing,
+    formula_width,
+    text_width,
+    tint,
+)
+from attnbook.figures.style import BLACK, KEY, NEUTRAL, VALUE, WEIGHTS
+
+MOST_WORDS = 4
+TALL = 28  # a box with a line of text
+LINE = 19  # from one line of a list to the next
+GAP = 12  # between boxes
+BETWEEN = 58  # from one sentence to the other
+OUTPUT = 92.0  # wide
+LEFT = 52.0  # of the words; the names of the rows stand before
+
+
+def two_orders(
+    query: Float[Tensor, " d_k"],
+    key: Float[Tensor, "words d_k"],
+    value: Float[Tensor, "words d_v"],
+    *,
+    words: Sequence[str],
+    order: Sequence[int],
+    asks: str,
+) -> Drawing:
+    """One query meets the same words in two orders: ``words`` as they come, and then in ``order``.
+
+    Each word brings its key and its value; below stand its weight and, at the right, the output.
+    Lines join a word's weights in the two sentences. ``asks`` is the word whose query it is.
+
+    Raises ``ValueError`` if there are not as many keys and values as words, 2 to 4, if ``order``
+    does not list each word once, or if a number is not finite or has no room.
+    """
+    _demand_orders(words, order)
+    if not len(key) == len(value) == len(words):
+        raise ValueError(
+            f"a key and a value for each of {len(words)} words: got {len(key)} keys and "
+            f"{len(value)} values"
+        )
+    canvas = Canvas()
+    step = (WIDEST - LEFT - OUTPUT - GAP) / len(words)
+    bottom = 26.0 + 2 * TALL  # of a sentence, from its top
+    below = bottom + BETWEEN  # where the second one begins
+    _, weights = attention(query[None], key, value, need_weights=True)
+    for place, word in enumerate(order):
+        above, under = (LEFT + p * step + (step - GAP) / 2 for p in (word, place))
+        canvas.line((above, bottom), (under, below - 6), color=tint(WEIGHTS, 0.35),
+                    thick=max(1.0, 12 * weights[0, word].item()))  # fmt: skip
+    said = []
+    for number, (top, listed) in enumerate(((0.0, range(len(words))), (below, order)), start=1):
+        sentence = [words[word] for word in listed]
+        outputs, weights = attention(
+            query[None], key[[*listed]], value[[*listed]], need_weights=True
+        )
+        vectors = [_points(x[[*listed]]) for x in (key, value)]
+        (shares,) = Matrix(weights, name="weights").numbers()
+        (output,) = _points(outputs)
+        for y, name in ((30, "key,"), (46, "value"), (38 + TALL, "weight")):
+            canvas.text(0, top + y, name, size=SMALL, color=SOFT, anchor="start")
+        for place, (word, k, v) in enumerate(zip(sentence, *vectors, strict=True)):
+            x, wide, part = LEFT + place * step, step - GAP, (step - GAP) * 0.44
+            canvas.text(x + wide / 2, top + 8, word, size=NAME, color=INK, bold=word == asks)
+            _box(canvas, f"key of {word}, order {number}", x, top + 22, part, k, KEY, 0.16)
+            _box(canvas, f"value of {word}, order {number}", x + part, top + 22, wide - part, v,
+                 VALUE, 0.16)  # fmt: skip
+            _box(canvas, f"weight of {word}, order {number}", x, top + 24 + TALL, wide,
+                 shares[place], WEIGHTS, DARKEST * weights[0, place].item())  # fmt: skip
+        x = WIDEST - OUTPUT
+        for y, name in ((22, "output of"), (38, asks)):
+            canvas.text(x + OUTPUT / 2, top + y, name, size=SMALL, color=SOFT)
+        _box(canvas, f"output, order {number}", x, top + 24 + TALL, OUTPUT, output, VALUE, 0.3)
+        met = ", ".join(
+            f"{word} key {k}, value {v}, weight {share}"
+            for word, k, v, share in zip(sentence, *vectors, shares, strict=True)
+        )
+        said.append(f"{met}: output {output}.")
+    return canvas.finish(
+        f"The query of {asks} in two orders of the same words. First {said[0]} Then {said[1]}"
+    )
+
+
+def heard(
+    mask: Bool[Tensor, "words words"], *, words: Sequence[str], order: Sequence[int]
+) -> Drawing:
+    """Whom each word has heard after one layer with this mask, in two orders of the same words.
+
+    The mask is True where a place may attend to another one. Words that have heard others in one
+    order than in the other one are set off.
+
+    Raises ``ValueError`` if the mask does not fit 2 to 4 words, or ``order`` does not list each
+    once.
+    """
+    _demand_orders(words, order)
+    if tuple(mask.shape) != (len(words), len(words)):
+        raise ValueError(f"a mask for {len(words)} words: got shape {tuple(mask.shape)}")
+    orders = [[*range(len(words))], [*order]]
+    sets = [
+        {word: [listed[j] for j in range(len(words)) if mask[i, j] and j != i]
+         for i, word in enumerate(listed)}
+        for listed in orders
+    ]  # fmt: skip
+
+    canvas = Canvas()
+    step = (WIDEST - LEFT) / len(words)
+    wide = step - GAP
+    tall = LINE * max(1, *(len(o) for known in sets for o in known.values())) + 14
+    said = []
+    for i, (listed, known) in enumerate(zip(orders, sets, strict=True)):
+        top = i * (tall + 58.0)
+        canvas.text(0, top + 34 + tall / 2, "has", size=SMALL, color=SOFT, anchor="start")
+        canvas.text(0, top + 50 + tall / 2, "heard", size=SMALL, color=SOFT, anchor="start")
+        for place, word in enumerate(listed):
+            x = LEFT + place * step
+            changes = {*sets[0][word]} != {*sets[1][word]}
+            names = [words[other] for other in known[word]] or ["–"]
+            for name in (words[word], *names):
+                if text_width(name, NAME) > wide:
+                    raise ValueError(f"{name} has no room in a box of the drawing")
+            canvas.text(x + wide / 2, top + 8, words[word], size=NAME, color=INK, bold=changes)
+            canvas.arrow((x + wide / 2, top + 20), (x + wide / 2, top + 36))
+            with canvas.group(f"{words[word]} has heard, order {i + 1}", x, top + 36):
+                canvas.box(0, 0, wide, tall, round=4,
+                           fill=tint(KEY, 0.16) if changes else tint(NEUTRAL, 0.06),
+                           stroke=KEY if changes else NEUTRAL)  # fmt: skip
+                first = tall / 2 - LINE * (len(names) - 1) / 2
+                for line, name in enumerate(names):
+                    canvas.text(wide / 2, first + LINE * line, name, color=BLACK)
+        said.append(
+            "; ".join(
+                f"{words[w]} has heard " + (" and ".join(words[o] for o in known[w]) or "nobody")
+                for w in listed
+            )
+        )
+    return canvas.finish(
+        f"Whom each word has heard. In {' '.join(words)}: {said[0]}. "
+        f"In {' '.join(words[w] for w in order)}: {said[1]}."
+    )
+
+
+def _demand_orders(words: Sequence[str], order: Sequence[int]) -> None:
+    if not 2 <= len(words) <= MOST_WORDS:
+        raise ValueError(f"2 to {MOST_WORDS} words: got {len(words)}")
+    if sorted(order) != [*range(len(words))]:
+        raise ValueError(f"an order lists each of {len(words)} words once: got {list(order)}")
+
+
+def _points(vectors: Tensor) -> list[str]:
+    rows = Matrix(torch.as_tensor(vectors), name="vectors").numbers()
+    return [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in rows]
+
+
+def _box(
+    canvas: Canvas, name: str, x: float, y: float, wide: float, text: str, color: str, share: float
+) -> None:
+    if formula_width(text, TEXT) > wide:
+        raise ValueError(f"{text} has no room in a box of the drawing: fewer features or digits")
+    with canvas.group(name, x, y):
+        canvas.box(0, 0, wide, TALL, fill=tint(color, share), stroke=color, round=4)
+        canvas.text(wide / 2, TALL / 2, text, formula=True, color=BLACK)

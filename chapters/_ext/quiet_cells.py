@@ -5,6 +5,8 @@
 - A figure comes first, its caption under it, and last the code that made it,
   behind a small switch.
 - In a table of results, columns of numbers are marked as such.
+- No line ends within a token such as -seven, a shape, or a number with its
+  spread.
 - A prediction has its options in its buttons, and what answers it waits behind
   a veil.
 """
@@ -19,6 +21,10 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 _FACT = re.compile(r"(Time:|You need first:|Afterwards you can)")
 _CAPTION = re.compile(r"Figure (?:\d+\.)?\d+\. ")
 _NUMBER = re.compile(r"[+\-−±~≈<>]?\s*\d.*|[✓✗–]?")
+_SPREAD = re.compile(r"[-−]?\d[\d.,]* ?(?:[±–(] ?.{1,12})?")
+_TOKEN = re.compile(r"(?<!\S)(-\w+)")
+_AS_TYPED = nodes.FixedTextElement, nodes.literal, nodes.math
+_SHORT = 30  # letters of code that fit into a line of a telephone
 _PREDICTION = re.compile(
     r'<attnbook-predict .*?json">(?P<data>.*?)</script>.*'
     r"(?=</attnbook-predict>)",
@@ -34,6 +40,7 @@ class QuietCells(SphinxPostTransform):
 
     def run(self, **_: object) -> None:
         _gather_facts(self.document)
+        _keep_whole(self.document)
         for cell in list(self.document.findall(_is_cell)):
             _take_caption(cell)
             folded = [
@@ -165,6 +172,25 @@ def _mark_numbers(table: nodes.table) -> None:
         if all(_NUMBER.fullmatch(entry.astext()) for entry in column):
             for entry in (head, *column):
                 entry["classes"].append("number")
+
+
+def _keep_whole(document: nodes.document) -> None:
+    """Mark what no line may end in: short code, tokens like -seven, numbers."""
+    for code in document.findall(nodes.literal):
+        if len(code.astext()) <= _SHORT:
+            code["classes"].append("whole")
+    for entry in document.findall(nodes.entry):
+        if _SPREAD.fullmatch(entry.astext()):
+            entry["classes"].append("whole")
+    for text in list(document.findall(nodes.Text)):
+        parts = _TOKEN.split(text)
+        if len(parts) > 1 and not isinstance(text.parent, _AS_TYPED):
+            parts[1::2] = [
+                nodes.inline("", token, classes=["whole"])
+                for token in parts[1::2]
+            ]
+            parts[::2] = map(nodes.Text, parts[::2])
+            text.parent.replace(text, parts)
 
 
 def _leave_out_code(cell: nodes.container) -> None:

@@ -13,6 +13,15 @@ addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches?.("input.fold")) event.target.click();
 });
 
+// Code that is wider than its box is scrolled by keyboard, too, wherever it unfolds.
+const widths = new ResizeObserver((boxes) => {
+  for (const { target } of boxes)
+    target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+});
+addEventListener("DOMContentLoaded", () => {
+  for (const code of document.querySelectorAll(".cell_input pre")) widths.observe(code);
+});
+
 // Results behind their predictions. A veil hides what answers the prediction above it until one
 // predicts, asks to see it, comes there by a link or by searching the page, or prints. One switch
 // shows all results on all pages. It is remembered, where the browser lets a page remember.

@@ -16,6 +16,7 @@ import browser
 import nbformat
 import pytest
 from conftest import ROOT, one_window
+from PIL import Image
 
 from attnbook.course.address import set_repository
 from attnbook.figures import interactive
@@ -216,13 +217,47 @@ def test_formulas_on_a_telephone_start_where_one_can_read_them(page, html, name)
     assert all(start >= 0 for start in starts)
 
 
-def test_on_a_telephone_no_code_scrolls_sideways(page):
-    wide = page.evaluate(
+def test_on_a_telephone_code_keeps_its_lines_and_scrolls_in_its_own_box(page):
+    """Python in two lines where one was meant looks wrong."""
+    boxes = page.evaluate(
         """[...document.querySelectorAll('.cell_input pre')]
-             .filter(code => code.scrollWidth > code.clientWidth + 1)
-             .map(code => code.textContent)"""
+             .filter(code => code.checkVisibility())
+             .map(code => [getComputedStyle(code).whiteSpace, code.scrollWidth > code.clientWidth,
+                           code.tabIndex])"""
     )
-    assert wide == []
+    assert {space for space, *_ in boxes} <= {"pre"}
+    assert {index for _, wide, index in boxes if wide} <= {0}, "not to be scrolled by keyboard"
+
+
+def test_on_a_telephone_no_token_shape_or_number_with_its_spread_ends_in_another_line(page):
+    broken = page.evaluate(
+        """[...document.querySelectorAll('article :is(td, em, code, span)')]
+             .filter(e => e.checkVisibility() && !e.closest('pre, [hidden]')
+               && !e.querySelector('.math') && !e.closest('.math'))
+             .filter(e => {
+               const token = /^(-[a-z]+|\\([\\w, ]{1,28}\\)|[-−]?[\\d.]+ ?[±–] ?[\\d.]+)$/;
+               return token.test(e.textContent.trim());
+             })
+             .filter(e => {
+               const texts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+               const tops = new Set();
+               const words = document.createRange();
+               while (texts.nextNode()) {
+                 words.selectNodeContents(texts.currentNode);
+                 for (const box of words.getClientRects()) tops.add(Math.round(box.top));
+               }
+               return tops.size > 1;
+             })
+             .map(e => e.textContent)"""
+    )
+    assert broken == []
+
+
+def test_no_mark_of_emphasis_is_left_in_the_text(html, name):
+    article = (html / name).read_text("utf8").partition("<article")[2].partition("</article>")[0]
+    unread = r"<(pre|code|script|style)\b.*?</\1>|<(span|div) class=\"math.*?</\2>|<[^>]*>"
+    text = re.sub(unread, "", article, flags=re.S)
+    assert re.findall(r".{0,40}\*.{0,40}", text) == []
 
 
 def test_the_number_of_a_formula_is_seen_on_a_telephone(page):
@@ -320,6 +355,14 @@ def test_a_picture_leads_to_its_file(scaling, html):
     for link in links:
         target = html / "chapters" / link.get_attribute("href")
         assert target.read_bytes().startswith((b"\x89PNG", b"<svg "))
+
+
+def test_the_letters_of_a_plot_are_as_large_as_the_pages(scaling, html):
+    """A plot has 12 points at 120 pixels an inch, the page 16 pixels: 12 points at 96."""
+    plot = scaling.query_selector("div.cell_output img[src$='.png']")
+    with Image.open(html / "chapters" / plot.get_attribute("src")) as file:
+        pixels = file.width
+    assert plot.evaluate("e => e.naturalWidth") == pytest.approx(pixels * 96 / 120, abs=1)
 
 
 def test_solutions_are_folded_and_open(scaling):

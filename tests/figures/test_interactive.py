@@ -429,6 +429,26 @@ def test_values_that_are_points_are_mixed_in_the_plane(show):
     assert page.trouble == []
 
 
+@pytest.mark.parametrize("query", [(1, 1), (2, 1), (-2.5, 1), (0, 1.5), (2, 0), (0, -2)])
+def test_no_name_lies_on_the_query_or_on_the_output(show, query):
+    memory = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
+    labels = ["forty", "-two", "END"]
+    figure = interactive.query(memory, memory, query=query, labels=labels, alt="", divide=False)
+    page = show(figure.to_html())
+
+    def boxes(selector):
+        found = page.locator(selector).all()
+        return [(box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"])
+                for box in (one.bounding_box() for one in found)]  # fmt: skip
+
+    names, dots = boxes(".plane text:not(.soft)"), boxes(".plane :is(circle.query, .found)")
+    assert len(names) == 4 and len(dots) == 2
+    for left, top, right, bottom in names:
+        middle = (top + bottom) / 2  # the letters are lower than their box
+        for x1, y1, x2, y2 in dots:
+            assert right < x1 + 3 or left > x2 - 3 or not y1 < middle < y2
+
+
 def test_the_query_is_dragged_by_finger_and_beside_it_the_page_scrolls(show):
     tall = alive("query") + "<p style='height: 2000px'>"
     page = show(tall, width=390)
@@ -526,13 +546,11 @@ def check_scale(page, d, *, divided=False, draw=0):
     scores = KEY[draw, :, :d] @ QUERY[draw, :d]
     scores = (scores / (d**0.5 if divided else 1)).double()
     weights = scores.softmax(dim=-1)
-    entropy = torch.special.entr(weights).sum()
     jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), scores).norm()
-    measures = torch.stack([weights.max(), entropy, jacobian])
+    measures = torch.stack([weights.max(), jacobian])
     assert close(column(page, "score"), scores)
     assert close(column(page, "weight"), torch.cat([weights, measures]))
-    shares = torch.cat([weights, measures / torch.tensor([1, 8, 0.5])])
-    shares[9] = entropy / torch.tensor(8.0).log()
+    shares = torch.cat([weights, measures / torch.tensor([1, 0.5])])
     widths = page.locator(".bar").evaluate_all(
         "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
     )
@@ -585,7 +603,7 @@ def test_weights_stay_numbers_where_exponentials_overflow(show):
     query, key = torch.tensor([[30.0, 30.0]]), torch.zeros(1, 2, 2)
     key[0, 0] = 30
     page = show(interactive.scale(query, key, alt="Two weights.").to_html())
-    expected = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0])
+    expected = torch.tensor([1.0, 0.0, 1.0, 0.0])
     assert close(column(page, "weight"), expected)
 
 

@@ -6,6 +6,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib.colors import to_rgb
 from PIL import Image
 
@@ -51,6 +52,18 @@ def test_no_two_roles_share_a_colour_or_a_marker():
         style.curve(axes, [0, 1], [[0, 1]], label=color, color=color)
     assert len({line.get_marker() for line in axes.lines}) == len(colors)
     plt.close("all")
+
+
+def test_letters_are_the_pages_where_they_are_installed_and_no_sign_is_missing():
+    """Warnings are errors here, as for a sign without a picture."""
+    figure, axes = style.subplots()
+    axes.set_title("√dₖ ÷ 2 · ★ wǒ ≤ ½")
+    figure.canvas.draw()
+    plt.close("all")
+    *pages, last = matplotlib.rcParams["font.family"]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    assert last == "DejaVu Sans" and len(pages) <= 1 and installed.issuperset(pages)
+    assert "Liberation Sans" not in installed or pages == ["Liberation Sans"]
 
 
 def test_a_curve_is_the_mean_with_the_range_as_its_band():

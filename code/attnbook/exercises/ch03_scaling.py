@@ -18,8 +18,9 @@ average_response = Choice(
         "An average over many rows can be carried by a few of them.",
     ],
     answer="C",
-    because="On average it is even larger: without the division a row that still listens responds "
-    "√d_k times as strongly. But the typical row feels nothing.",
+    because="On average it is even larger: with the same weights, a row responds √d times as "
+    "strongly without the division, and a few rows still listen. But the typical row feels "
+    "nothing.",
 )
 average_response.wrong_option(
     "A",
@@ -113,7 +114,7 @@ def _(generator):
         )
 
 
-@scaled_scores.holds("A query of ones and a key of ones score √d_k.")
+@scaled_scores.holds("A query of ones and a key of ones score √dₖ.")
 def _(f, query, key):
     d_k = query.shape[-1]
     found = f(torch.ones_like(query), torch.ones_like(key)).flatten()[0].item()
@@ -140,7 +141,7 @@ def _(f, query, key):
 
 @scaled_scores.mistake("no scaling at all")
 def _(query, key):
-    """You return the plain dot products. They spread by √d_k, and for large d_k softmax turns
+    """You return the plain dot products. They spread by √dₖ, and for large d_k softmax turns
     them into all or nothing."""
     query, key = _heads_first(query, key)
     return query @ key.mT
@@ -148,14 +149,14 @@ def _(query, key):
 
 @scaled_scores.mistake("dividing by d_k instead of its root")
 def _(query, key):
-    """You divide by d_k. The scores then shrink like 1/√d_k, and softmax can hardly tell one key
+    """You divide by d_k. The scores then shrink like 1/√dₖ, and softmax can hardly tell one key
     from another."""
     d_k = query.shape[-1]
     query, key = _heads_first(query, key)
     return query @ key.mT / d_k
 
 
-@scaled_scores.mistake("√d_model instead of √d_k")
+@scaled_scores.mistake("√d_model instead of √dₖ")
 def _(query, key):
     """You divide by the root of heads times features. One score adds up the features of one head,
     so with several heads the scores come out too flat."""
@@ -166,7 +167,7 @@ def _(query, key):
 
 @scaled_scores.mistake("multiplying by the root instead of dividing")
 def _(query, key):
-    """You multiply by √d_k. The scores, which already spread by √d_k, then spread by d_k."""
+    """You multiply by √dₖ. The scores, which already spread by √dₖ, then spread by d_k."""
     d_k = query.shape[-1]
     query, key = _heads_first(query, key)
     return query @ key.mT * math.sqrt(d_k)
@@ -482,7 +483,7 @@ softmax_slope = Exercise(
     "3.5",
     "The slope of softmax with a temperature",
     hints=[
-        "Call the weights w = softmax(s / T). Equation (3.7) is their slope in s / T; you need "
+        "Call the weights w = softmax(s / T). Equation (3.6) is their slope in s / T; you need "
         "their slope in s. Which rule of calculus connects the two?",
         "The chain rule: d(s / T) / ds = 1 / T.",
         "All products wᵢwⱼ at once: `w[..., :, None] * w[..., None, :]`. And "
@@ -639,7 +640,7 @@ def _(f, query, key):
     return changed(f(query, key), f(3 * query, key), "a score goes from {} to {}")
 
 
-@normalised_scores.holds("A vector against itself scores √d_k, and no score is larger.")
+@normalised_scores.holds("A vector against itself scores √dₖ, and no score is larger.")
 def _(f, query, key):
     scores, most = f(key, key), math.sqrt(key.shape[-1])
     own = scores.diagonal(dim1=-2, dim2=-1)
@@ -673,7 +674,7 @@ def _(query, key):
 @normalised_scores.mistake("length 1 instead of a root mean square of 1")
 def _(query, key):
     """You divide by the length, the root of the sum of squares. The score is then a cosine divided
-    by √d_k, far too flat for softmax."""
+    by √dₖ, far too flat for softmax."""
     normalise = torch.nn.functional.normalize
     return normalise(query, dim=-1) @ normalise(key, dim=-1).mT / math.sqrt(query.shape[-1])
 
@@ -686,10 +687,10 @@ def _(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-@normalised_scores.mistake("√d_k left out")
+@normalised_scores.mistake("√dₖ left out")
 def _(query, key):
     """You normalise and take plain dot products. Features of mean square 1 are just what makes
-    dot products spread by √d_k, so the division is still needed."""
+    dot products spread by √dₖ, so the division is still needed."""
     return _unit_rms(query) @ _unit_rms(key).mT
 
 
@@ -860,13 +861,13 @@ def _(f, d_model, d_k):
 @query_init_std.mistake("the usual 1/√d_model")
 def _(d_model, d_k):
     """You return the usual choice, which gives each query feature a variance of 1. The scores then
-    spread by √d_k, as before."""
+    spread by √dₖ, as before."""
     return 1 / math.sqrt(d_model)
 
 
 @query_init_std.mistake("d_model left out")
 def _(d_model, d_k):
-    """You return 1/√d_k. A query feature adds up d_model inputs, so its variance grows with d_model
+    """You return 1/√dₖ. A query feature adds up d_model inputs, so its variance grows with d_model
     unless the weights shrink with it."""
     return 1 / math.sqrt(d_k)
 
@@ -880,7 +881,7 @@ def _(d_model, d_k):
 
 @query_init_std.mistake("d_k divided out twice")
 def _(d_model, d_k):
-    """You divide by d_k where √d_k is enough. The scores then spread by 1/√d_k, as if they had been
+    """You divide by d_k where √dₖ is enough. The scores then spread by 1/√dₖ, as if they had been
     divided by d_k."""
     return 1 / (math.sqrt(d_model) * d_k)
 

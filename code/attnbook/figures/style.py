@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -41,9 +42,13 @@ def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tup
 
     ``height`` is in inches; other options go to ``plt.subplots``. Returns the figure and its
     axes. The width keeps the text legible on a telephone, where the page is 390 pixels wide.
-    The style stays in force for what is drawn afterwards.
+    The style stays in force for what is drawn afterwards. Its letters are the page's, where the
+    machine has them; matplotlib's own have the signs that these lack.
     """
     plt.style.use("attnbook.figures.book")  # book.mplstyle
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    pages = [name for name in ("Liberation Sans", "Arial", "Helvetica") if name in installed]
+    plt.rcParams["font.family"] = [*pages[:1], "DejaVu Sans"]
     width = 4.8 if columns == 1 else 6.4
     return plt.subplots(ncols=columns, figsize=(width, height), layout="constrained", **options)
 

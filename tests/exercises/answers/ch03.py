@@ -114,7 +114,7 @@ WRONG = [
     ("3.6", lambda q, k: ByCosine()(q, k).detach(), "Gradients flow back"),
     ("3.6", squeezed(ByCosine()), "is there a `squeeze`?"),
     ("3.6", lambda q, k: torch.tanh(q @ k.mT), "three times as long"),
-    ("3.6", lambda q, k: unit(q, 1) @ unit(k, 1).mT * q.shape[-1] ** 0.5, "scores √d_k"),
+    ("3.6", lambda q, k: unit(q, 1) @ unit(k, 1).mT * q.shape[-1] ** 0.5, "scores √dₖ"),
     ("3.7", lambda d, rho, mu: d**0.5 * (1 + rho), "copies of one with mean 0"),
     ("3.7", lambda d, rho, mu: d ** (0.5 + rho / 2), "off by up to"),
     ("3.7", lambda d, rho, mu: [d], "must return one number; it returns a list"),

@@ -126,15 +126,24 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
           return shape("circle", { class: "circle", cx, cy, r: 36 * Math.sqrt(weights[j]) });
         }),
         arrow("query", here(this.query)),
-        ...keys.flatMap((key, j) => {
+        ...keys.map((key) => {
           const [at, down] = here(key);
-          const room = Math.max(0, half - 3.7 * labels[j].length); // keeps the name in the plane
-          return [
-            shape("rect", { class: "key", x: at - 3, y: down - 3, width: 6, height: 6 }),
-            shape("text", { x: Math.min(room, Math.max(-room, at)),
-              y: down + (down < 0 ? -13 : 22) }, labels[j])];
+          return shape("rect", { class: "key", x: at - 3, y: down - 3, width: 6, height: 6 });
         }),
         ...(this.inPlane ? this.found(output, weights, here) : []));
+      // names come last, where neither the query nor the output lies
+      const taken = [here(this.query), ...(this.inPlane ? [here(output)] : [])];
+      keys.forEach((key, j) => {
+        const [at, down] = here(key);
+        const room = Math.max(0, half - 3.7 * labels[j].length); // keeps the name in the plane
+        const across = Math.min(room, Math.max(-room, at));
+        const sides = [down - 13, down + 22];
+        this.name(labels[j], taken, (down < 0 ? sides : sides.reverse()).map((y) => [across, y]));
+      });
+      if (this.inPlane) {
+        const [cx, cy] = here(output);
+        this.name("output", taken, [[cx + 36, cy + 5], [cx - 36, cy + 5], [cx, cy + 26], [cx, cy - 18]]);
+      }
       this.handle.setAttribute("transform", `translate(${here(this.query)})`);
       this.handle.setAttribute("aria-valuenow", x);
       this.handle.setAttribute("aria-valuetext", `x ${fixed(x)}, y ${fixed(y)}`);
@@ -157,8 +166,17 @@ attnbook.define("query", ({ Interactive, element, shape, sum, softmax, fixed }) 
         return shape("line", { class: "part", x1: cx, y1: cy, x2, y2,
           "stroke-width": 9 * weights[j] });
       });
-      return [...lines, shape("path", { class: "found", d: `M${cx},${cy - 9} l9,15 h-18 z` }),
-        shape("text", { x: cx + 36, y: cy + 5 }, "output")];
+      return [...lines, shape("path", { class: "found", d: `M${cx},${cy - 9} l9,15 h-18 z` })];
+    }
+
+    // writes a name in the first of some places that is free, and takes it
+    name(text, taken, places) {
+      const wide = 4 * text.length + 10; // of half a name and half a dot
+      const free = ([x, y]) => taken.every(([dotX, dotY]) =>
+        Math.abs(x - dotX) > wide || Math.abs(y - 4 - dotY) > 16);
+      const [x, y] = places.find(free) ?? places[0];
+      taken.push([x, y - 4]);
+      this.drawing.append(shape("text", { x, y }, text));
     }
 
     // the output among the values

@@ -1,5 +1,5 @@
 // The weights of one query for any number of features, with and without the division by √d.
-attnbook.define("scale", ({ Interactive, sum, softmax, fixed }) =>
+attnbook.define("scale", ({ Interactive, softmax, fixed }) =>
   class Scale extends Interactive {
     static STYLE = `
       .measures { margin-top: .6rem; }
@@ -23,8 +23,7 @@ attnbook.define("scale", ({ Interactive, sum, softmax, fixed }) =>
       if (scores.length > 1)
         this.choice("Draw", scores.map((_, i) => `draw ${i + 1}`), set("row"));
       this.weights = this.bars(keys);
-      this.measures = this.bars(["largest weight", "entropy (nats)", "size of the Jacobian"],
-        "measures");
+      this.measures = this.bars(["largest weight", "size of the Jacobian"], "measures");
       this.stage.append(this.weights.list, this.measures.list);
     }
 
@@ -35,30 +34,27 @@ attnbook.define("scale", ({ Interactive, sum, softmax, fixed }) =>
       const weights = softmax(divided);
       const slopes = weights.flatMap((w, i) => weights.map((v, j) => w * ((i === j) - v)));
       return { scores: divided, weights, largest: Math.max(...weights),
-        entropy: -sum(weights.map((w) => (w > 0 ? w * Math.log(w) : 0))),
         jacobian: Math.hypot(...slopes) };
     }
 
     paint() {
-      const { weights, largest, entropy, jacobian } = this.measure();
-      const most = Math.log(weights.length);
+      const { weights, largest, jacobian } = this.measure();
       const d = this.data.sizes[this.size];
       this.weights.show(weights, weights.map((weight) => fixed(weight)));
       // no Jacobian of softmax is larger than 0.5
-      this.measures.show([largest, entropy / most, 2 * jacobian],
-        [fixed(largest), `${fixed(entropy)} of ${fixed(most)}`, `${fixed(jacobian, 3)} of 0.5`]);
+      this.measures.show([largest, 2 * jacobian],
+        [fixed(largest), `${fixed(jacobian, 3)} of 0.5`]);
       this.say(`d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
-        `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The entropy ` +
-        `is ${fixed(entropy)} of at most ${fixed(most)} nats, the size of the Jacobian ` +
-        `${fixed(jacobian, 3)}: this row ${jacobian < Scale.DEAF ? "is deaf" : "still listens"}.`);
+        `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The size of ` +
+        `the Jacobian is ${fixed(jacobian, 3)} of at most 0.5: this row ` +
+        `${jacobian < Scale.DEAF ? "is deaf" : "still listens"}.`);
     }
 
     numbers() {
-      const { scores, weights, largest, entropy, jacobian } = this.measure();
+      const { scores, weights, largest, jacobian } = this.measure();
       return [["", "score", "weight"],
         ...weights.map((weight, j) => [`key ${j + 1}`, fixed(scores[j], 3), fixed(weight, 3)]),
         ["largest weight", "", fixed(largest, 3)],
-        ["entropy (nats)", "", fixed(entropy, 3)],
         ["size of the Jacobian", "", fixed(jacobian, 3)]];
     }
   });

@@ -15,9 +15,8 @@ def scale(
     """The weights of one query as features are added, with and without the division by √d.
 
     The reader slides d through the powers of two from 2 up to the length of the vectors; d
-    means their first d features. Shown with the weights are the largest of them, their
-    entropy −Σ wᵢ log wᵢ in nats, and the size of softmax's Jacobian, the root of the sum of its
-    squared entries wᵢ ([i = j] − wⱼ).
+    means their first d features. Shown with the weights are the largest of them and the
+    size of softmax's Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ).
 
     ``query`` and ``key`` are some draws, among which the reader chooses: in each, one query and its
     2 to 12 keys. ``alt`` says what can be seen.

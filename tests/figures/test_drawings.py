@@ -62,7 +62,7 @@ def weights_of(x, maps, num_heads=1):
     return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
 
 
-WORDS = (
+WORDS_AND_PLACES = (
     torch.tensor([[0.5, -0.2, 0.3, 0.1], [-0.4, 0.6, 0.2, -0.3], [0.5, -0.2, 0.3, 0.1]]),
     sinusoidal_positions(3, 4),
 )
@@ -100,7 +100,7 @@ def gallery():
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
         "looking back at two": drawings.looking_back(-ASKS, STATES[:2], tokens=["six", "END"]),
         "word plus position": drawings.word_plus_position(
-            *WORDS, tokens=["two", "thousand", "two"]
+            *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
         ),
         "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
         "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
@@ -378,7 +378,7 @@ def test_word_and_position_stand_above_their_sum():
         if name := group.get("data-name"):
             shown[name] = [text.text for text in group.iter() if text.get("x") and text.text]
             tops.append(float(re.findall(r"[\d.]+", group.get("transform"))[1]))
-    words, positions = WORDS
+    words, positions = WORDS_AND_PLACES
     assert [*shown] == ["word", "position", "sum"] and tops == sorted(tops)
     for name, matrix in (("word", words), ("position", positions), ("sum", words + positions)):
         numbers = [float(t.replace("−", "-")) for t in shown[name] if re.fullmatch(r"−?[\d.]+", t)]
@@ -389,9 +389,9 @@ def test_word_and_position_stand_above_their_sum():
 
 def test_words_and_positions_must_fit(no_shape_checks):
     with pytest.raises(ValueError, match=r"got shapes \(3, 4\) and \(3, 2\)"):
-        drawings.word_plus_position(WORDS[0], WORDS[1][:, :2], tokens="abc")
+        drawings.word_plus_position(WORDS_AND_PLACES[0], WORDS_AND_PLACES[1][:, :2], tokens="abc")
     with pytest.raises(ValueError, match="needs 3 row labels: got 2"):
-        drawings.word_plus_position(*WORDS, tokens="ab")
+        drawings.word_plus_position(*WORDS_AND_PLACES, tokens="ab")
 
 
 def test_a_post_norm_block_has_its_norms_on_the_stream():

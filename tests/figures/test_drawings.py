@@ -18,6 +18,7 @@ from attnbook.attention import attention, causal_mask
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.svg import tint
+from attnbook.positions import sinusoidal_positions
 
 TOKENS = ["a_1", "a_2", "a_3", "a_4"]
 PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
@@ -63,6 +64,12 @@ def weights_of(x, maps, num_heads=1):
     return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
 
 
+WORDS_AND_PLACES = (
+    torch.tensor([[0.5, -0.2, 0.3, 0.1], [-0.4, 0.6, 0.2, -0.3], [0.5, -0.2, 0.3, 0.1]]),
+    sinusoidal_positions(3, 4),
+)
+
+
 def gallery():
     x, maps = paper_example()
     large, large_maps = six_characters()
@@ -99,6 +106,9 @@ def gallery():
         ),
         "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
         "heard by two": drawings.heard(~causal_mask(2), words=["six", "END"], order=[1, 0]),
+        "word plus position": drawings.word_plus_position(
+            *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
+        ),
         "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
         "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
         "encoder block": drawings.encoder_block(**BASE),
@@ -419,6 +429,30 @@ def test_orders_that_are_none_and_words_without_room_are_refused(no_shape_checks
         drawings.heard(causal_mask(2), words=WORDS, order=NEWS)
     with pytest.raises(ValueError, match="a very long sentence has no room"):
         drawings.heard(causal_mask(2), words=["a very long sentence", "b"], order=[1, 0])
+
+
+def test_word_and_position_stand_above_their_sum():
+    drawn = GALLERY["word plus position"]
+    root = ElementTree.fromstring(drawn.svg)
+    shown, tops = {}, []
+    for group in root.iter():
+        if name := group.get("data-name"):
+            shown[name] = [text.text for text in group.iter() if text.get("x") and text.text]
+            tops.append(float(re.findall(r"[\d.]+", group.get("transform"))[1]))
+    words, positions = WORDS_AND_PLACES
+    assert [*shown] == ["word", "position", "sum"] and tops == sorted(tops)
+    for name, matrix in (("word", words), ("position", positions), ("sum", words + positions)):
+        numbers = [float(t.replace("−", "-")) for t in shown[name] if re.fullmatch(r"−?[\d.]+", t)]
+        assert torch.tensor(numbers).view(3, 4).sub(matrix).abs().max() <= 0.0051
+    assert "position 2" in shown["position"]
+    assert "two (0.5, −0.2, 0.3, 0.1) plus position 2 (0.91, −0.42, 0.02, 1.00)" in drawn.alt
+
+
+def test_words_and_positions_must_fit(no_shape_checks):
+    with pytest.raises(ValueError, match=r"got shapes \(3, 4\) and \(3, 2\)"):
+        drawings.word_plus_position(WORDS_AND_PLACES[0], WORDS_AND_PLACES[1][:, :2], tokens="abc")
+    with pytest.raises(ValueError, match="needs 3 row labels: got 2"):
+        drawings.word_plus_position(*WORDS_AND_PLACES, tokens="ab")
 
 
 def test_a_post_norm_block_has_its_norms_on_the_stream():

@@ -32,7 +32,7 @@ beyond_the_trained_places.wrong_option(
     "C",
     "what works inside works outside",
     "This assumes that training finds the rule that we have in mind. But beyond the trained places "
-    "the learned table is as random as it was drawn: look at its row of the table.",
+    "the learned table is as random as it was drawn: look at its curve in Figure 6.3.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Drawings of the mechanism: matrices to scale, scores, orders, flows of matrices, heads, blocks.
+"""Drawings of the mechanism: matrices to scale, and what each chapter does with them.
 
 All are SVG, with the book's colour for each role and numbers that come from the tensors given.
 A drawing is at most 440 units wide and its text at least 13 units high, so that it can be read on a
@@ -11,6 +11,7 @@ from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.order import heard, two_orders
+from attnbook.figures.drawings.positions import word_plus_position
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.svg import Drawing
 
@@ -29,4 +30,5 @@ __all__ = [
     "self_attention",
     "transformer",
     "two_orders",
+    "word_plus_position",
 ]

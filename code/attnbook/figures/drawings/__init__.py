@@ -11,6 +11,7 @@ from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.score import score
+from attnbook.figures.drawings.softmax import softmax
 from attnbook.figures.drawings.svg import Drawing
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "product",
     "score",
     "self_attention",
+    "softmax",
     "transformer",
 ]

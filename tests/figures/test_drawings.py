@@ -32,6 +32,7 @@ WHOLE = {
     "d_ff": 2048,
 }
 QUERY_AND_KEY = torch.tensor([2.0, -1, 0, 1]), torch.tensor([1.0, 1, 3, 2])
+SCORES_AND_VALUES = torch.tensor([3.0, 1.5, 0.5]).log(), torch.tensor([10.0, 20.0, 60.0])
 ASKS = torch.tensor([1.0, 1.0])
 STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
 WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
@@ -87,6 +88,11 @@ def gallery():
         ),
         "score": drawings.score(*QUERY_AND_KEY),
         "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
+        "softmax": drawings.softmax(*SCORES_AND_VALUES),
+        "softmax of extremes": drawings.softmax(
+            torch.tensor([5.0, -5.0, -4.99]), torch.tensor([10.0, -20.0, 60.25])
+        ),
+        "softmax of one": drawings.softmax(torch.zeros(1), torch.ones(1)),
         "large matrices": drawings.matrices(large_x, "·", large_map, "=", large_query),
         "large product": drawings.product(large_x, large_map, name="Q", color=figures.QUERY),
         "weights": drawings.matrix(
@@ -336,6 +342,38 @@ def test_a_score_is_drawn_as_its_products_and_as_their_sums(seed):
     assert f"from 0 to {sums[-1]:.0f}".replace("-", "−") in drawn.alt
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_softmax_is_drawn_as_bars_of_scores_exponentials_and_parts_of_one_whole(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(3, generator=generator)
+    drawn = drawings.softmax(scores, torch.ones(3))
+    widths, ends = {}, {}
+    for name in ("score s", "e^s", "weight w"):
+        bars = parts(drawn, name, "rect")
+        left = torch.tensor([float(bar.attrib["x"]) for bar in bars])
+        widths[name] = torch.tensor([size(bar)[0] for bar in bars])
+        ends[name] = left, left + widths[name]
+    for name, row in (("score s", scores.abs()), ("e^s", scores.exp())):
+        torch.testing.assert_close(
+            widths[name] / widths[name].max(), row / row.max(), rtol=0, atol=0.01
+        )
+    negative = scores < 0
+    left, right = ends["score s"]
+    zero = torch.where(negative, right, left)
+    assert zero.max() - zero.min() < 0.2  # to both sides of one line
+    shares = widths["weight w"] / widths["weight w"].sum()
+    torch.testing.assert_close(shares, scores.softmax(dim=0), rtol=0, atol=0.01)
+    left, right = ends["weight w"]
+    torch.testing.assert_close(left[1:], right[:-1], rtol=0, atol=0.2)  # one after the other
+
+
+def test_the_mixture_below_softmax_is_the_weighted_sum_of_the_values():
+    assert drawings.softmax(*SCORES_AND_VALUES).alt.endswith("0.6·10 + 0.3·20 + 0.1·60 = 18.")
+    assert GALLERY["softmax of extremes"].alt.endswith(
+        "1.00·10.00 + 0.00·(−20.00) + 0.00·60.25 = 10.00."
+    )
+
+
 def test_shades_follow_the_values():
     drawn = drawings.matrix(torch.eye(9), name="weights", color=figures.WEIGHTS)
     (cells,) = parts(drawn, "weights", "g/path")  # white is not drawn
@@ -487,6 +525,14 @@ def test_what_does_not_fit_is_an_error_that_names_the_sizes(no_shape_checks):
         drawings.score(torch.ones(1, 3), torch.ones(1, 3))
     with pytest.raises(ValueError, match=r"q must be finite: got nan"):
         drawings.score(torch.tensor([math.nan]), torch.ones(1))
+    with pytest.raises(ValueError, match=r"1 to 3 keys .* got shapes \(3,\) and \(2,\)"):
+        drawings.softmax(torch.ones(3), torch.ones(2))
+    with pytest.raises(ValueError, match=r"1 to 3 keys .* got shapes \(4,\) and \(4,\)"):
+        drawings.softmax(torch.ones(4), torch.ones(4))
+    with pytest.raises(ValueError, match=r"between −5 and 5, .* got \[6.0\] and \[1.0\]"):
+        drawings.softmax(torch.tensor([6.0]), torch.ones(1))
+    with pytest.raises(ValueError, match=r"values be finite: got \[1.0\] and \[nan\]"):
+        drawings.softmax(torch.ones(1), torch.tensor([math.nan]))
     with pytest.raises(ValueError, match=r"\(4, 3\), which needs 3 column labels: got 1"):
         drawings.matrix(x, name="W", columns=["a"])
     with pytest.raises(ValueError, match=r"\(4, 3\): there is no row 4"):

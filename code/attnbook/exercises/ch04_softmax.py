@@ -14,29 +14,31 @@ rules_that_learn = Choice(
     "Which rules learn?",
     hints=[
         "Training tries small changes of the scores. Which wish says that a change is noticed?",
-        "What becomes of shares of the raw scores where positive and negative ones nearly cancel?",
+        "Keys of 4 features can't all be far apart: for each query several score nearly the same. "
+        "How many times the weight does a rule give to a score that is twice as large?",
     ],
-    answer="D",
-    because="Five of the eight solve it in every run, one of them with negative weights. The "
-    "others have no slope, explode, or are slow.",
+    answer="C",
+    because="Where features abound every rule with a slope learns, even raw scores. With 4 "
+    "features the lead of the right key is small, and softmax alone can magnify it as much as a "
+    "model likes.",
 )
 rules_that_learn.wrong_option(
     "A",
     "what is unique must be needed",
-    "The proof says that no other rule keeps all five wishes, not that learning needs all five. "
-    "Squares and sigmoid break wishes: look how many runs they solve.",
+    "The proof says that no other rule keeps all six wishes, not that learning needs all six. "
+    "Squares and raw scores break wishes: look at them in the upper panel.",
 )
 rules_that_learn.wrong_option(
     "B",
     "only shares can be learned with",
     "This takes wish 2 for what learning needs. Look at hardmax, whose weights are perfect shares, "
-    "and at ReLU / n, whose weights are none.",
+    "and at scores / n, whose weights are none.",
 )
 rules_that_learn.wrong_option(
-    "C",
+    "D",
     "a slope is enough",
-    "Without a slope nothing can be learned, that is true. But the raw scores have one: look how "
-    "many runs they solve.",
+    "Without a slope nothing can be learned, that is true. But squares and ReLU have one: look at "
+    "them in the lower panel.",
 )
 
 

@@ -13,6 +13,7 @@ from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.positions import word_plus_position
 from attnbook.figures.drawings.score import score
+from attnbook.figures.drawings.softmax import softmax
 from attnbook.figures.drawings.svg import Drawing
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "product",
     "score",
     "self_attention",
+    "softmax",
     "transformer",
     "two_orders",
     "word_plus_position",

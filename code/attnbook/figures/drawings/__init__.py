@@ -11,6 +11,7 @@ from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.score import score
+from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
 
 __all__ = [
@@ -19,11 +20,13 @@ __all__ = [
     "decoder_block",
     "encoder_block",
     "heads",
+    "heads_add_up",
     "looking_back",
     "matrices",
     "matrix",
     "product",
     "score",
     "self_attention",
+    "splits",
     "transformer",
 ]

@@ -373,8 +373,15 @@ def test_two_heads_are_mixed_multiplied_and_added_up():
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"weights": torch.ones(3, 3)}, "the drawing has 2 heads: got weights (3, 3)"),
-        ({"values": torch.ones(4, 2)}, "do not fit 3 tokens and 2 answers"),
+        (
+            {
+                "weights": torch.ones(3, 3),
+                "values": torch.ones(3, 3),
+                "output_map": torch.ones(3, 2),
+            },
+            "the drawing has 2 heads: got weights (3, 3)",
+        ),
+        ({"tokens": ["dog", "man"]}, "do not fit 2 tokens and 2 answers"),
         ({"answers": ["who"]}, "do not fit 3 tokens and 1 answers"),
         ({"tokens": ["a", "b" * 30, "c"]}, "has no room in a cell"),
     ],

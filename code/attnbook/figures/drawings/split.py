@@ -76,18 +76,18 @@ def heads_add_up(
             canvas.text(first + cell * (j + 0.5), 40, token, color=INK)
         canvas.text(left + 6, 66, "weights", color=WEIGHTS, anchor="start")
         dark = [DARKEST * share for share in weights[head].tolist()]
-        _row(canvas, "weights", first, 52, cell, shares[head], WEIGHTS, dark)
+        _row(canvas, "weights", first, 52.0, cell, shares[head], WEIGHTS, dark)
         canvas.text(left + 6, 98, "values", color=VALUE, anchor="start")
         plain = [PLAIN] * max(len(tokens), len(answers))
-        _row(canvas, "values", first, 84, cell, handed[head], VALUE, plain)
+        _row(canvas, "values", first, 84.0, cell, handed[head], VALUE, plain)
         sum_of = " + ".join(f"{w}·{v}" for w, v in zip(shares[head], handed[head], strict=True))
         canvas.text(middle, 128, sum_of, color=INK)
         canvas.arrow((middle, 138), (middle, 156))
-        _row(canvas, "joined", middle - wide / 2, 158, wide, [mixed[head]], VALUE, plain)
+        _row(canvas, "joined", middle - wide / 2, 158.0, wide, [mixed[head]], VALUE, plain)
         canvas.text(middle, 208, "· its row of W_O", formula=True, color=INK)
-        _row(canvas, "W_O", corner, 220, wide, rows[head], color, [SHADE] * len(answers))
+        _row(canvas, "W_O", corner, 220.0, wide, rows[head], color, [SHADE] * len(answers))
         canvas.arrow((middle, 252), (middle, 278))
-        _row(canvas, "added", corner, 280, wide, products[head], VALUE, plain)
+        _row(canvas, "added", corner, 280.0, wide, products[head], VALUE, plain)
     # both results are one row, and both products become one sum
     middle = lane + GAP / 2
     canvas.box(lane / 2 - wide / 2 - 6, 152, lane + GAP + wide + 12, 40, stroke=BLACK, dashes="4 3")
@@ -98,7 +98,7 @@ def heads_add_up(
     for j, answer in enumerate(answers):
         canvas.text(corner + wide * (j + 0.5), 388, answer, color=INK)
     canvas.text(corner - 10, 360, "output", color=VALUE, anchor="end", bold=True)
-    _row(canvas, "output", corner, 346, wide, sums, VALUE, plain)
+    _row(canvas, "output", corner, 346.0, wide, sums, VALUE, plain)
     listed = "; ".join(
         f"head {head + 1} has the weights {', '.join(shares[head])} and the values "
         f"{', '.join(handed[head])}, which give {mixed[head]}; times its row of W O, "
@@ -129,7 +129,7 @@ def splits(
         raise ValueError(f"all {x.numel()} numbers of x must differ: {len(cells)} do")
     rows, columns = x.shape
     texts = [text for row in matrix.numbers() for text in row]
-    wide = _cell_width(46, texts)
+    wide = _cell_width(46.0, texts)
     canvas = Canvas()
     panel = wide * columns
     said = []
@@ -145,11 +145,11 @@ def splits(
         for i in range(rows):
             colors = [HEADS[owner[value]] for value in x[i].tolist()]
             row = texts[i * columns : (i + 1) * columns]
-            top = 16 + i * CELL_HEIGHT
+            top = 16.0 + i * CELL_HEIGHT
             if number == 0:
                 canvas.text(-8, top + CELL_HEIGHT / 2, tokens[i], anchor="end")
             _cells(canvas, f"x, {name}", left, top, wide, row, colors)
-        below = 16 + rows * CELL_HEIGHT
+        below = 16.0 + rows * CELL_HEIGHT
         width = wide * heads.shape[-1]
         for head, got in enumerate(heads):
             corner = left + head * (panel - width)

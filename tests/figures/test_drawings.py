@@ -38,6 +38,16 @@ STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
 WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
 KEYS, VALUES = torch.tensor([[2.0], [0.0], [1.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [1, 1]])
 TELEPHONE = 350  # pixels for a figure
+TWO_HEADS = {
+    "weights": torch.tensor([[0.7, 0.0, 0.3], [0.3, 0.0, 0.7]]),
+    "values": torch.tensor([[2.0, 1.0], [0.0, 0.0], [4.0, -3.0]]),
+    "output_map": torch.tensor([[1.75, -0.75], [-0.5, 1.25]]),
+}
+NAMED = torch.arange(3)[:, None] + torch.arange(4) / 10  # the token, the feature
+SPLITS = {
+    "view, transpose": NAMED.view(3, 2, 2).transpose(0, 1),
+    "view alone": NAMED.view(2, 3, 2),
+}
 
 
 def paper_example():
@@ -117,6 +127,10 @@ def gallery():
         ),
         "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
         "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
+        "heads add up": drawings.heads_add_up(
+            **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]
+        ),
+        "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
         "encoder block": drawings.encoder_block(**BASE),
         "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
         "decoder block": drawings.decoder_block(**BASE),
@@ -380,6 +394,90 @@ def test_shades_follow_the_values():
     starts = re.findall(r"M(\d+) (\d+)h", cells.attrib["d"])
     assert len(starts) == 9
     assert all(int(x) + 10 == int(y) for x, y in starts)  # along the diagonal
+
+
+def all_numbers_in(drawing, name):
+    """Those of all groups of this name, in their order: a row each."""
+    root = ElementTree.fromstring(re.sub(r' xmlns="[^"]+"', "", drawing.svg))
+    return torch.tensor(
+        [
+            [float(part.text.replace("−", "-")) for part in group.findall(".//tspan[@x]")]
+            for group in root.findall(f".//g[@data-name='{name}']")
+        ]
+    )
+
+
+def test_two_heads_are_mixed_multiplied_and_added_up():
+    drawn = GALLERY["heads add up"]
+    weights, values, output_map = TWO_HEADS.values()
+    joined = (weights * values.mT).sum(dim=1, keepdim=True)
+    expected = {
+        "weights": weights,
+        "values": values.mT,
+        "joined": joined,
+        "W_O": output_map,
+        "added": joined * output_map,
+        "output": joined.mT @ output_map,
+    }
+    for name, tensor in expected.items():
+        found = all_numbers_in(drawn, name)
+        torch.testing.assert_close(found, tensor, rtol=0, atol=0.00501)
+    assert "which give 2.6" in drawn.alt and "Added up: who 5.45, whom" in drawn.alt
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (
+            {
+                "weights": torch.ones(3, 3),
+                "values": torch.ones(3, 3),
+                "output_map": torch.ones(3, 2),
+            },
+            "the drawing has 2 heads: got weights (3, 3)",
+        ),
+        ({"tokens": ["dog", "man"]}, "do not fit 2 tokens and 2 answers"),
+        ({"answers": ["who"]}, "do not fit 3 tokens and 1 answers"),
+        ({"tokens": ["a", "b" * 30, "c"]}, "has no room in a cell"),
+    ],
+)
+def test_two_heads_that_do_not_fit_are_refused(changed, says):
+    given = {**TWO_HEADS, "tokens": ["dog", "bites", "man"], "answers": ["who", "whom"]}
+    with pytest.raises(ValueError, match=re.escape(says)):
+        drawings.heads_add_up(**given | changed)
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_split_shows_what_each_head_gets_and_whose_each_cell_is(name):
+    drawn = GALLERY["splits"]
+    root = ElementTree.fromstring(re.sub(r' xmlns="[^"]+"', "", drawn.svg))
+
+    def colors(of):
+        groups = root.findall(f".//g[@data-name='{of}, {name}']")
+        return [[box.attrib["fill"] for box in group.findall("rect")] for group in groups]
+
+    torch.testing.assert_close(all_numbers_in(drawn, f"x, {name}"), NAMED)
+    color_of = {}
+    for head in range(2):
+        torch.testing.assert_close(all_numbers_in(drawn, f"head {head + 1}, {name}"),
+                                   SPLITS[name][head])  # fmt: skip
+        (color,) = {color for row in colors(f"head {head + 1}") for color in row}
+        color_of |= dict.fromkeys(SPLITS[name][head].flatten().tolist(), color)
+    assert len({*color_of.values()}) == 2
+    assert colors("x") == [[color_of[value] for value in row] for row in NAMED.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("x", "heads", "says"),
+    [
+        (torch.ones(3, 4), SPLITS["view alone"], "all 12 numbers of x must differ: 1 do"),
+        (NAMED, NAMED.view(1, 3, 4), "gives no cell of x (3, 4) to each of 2 heads"),
+        (NAMED, SPLITS["view alone"] + 1, "gives no cell of x (3, 4) to each of 2 heads"),
+    ],
+)
+def test_a_split_that_loses_cells_is_refused(x, heads, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        drawings.splits(x, {"wrong": heads}, tokens=["a", "b", "c"])
 
 
 def test_heads_are_equal_parts_and_the_head_asked_for_is_framed():

@@ -14,6 +14,7 @@ from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.positions import word_plus_position
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import softmax
+from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "decoder_block",
     "encoder_block",
     "heads",
+    "heads_add_up",
     "heard",
     "looking_back",
     "matrices",
@@ -30,6 +32,7 @@ __all__ = [
     "score",
     "self_attention",
     "softmax",
+    "splits",
     "transformer",
     "two_orders",
     "word_plus_position",

@@ -1,7 +1,8 @@
 """Short English passages to measure a language model on.
 
 Half of the first twenty were written for this book, so no model has learnt them by heart. The
-others, every second one, are from books whose copyright has ended. The last four, ours too, are
+others, every second one, are from books whose copyright has ended; their dashes and brackets are
+commas here, and the last sentence of some ends early. The last four, ours too, are
 there to choose something on, such as heads, that is then measured on the twenty.
 """
 

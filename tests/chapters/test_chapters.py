@@ -91,7 +91,7 @@ def test_the_title_asks_the_chapters_question(path):
 def test_the_setup_cell_is_the_books(path):
     code = cells(path, "code")
     assert tags(code[0]) == ["setup", "remove-cell"]
-    assert code[0].source == address.setup_cell(ROOT)
+    assert code[0].source == address.setup_cell(ROOT, path)
     assert code[0].outputs == []
     assert not any("setup" in tags(cell) for cell in code[1:])
 

@@ -4,9 +4,39 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Exercise, Prediction
+from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
+
+without_the_first = Choice(
+    "11.0",
+    "Without the first token",
+    hints=[
+        "What does a head do with weights that have to sum to 1 when it finds nothing?",
+        "The rows are scaled up to 1 again. Of what is then more handed over, and of what less?",
+    ],
+    answer="C",
+    because="What lies on the first token is weight that a head has no use for. Its value adds "
+    "little, and the rest of each row keeps its proportions.",
+)
+without_the_first.wrong_option(
+    "A",
+    "a large weight is a large importance",
+    "This takes the weight for the importance. Compare with the row in which every token may look "
+    "at the first one *alone*: that is what costs nearly everything.",
+)
+without_the_first.wrong_option(
+    "B",
+    "half of the weight, half of what is known",
+    "This takes what is handed over to grow with the weight. It is weight times *value*: look at "
+    "how little the loss changes.",
+)
+without_the_first.wrong_option(
+    "D",
+    "a wasted weight does harm",
+    "This takes the rest for a waste from which the model suffers. It was trained with it, and no "
+    "layer behind expects anything else: the loss does not fall.",
+)
 
 cache_bytes = Prediction(
     "11.1",
@@ -338,7 +368,7 @@ def _(merged, output_weight, num_heads, head):
 
 @without_a_head.mistake("counted from 1")
 def _(merged, output_weight, num_heads, head):
-    """Your head is the one before: heads are counted from 0."""
+    """You count the heads from 1. Your result is then what the head before adds."""
     own = _columns(merged, num_heads, (head - 1) % num_heads)
     return merged[..., own] @ output_weight[:, own].mT
 
@@ -405,7 +435,8 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("the scale forgotten")
 def _(before, after, scale, output_weight, one, other):
-    """You divide by the size and forget the learned scale of each feature."""
+    """You divide by the size and leave out the learned scale. Features that the model has learned to
+    weigh less then count as much as the others."""
     ones = torch.ones_like(scale)
     difference = _rms(after, ones) - _rms(before, ones)
     return difference @ (output_weight[one] - output_weight[other])

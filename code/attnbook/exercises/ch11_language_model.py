@@ -401,6 +401,7 @@ def _(generator):
         scale = 0.5 + torch.rand(d, generator=generator)
         weight = _random(generator, words, d)
         yield 3 * before, 3 * before + change, scale, weight, 0, words - 1
+        yield before / 300, (before + change) / 300, scale, weight, 0, words - 1  # ε counts
 
 
 @logit_difference.holds("No change of the stream, no difference.")
@@ -435,8 +436,8 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("the scale forgotten")
 def _(before, after, scale, output_weight, one, other):
-    """You divide by the size and leave out the learned scale. Features that the model has learned to
-    weigh less then count as much as the others."""
+    """You divide by the size and leave out the learned scale. Features that should weigh less
+    then count as much as the others."""
     ones = torch.ones_like(scale)
     difference = _rms(after, ones) - _rms(before, ones)
     return difference @ (output_weight[one] - output_weight[other])

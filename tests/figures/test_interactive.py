@@ -1760,7 +1760,9 @@ def test_tokens_are_chosen_and_heads_walked_through_by_keyboard(show):
     assert page.get_by_role("combobox").nth(2).locator("option").count() == 1
     page.locator(".tokens button").nth(3).click()
     shares = page.locator(".tokens button span + span").all_inner_texts()
-    assert shares[:4] == [f"{share:.2f}" for share in OF_HEADS[2, 3, 3, :4]]
+    shown = torch.tensor([float(share) for share in shares[:4]])
+    assert shown.sub(OF_HEADS[2, 3, 3, :4]).abs().max() < 0.01
+    assert shares[4] == "–"
     assert page.trouble == []
 
 

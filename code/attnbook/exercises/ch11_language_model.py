@@ -445,7 +445,8 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("before minus after")
 def _(before, after, scale, output_weight, one, other):
-    """You subtract the changed model from the whole one: the sign is turned."""
+    """You subtract what is after from what is before. A change that favours the first token then
+    comes out as one against it."""
     difference = _rms(before, scale) - _rms(after, scale)
     return difference @ (output_weight[one] - output_weight[other])
 

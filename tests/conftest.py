@@ -48,6 +48,20 @@ LONG = (
 def pytest_collection_modifyitems(items: list) -> None:
     """Put the long files first, so that the processes that share them end together."""
     items.sort(key=lambda item: (item.path.name not in LONG, item.path.suffix != ".ipynb"))
+    _skip_notebooks_without_their_model(items)
+
+
+def _skip_notebooks_without_their_model(items: list) -> None:
+    """Skip the cells of notebooks that load the language model where it cannot be had.
+
+    In CI they run, and fail with the line that says what is missing.
+    """
+    needs_model = functools.cache(lambda path: "pretrained.load(" in path.read_text("utf8"))
+    for item in items:
+        if item.path.suffix == ".ipynb" and needs_model(item.path) and not os.environ.get("CI"):
+            reason = why_no_language_model()
+            if reason is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

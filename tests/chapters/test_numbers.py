@@ -50,15 +50,20 @@ def printed(path):
 
 
 def sections(notebook):
-    """Heading and text of each section before the exercises, the first one without a heading."""
+    """Heading and text of each section before the exercises, the first one without a heading, and
+    of what a chapter says of a language model.
+    """
     texts = [
         cell.source
         for cell in notebook.cells
         if cell.cell_type == "markdown" and not cell.source.startswith("### Exercise ")
     ]
-    before = re.split(r"^## Exercises$", "\n\n".join(texts), flags=re.M)[0]
+    before, *behind = re.split(r"^## Exercises$", "\n\n".join(texts), flags=re.M)
     for part in re.split(r"^(?=## )", before, flags=re.M):
         yield part.split("\n")[0], part
+    for part in re.split(r"^(?=## )", "".join(behind), flags=re.M):
+        if part.startswith("## In a language model"):
+            yield part.split("\n")[0], part
 
 
 def typed_numbers(path):

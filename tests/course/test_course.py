@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -40,7 +41,8 @@ def book(tmp_path, root, monkeypatch):
     cells = [
         nbformat.v4.new_markdown_cell("# 1 · Where?"),
         nbformat.v4.new_code_cell(
-            address.setup_cell(tmp_path), metadata={"tags": ["setup", "remove-cell"]}
+            address.setup_cell(tmp_path, Path("01-where.ipynb")),
+            metadata={"tags": ["setup", "remove-cell"]},
         ),
         nbformat.v4.new_code_cell("import os\nos.listdir()"),
     ]
@@ -59,7 +61,7 @@ def test_moving_rewrites_the_address_and_every_setup_cell_and_nothing_else(book)
     config = yaml.safe_load("\n".join(after))
     assert config["repository"]["url"] == "https://github.com/someone/a-book"
     notebook = nbformat.read(book / "chapters/01-where.ipynb", 4)
-    assert notebook.cells[1].source == address.setup_cell(book)
+    assert notebook.cells[1].source == address.setup_cell(book, book / "chapters/01-where.ipynb")
     assert "git+https://github.com/someone/a-book@main#" in notebook.cells[1].source
     assert notebook.cells[0].source == "# 1 · Where?"
 

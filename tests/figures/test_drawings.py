@@ -23,6 +23,14 @@ from attnbook.positions import sinusoidal_positions
 TOKENS = ["a_1", "a_2", "a_3", "a_4"]
 PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
 BASE = {"length": 6, "d_model": 512, "num_heads": 8, "d_ff": 2048}
+MODEL = {"length": 6, "d_model": 576, "num_heads": 9, "num_kv_heads": 3, "d_ff": 1536}
+BOTH = {
+    "length": 6,
+    "d_model": (512, 576),
+    "num_heads": (8, 9),
+    "num_kv_heads": 3,
+    "d_ff": (2048, 1536),
+}
 WHOLE = {
     "source": PINYIN,
     "target": ["<s>", "I", "want", "to"],
@@ -135,6 +143,8 @@ def gallery():
         "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
         "decoder block": drawings.decoder_block(**BASE),
         "decoder block, post-norm": drawings.decoder_block(**BASE, norm_first=False),
+        "language block": drawings.language_block(**MODEL),
+        "then and now": drawings.then_and_now(**BOTH),
         "transformer": drawings.transformer(**WHOLE),
         "transformer, post-norm": drawings.transformer(**WHOLE, norm_first=False),
     }

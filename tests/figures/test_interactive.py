@@ -49,6 +49,12 @@ PAPER = [
         [[3.0, 0.0], [1.0, 2.0]],  # W_V
     )
 ]
+BOOK = ["He", " reads", " the", " book", "</script>"]
+OF_HEADS = (3 * torch.randn(3, 4, 5, 5, dtype=torch.float64)).tril()
+OF_HEADS = OF_HEADS.masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf).softmax(dim=-1)
+OF_TWIN = OF_HEADS.clone()
+OF_TWIN[..., 4, :] = OF_HEADS[..., 4, :].flip(-1)  # the last token alone is another
+TWIN = [*BOOK[:4], " today"]
 STILL = "Run this cell, or allow scripts, to use the figure."
 FIGURES = {
     "predict": lambda: interactive.predict(
@@ -57,6 +63,9 @@ FIGURES = {
     ),
     "query": lambda: interactive.query(
         KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
+    ),
+    "all_heads": lambda: interactive.all_heads(
+        (BOOK, OF_HEADS), (TWIN, OF_TWIN), link=(3, 1), alt="Twelve heads on two texts."
     ),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
     "attention_map": lambda: interactive.attention_map(
@@ -1701,3 +1710,110 @@ def test_a_prediction_without_a_right_answer_among_others_is_refused(options, ri
 def test_a_prediction_of_the_catalogue_has_to_be_one():
     with pytest.raises(KeyError, match=r"no choice '2\.1'; there are 1\.0, 2\.0, "):
         interactive.predict("2.1")
+
+
+def head_search(page):
+    """The strongest heads as (name, score), and the score of every head in its order."""
+    strongest = [text.split(" · ") for text in page.locator(".strongest button").all_inner_texts()]
+    squares = page.get_by_role("option").and_(page.locator("[id^=head-]"))
+    labels = squares.evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
+    return strongest, [float(label.split(", ")[1]) for label in labels]
+
+
+def entropy(rows):
+    return -torch.xlogy(rows, rows).sum(dim=-1)
+
+
+SEARCHES = {
+    "a token looks at another": lambda maps: maps[..., 3, 1],
+    "looks at the token before": lambda maps: maps.diagonal(-1, -2, -1).mean(dim=-1),
+    "looks at itself": lambda maps: maps.diagonal(0, -2, -1)[..., 1:].mean(dim=-1),
+    "looks at the first token": lambda maps: maps[..., 1:, 0].mean(dim=-1),
+    "looks everywhere evenly": lambda maps: (
+        entropy(maps)[..., 1:] / torch.arange(2.0, 6).double().log()
+    ).mean(dim=-1),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("twin", [False, True])
+def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
+    page = show(alive("all_heads"))
+    page.get_by_label("Sentence").select_option(index=int(twin))
+    page.get_by_label("Find a head").select_option(label=search)
+    right = SEARCHES[search](OF_TWIN if twin else OF_HEADS).flatten()
+    strongest, scores = head_search(page)
+    assert torch.tensor(scores).sub(right).abs().max() < 0.01
+    assert [name for name, _ in strongest[:1]] == ["{}.{}".format(*divmod(int(right.argmax()), 4))]
+    assert len(strongest) == 5
+    chosen = page.get_by_role("option", selected=True).and_(page.locator("[id^=head-]"))
+    assert chosen.get_attribute("id") == f"head-{right.argmax()}"
+    assert f"{right.max():.2f}" in said(page) and "number 1 of 12" in said(page)
+
+
+def test_the_weights_of_a_head_are_pytorchs_in_every_sentence(show):
+    page = show(alive("all_heads"))
+    for place in (0, 7, 11):
+        page.locator(f"#head-{place}").click()
+        for twin, maps in enumerate((OF_HEADS, OF_TWIN)):
+            page.get_by_label("Sentence").select_option(index=twin)
+            right = maps.flatten(0, 1)[place]
+            _, rows = numbers(page)
+            for row, cells in zip(right, rows.values(), strict=True):
+                shown = torch.tensor([float(cell or 0) for cell in cells]).double()
+                assert shown.sub(row).abs().max() < 0.003  # a step is 1 / 255
+            assert [len([c for c in cells if c]) for cells in rows.values()] == [1, 2, 3, 4, 5]
+
+
+def test_tokens_are_chosen_and_heads_walked_through_by_keyboard(show):
+    page = show(alive("all_heads"), width=390)
+    page.locator("#head-0").click()
+    grid = page.get_by_role("listbox", name="All heads")
+    grid.focus()
+    for key, place in (("ArrowRight", 1), ("ArrowDown", 5), ("ArrowLeft", 4), ("End", 11)):
+        page.keyboard.press(key)
+        assert grid.get_attribute("aria-activedescendant") == f"head-{place}"
+    page.locator(".tokens button").first.focus()
+    page.keyboard.press("Enter")
+    shares = page.locator(".tokens button span + span").all_inner_texts()
+    assert shares == ["1.00", "–", "–", "–", "–"]  # the first token sees itself alone
+    assert page.get_by_role("combobox").nth(2).locator("option").count() == 1
+    page.locator(".tokens button").nth(3).click()
+    shares = page.locator(".tokens button span + span").all_inner_texts()
+    shown = torch.tensor([float(share) for share in shares[:4]])
+    assert shown.sub(OF_HEADS[2, 3, 3, :4]).abs().max() < 0.01
+    assert shares[4] == "–"
+    assert page.trouble == []
+
+
+def heads_with(link=(3, 1), texts=None):
+    return interactive.all_heads(*(texts or [(BOOK, OF_HEADS)]), link=link, alt="")
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            {"link": (1, 3)},
+            "a token of all texts, 0 to 4, to itself or one before",
+        ),
+        ({"texts": [(BOOK[:4], OF_HEADS)]}, r"got \(3, 4, 5, 5\) for 4 tokens"),
+        ({"texts": [(BOOK, OF_HEADS.mT)]}, "no token may look at a later one"),
+        ({"texts": [(BOOK, 2 * OF_HEADS)]}, "weights are from 0 to 1: got 0.0 to 2.0"),
+        ({"texts": [(BOOK, OF_HEADS), (BOOK, OF_HEADS[:2])]}, "need the same blocks and heads"),
+        (
+            {"texts": [(BOOK, OF_HEADS), (BOOK, OF_TWIN)]},
+            "first 5 tokens are equal, but their w",
+        ),
+        ({"texts": [(BOOK, OF_HEADS * torch.nan)]}, "weights must be finite: got nan"),
+    ],
+)
+def test_heads_that_no_causal_model_has_are_refused(options, says):
+    with pytest.raises(ValueError, match=says):
+        heads_with(**options)
+
+
+def test_all_heads_need_a_text():
+    with pytest.raises(ValueError, match="needs a text at least: got none"):
+        interactive.all_heads(link=(0, 0), alt="")

@@ -23,7 +23,7 @@ try:
 except ImportError:
     pass
 else:
-    %pip install --quiet "attnbook @ git+{url}@{branch}#subdirectory=code"
+    %pip install --quiet "{package} @ git+{url}@{branch}#subdirectory=code"
 """
 
 
@@ -32,10 +32,15 @@ def repository(root: Path) -> dict[str, str]:
     return yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]
 
 
-def setup_cell(root: Path) -> str:
-    """The source of the setup cell that every notebook has, for the address in _config.yml."""
+def setup_cell(root: Path, notebook: Path) -> str:
+    """The source of a notebook's setup cell, for the address in _config.yml.
+
+    It is the same in all, but that those of chapter 11 need what reads a language model.
+    """
     place = repository(root)
-    return SETUP.format(url=place["url"], branch=place["branch"]).rstrip()
+    of_language_model = notebook.name.startswith("11-")
+    package = "attnbook[llm]" if of_language_model else "attnbook"
+    return SETUP.format(package=package, url=place["url"], branch=place["branch"]).rstrip()
 
 
 def set_repository(root: Path, url: str) -> None:
@@ -58,7 +63,7 @@ def set_repository(root: Path, url: str) -> None:
     for path, notebook in books.items():
         for cell in notebook.cells:
             if "setup" in tags(cell):
-                cell.source = setup_cell(root)
+                cell.source = setup_cell(root, path)
         write_notebook(path, notebook)
 
 
@@ -105,7 +110,7 @@ def with_links_to(page: str, text: str) -> str:
 def install_note(chapter: NotebookNode) -> str:
     """What a learner has to know before the setup cell, which installs the package on Colab."""
     setup = next(cell for cell in chapter.cells if "setup" in tags(cell))
-    package = re.search(r'"(attnbook @ .+)"', setup.source)[1]
+    package = re.search(r'"(attnbook\S* @ .+)"', setup.source)[1]
     return (
         "On Google Colab the next cell installs what you need; on your own computer, run this "
         f'once in a terminal: `pip install "{package}"`.'

@@ -6,7 +6,13 @@ telephone, where it is 350 pixels wide.
 """
 
 from attnbook.figures.drawings.attention import heads, self_attention
-from attnbook.figures.drawings.blocks import decoder_block, encoder_block, transformer
+from attnbook.figures.drawings.blocks import (
+    decoder_block,
+    encoder_block,
+    language_block,
+    then_and_now,
+    transformer,
+)
 from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
@@ -25,6 +31,7 @@ __all__ = [
     "heads",
     "heads_add_up",
     "heard",
+    "language_block",
     "looking_back",
     "matrices",
     "matrix",
@@ -33,6 +40,7 @@ __all__ = [
     "self_attention",
     "softmax",
     "splits",
+    "then_and_now",
     "transformer",
     "two_orders",
     "word_plus_position",

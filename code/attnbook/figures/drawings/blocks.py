@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attnbook.figures.drawings.svg import (
     INK,
@@ -30,6 +30,7 @@ class SubLayer:
     color: str
     note: tuple[str, str]
     reads_encoder: bool = False
+    norm: str = "norm"
 
 
 def encoder_block(
@@ -54,6 +55,67 @@ def decoder_block(
     """
     sub_layers = _decoder(d_model, num_heads, d_ff)
     return _block("A decoder block", sub_layers, f"{length} × {d_model}", norm_first)
+
+
+def language_block(
+    *, length: int, d_model: int, num_heads: int, num_kv_heads: int, d_ff: int
+) -> Drawing:
+    """A block of a language model: a decoder alone, with what has changed since 2017.
+
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or this by
+    ``num_kv_heads``.
+    """
+    sub_layers = _language(d_model, num_heads, num_kv_heads, d_ff)
+    return _block("A language model's block", sub_layers, f"{length} × {d_model}", norm_first=True)
+
+
+def then_and_now(
+    *,
+    length: int,
+    d_model: tuple[int, int],
+    num_heads: tuple[int, int],
+    num_kv_heads: int,
+    d_ff: tuple[int, int],
+) -> Drawing:
+    """A decoder block of 2017, post-norm, beside a block of a language model.
+
+    Sizes are those of the first, then of the second; ``num_kv_heads`` is of the second alone.
+
+    Raises ``ValueError`` as ``decoder_block`` and ``language_block`` do.
+    """
+    then = _decoder(d_model[0], num_heads[0], d_ff[0])
+    now = _language(d_model[1], num_heads[1], num_kv_heads, d_ff[1])
+    canvas = Canvas()
+    says = []
+    sides = (("decoder, 2017", then, False), ("language model", now, True))
+    for side, (name, sub_layers, norm_first) in enumerate(sides):
+        x = side * (FROM_STREAM + WIDE + 44.0)
+        shape = f"{length} × {d_model[side]}"
+        canvas.text(x + FROM_STREAM + WIDE / 2, 34, name, size=TEXT, color=INK, bold=True)
+        canvas.text(x, 12, shape, size=TEXT, color=INK)
+        canvas.line((x, 0), (x, -9), thick=5)
+        y = -8.0
+        for sub_layer in sub_layers:
+            if sub_layer.reads_encoder:
+                sub_layer = replace(sub_layer, detail="on the encoder")
+            y, _ = _draw_sub_layer(canvas, x, y, sub_layer, norm_first, side=1)
+        _end_of_stream(canvas, x, y)
+        says.append(f"{name}: {_say(sub_layers, shape, norm_first)}")
+    return canvas.finish(f"Two blocks side by side, from below upwards. {' '.join(says)}")
+
+
+def _language(d_model: int, num_heads: int, num_kv_heads: int, d_ff: int) -> list[SubLayer]:
+    attention, feed_forward = _encoder(d_model, num_heads, d_ff)
+    if num_heads % num_kv_heads:
+        raise ValueError(f"num_heads={num_heads} is not divisible by num_kv_heads={num_kv_heads}")
+    turned = ("looks back; positions", "turn queries and keys")
+    gate = ("a gate decides which", "features pass")
+    return [
+        replace(
+            attention, detail=f"{num_heads} heads on {num_kv_heads}", note=turned, norm="RMSNorm"
+        ),
+        replace(feed_forward, name="gated network", note=gate, norm="RMSNorm"),
+    ]
 
 
 def _encoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
@@ -129,7 +191,7 @@ def _draw_sub_layer(
     canvas.arrow((x, y - 10), (middle, y - 10), (middle, y - 24))
     box = y - 24
     if norm_first:
-        _box(canvas, left, box - 24, 24, "norm", NEUTRAL)
+        _box(canvas, left, box - 24, 24, sub_layer.norm, NEUTRAL)
         canvas.arrow((middle, box - 24), (middle, box - 38))
         box -= 38
     _box(canvas, left, box - 44, 44, sub_layer.name, sub_layer.color, sub_layer.detail)

@@ -11,6 +11,7 @@ kinds share is in ``base``. A new kind needs these two files, a line here, and a
 ``tests/figures/test_interactive.py``.
 """
 
+from attnbook.figures.interactive.all_heads import all_heads
 from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.break_translator import break_translator
@@ -25,6 +26,7 @@ from attnbook.figures.interactive.waves import waves
 
 __all__ = [
     "Interactive",
+    "all_heads",
     "attention_map",
     "break_translator",
     "decoding",

@@ -12,9 +12,10 @@ window.attnbook ??= (() => {
     .frame { max-width: var(--figure-width, 40rem); /* the book's pages set it */ padding: .8rem 1rem; border: 1px solid var(--line);
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
-    label { display: flex; align-items: center; gap: .5rem; color: var(--soft); }
+    label { display: flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--soft); }
     label > output { min-width: 3.2em; }
     select, button, input { font: inherit; color: var(--ink); accent-color: var(--soft); }
+    select { min-width: 0; max-width: 100%; }
     select, button { min-height: 2rem; padding: .1rem .5rem; background: var(--paper);
       border: 1px solid var(--soft); border-radius: .3rem; }
     input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }

@@ -17,6 +17,7 @@ CHAPTERS = {  # number: file and title
     8: ("08-blocks", "How do the blocks fit together?"),
     9: ("09-translating", "Does it translate?"),
     10: ("10-cost", "What does attention cost?"),
+    11: ("11-language-model", "Is it the same in a language model?"),
 }
 
 # What a part does, the shape of what leaves it, and the chapters about it. L is the length of the

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from myst_parser.mdit_to_docutils.base import default_slugify as anchor
@@ -14,6 +14,7 @@ from attnbook.course.chapter import in_laboratory, linked_title, number, seen_fr
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
 RESULT = re.compile(r"^> \*\*Result\.\*\* (.+)$", re.M)
 CAPTION = re.compile(r"^\*(Figure [\d.]+)\. ", re.M)
+Proof = tuple[Path, int, str]  # a notebook, the number of its cell, and what that cell shows
 NUMBER = r"(-?\d+(?:[.,]\d+)*(?:e[+-]\d+)?(?: ± \d+(?:\.\d+)?)?)"
 
 
@@ -68,7 +69,7 @@ def section(chapter: NotebookNode, i: int) -> tuple[str, str]:
     return above[-1], ""
 
 
-def _evidence(cell: NotebookNode) -> str:
+def evidence(cell: NotebookNode) -> str:
     """What a cell prints, tables too, and below it the code, whose asserts hold the bounds."""
     printed = [o.text for o in cell.outputs if o.output_type == "stream"]
     shown = [o.get("data", {}) for o in cell.outputs]
@@ -83,7 +84,7 @@ def measured(id: str, claim: dict, notebooks: dict[Path, NotebookNode]) -> Itera
     if the claim says nothing, has no cell, or if a text that it looks for is in none of its cells.
     """
     proofs = [
-        (path, i, _evidence(cell))
+        (path, i, evidence(cell))
         for path, notebook in notebooks.items()
         for i, cell in enumerate(notebook.cells)
         if f"claim-{id}" in tags(cell)
@@ -94,25 +95,34 @@ def measured(id: str, claim: dict, notebooks: dict[Path, NotebookNode]) -> Itera
     if not claim.get("measured"):
         raise UsageError(f"{id}: the ledger does not say what was measured")
     for item in claim["measured"]:
-        find = pattern(item["find"])
-        hits = [(path, i, hit) for path, i, text in proofs if (hit := find.search(text))]
-        if not hits:
-            raise UsageError(
-                f"{id}: no cell of {where} with the tag claim-{id} has the text {item['find']!r}"
-            )
-        path, i, found = hits[0]
-        try:
-            said = item["say"].format(*map(readable, found.groups()))
-        except IndexError:
-            raise UsageError(
-                f"{id}: {item['say']!r} has more places than {item['find']!r} has numbers"
-            ) from None
-        heading, figure = section(notebooks[path], i)
-        place = f"[{heading}]({seen_from_chapters(path)}#{anchor(heading)})"
-        if figure and item.get("figure", True):
-            place += f", {figure}"
-        said = re.sub(r" (?=[±×%])|(?<=[±×]) ", "\N{NO-BREAK SPACE}", said)
-        yield f"{said} ({place})"
+        yield finding(item, proofs, id, f"{where} with the tag claim-{id}", notebooks)
+
+
+def finding(
+    item: dict, proofs: Iterable[Proof], of: str, where: str, notebooks: dict[Path, NotebookNode]
+) -> str:
+    """What was measured, with its place: ``say`` with the numbers that ``find`` finds.
+
+    Raises ``UsageError``, which says ``of`` what and ``where``, if no proof has the text, or if
+    ``say`` has more places than ``find`` has numbers.
+    """
+    find = pattern(item["find"])
+    hits = [(path, i, hit) for path, i, text in proofs if (hit := find.search(text))]
+    if not hits:
+        raise UsageError(f"{of}: no cell of {where} has the text {item['find']!r}")
+    path, i, found = hits[0]
+    try:
+        said = item["say"].format(*map(readable, found.groups()))
+    except IndexError:
+        raise UsageError(
+            f"{of}: {item['say']!r} has more places than {item['find']!r} has numbers"
+        ) from None
+    heading, figure = section(notebooks[path], i)
+    place = f"[{heading}]({seen_from_chapters(path)}#{anchor(heading)})"
+    if figure and item.get("figure", True):
+        place += f", {figure}"
+    said = re.sub(r" (?=[±×%])|(?<=[±×]) ", "\N{NO-BREAK SPACE}", said)
+    return f"{said} ({place})"
 
 
 def result(path: Path, notebook: NotebookNode) -> str:

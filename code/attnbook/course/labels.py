@@ -18,6 +18,7 @@ from attnbook.course.chapter import (
 )
 from attnbook.course.claims import experiments
 from attnbook.course.plans import table
+from attnbook.course.questions import questions
 from attnbook.course.timing import predictions, reading_minutes, sections
 from attnbook.files import replace_file
 
@@ -148,6 +149,7 @@ TABLES = {
     "sections": _sections,
     "exercises": _exercises,
     "experiments": experiments,
+    "questions": questions,
     "six_weeks": plans.six_weeks,
     "one_day": plans.one_day,
     "homework": plans.homework,

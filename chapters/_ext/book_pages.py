@@ -127,7 +127,7 @@ def _small(script: str) -> str:
     script = re.sub(r"/\* .*? \*/|(?:^|(?<=\s))// .*", "", script, flags=re.M)
     lines, in_style = [], False
     for line in filter(None, map(str.strip, script.splitlines())):
-        if line.count("`") % 2:
+        if re.sub('"[^"]*"', "", line).count("`") % 2:
             in_style = not in_style
         elif in_style:
             line = re.sub(r"([:;,{]) | (?=[{}])", r"\1", line)

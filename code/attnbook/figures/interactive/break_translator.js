@@ -8,7 +8,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
     "only at the first token"], ["off", "not at all"]];
   const POSITIONS = [["", "as trained"], ["off", "none"], ["shuffled", "shuffled"]];
   const ON = [["", "on"], ["off", "off"]];
-  const HEADS = "Each looks in a way of its own; press one to switch it off.";
+  const HEADS = "Press a head to switch it off.";
   // of each switch: its label, its values with what they say, what it is for, and its chapter; the
   // value "" is as it was trained
   const SWITCHES = {
@@ -98,7 +98,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         box-shadow: inset 0 0 0 1px var(--ink); }
       .verdict { min-height: 1.4em; margin: .3rem 0; }
       .refused { flex-basis: 100%; margin: 0; padding-left: .5rem; border-left: .25rem solid; }
-      .refused:empty { display: none; }
+      .refused:empty { border: 0; margin-top: -.4rem; } /* there, so that it is spoken */
       [aria-invalid="true"] { border: 2px solid var(--wrong); }
       .right { color: var(--right); } .wrong { color: var(--wrong); }
       :host { --right: #15703a; --wrong: #a8410a; }
@@ -131,7 +131,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       .switches legend { padding: 0; color: var(--soft); }
       .switches .note, .wrongs p { margin: 0 0 .2rem; }
       a { color: inherit; }
-      .echo { position: sticky; top: 0; margin: 0; padding: .25rem 0; background: var(--paper); }
+      .echo { position: sticky; z-index: 1; margin: 0; border-bottom: 1px solid var(--line);
+        top: var(--figure-top, 0); /* under the bar of the book's pages */ padding: .25rem 0; background: var(--paper); }
       .switches select { width: 100%; }
       .switches .on { border-color: var(--weights); box-shadow: inset .25rem 0 var(--weights); }
       .switches fieldset .row button { flex: 1; min-width: 2rem; }
@@ -491,7 +492,6 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         element("div", {}, make(name), this.why(name))));
       // while one switches, what is written stays in view
       this.echo = element("p", { class: "echo", "aria-hidden": "true" });
-      if (BOOK !== undefined) this.echo.style.top = "3rem"; // under the page's own bar
       const part = element("div", {}, element("p", { class: "title" }, "Break it"), this.echo);
       if (show.length) part.append(grid(show));
       if (others.length)

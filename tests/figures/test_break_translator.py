@@ -1,6 +1,7 @@
 """The translator in the page: equal to PyTorch's under every switch, and measured as it says."""
 
 import html
+import importlib.util
 import json
 import math
 import re
@@ -139,6 +140,36 @@ def test_the_page_and_the_package_shuffle_positions_alike():
 def test_what_the_page_tests_was_held_out_and_each_number_is_another():
     numbers = held_out()
     assert len({*numbers}) == 200 and all(NUMBERS.is_held_out(number) for number in numbers)
+
+
+def small(*names):
+    """Scripts as the book's pages load them."""
+    path = ROOT / "chapters/_ext/book_pages.py"
+    spec = importlib.util.spec_from_file_location("book_pages", path)
+    book_pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(book_pages)
+    return book_pages._small("\n".join(map(scripts.script, names)))
+
+
+def test_a_page_loads_little_for_it_and_it_works_without_spaces(context):
+    whole = interactive.break_translator(481).to_html()
+    figure = interactive.without_script(whole)
+    script = small("base", "translator_data", "translator", "break_translator")
+    assert len(figure) + len(script) <= 115_000
+    page = context.new_page()
+    trouble = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    seen = []
+    for code in (whole.removeprefix(figure), f"<script>{script}</script>"):
+        page.set_content(f"<!doctype html><html lang=en><title>x</title>{figure}{code}")
+        page.locator(".verdict", has_text="right: 481").wait_for()
+        page.locator(".heads button").first.click()
+        page.get_by_label("Layer norm").select_option("off")
+        box = page.locator(".frame").bounding_box()
+        seen.append([page.locator(".frame").inner_text(), box["width"], box["height"]])
+        page.goto("about:blank")
+    page.close()
+    assert seen[0] == seen[1] and trouble == []
 
 
 def test_the_figure_quotes_what_the_laboratory_has_stored():

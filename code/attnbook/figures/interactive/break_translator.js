@@ -18,9 +18,9 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
     encoder_weights: ["The encoder looks at the English words", WEIGHTS,
       "The English words learn of each other.", "02-queries-keys-values"],
     decoder_weights: ["The decoder looks at its own French words", WEIGHTS,
-      "It learns what is written already.", "05-word-order"],
+      "It sees what is written already.", "05-word-order"],
     cross_weights: ["The decoder looks across at the English words", WEIGHTS,
-      "It learns what is still to be said.", "01-looking-back"],
+      "It sees what is to be said.", "01-looking-back"],
     encoder_heads_off: ["Heads of the encoder", null, HEADS, "07-heads"],
     decoder_heads_off: ["Heads of the decoder, at its own words", null, HEADS, "07-heads"],
     cross_heads_off: ["Heads of the decoder, across", null, HEADS, "07-heads"],
@@ -131,8 +131,9 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       .switches legend { padding: 0; color: var(--soft); }
       .switches .note, .wrongs p { margin: 0 0 .2rem; }
       a { color: inherit; }
-      .echo { position: sticky; z-index: 1; margin: 0; border-bottom: 1px solid var(--line);
-        top: var(--figure-top, 0); /* under the bar of the book's pages */ padding: .25rem 0; background: var(--paper); }
+      .echo { position: sticky; z-index: 1; margin: 0 0 .3rem; border-bottom: 1px solid var(--line);
+        top: var(--figure-top, 0); /* under the bar of the book's pages */
+        padding: .25rem 0; background: var(--paper); }
       .switches select { width: 100%; }
       .switches .on { border-color: var(--weights); box-shadow: inset .25rem 0 var(--weights); }
       .switches fieldset .row button { flex: 1; min-width: 2rem; }

@@ -127,16 +127,29 @@ def _write_figures_scripts(app, builder) -> None:
         files[f"interactive-{kind}.js"] = [*scripts.NEEDS.get(kind, ()), kind]
     for name, parts in files.items():
         text = "\n".join(map(scripts.script, parts))
-        (folder / name).write_text(_without_comments(text), "utf8")
+        (folder / name).write_text(_small(text), "utf8")
 
 
-def _without_comments(script: str) -> str:
-    """A script without indentation and lines of comment, a fifth of it: pages load it."""
-    lines = (line.strip() for line in script.splitlines())
-    return (
-        "\n".join(line for line in lines if line and not line.startswith("//"))
-        + "\n"
-    )
+def _small(script: str) -> str:
+    """A script as pages load it, a third lighter: no comments, hardly any spaces.
+
+    Between backticks it is style: all our templates of several lines are. A line with a template
+    of its own, a slash or a single quote keeps its spaces, for they may be text or a pattern.
+    """
+    script = re.sub(r"/\* .*? \*/|(?:^|(?<=\s))// .*", "", script, flags=re.M)
+    lines, in_style = [], False
+    for line in filter(None, map(str.strip, script.splitlines())):
+        if re.sub('"[^"]*"', "", line).count("`") % 2:
+            in_style = not in_style
+        elif in_style:
+            line = re.sub(r"([:;,{]) | (?=[{}])", r"\1", line)
+        elif not re.search(r"['`/\\]", line):
+            parts = re.split(r'("[^"]*")', line)  # every other one is a string
+            spaces = r" ?([=><?:,;{}()\[\]&|*]+) ?"
+            parts[::2] = [re.sub(spaces, r"\1", part) for part in parts[::2]]
+            line = "".join(parts).strip()
+        lines.append(line)
+    return re.sub(r"([,;{(\[])\n", r"\1", "\n".join(lines) + "\n")
 
 
 def _drop_unused_icons(app, exception) -> None:

@@ -34,9 +34,10 @@ def kinds() -> list[str]:
 
 def _translator_data() -> str:
     """The weights of the translator, and how well models learn that never had a part of it."""
-    weights = json.dumps(_in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes()))
-    without = _NUMBERS.joinpath("without.json").read_text("utf8").strip()
-    return f"attnbook.numbers ??= {{ weights: {weights}, without: {without} }};\n"
+    weights = _in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes())
+    without = json.loads(_NUMBERS.joinpath("without.json").read_text("utf8"))
+    numbers = json.dumps({"weights": weights, "without": without}, separators=(",", ":"))
+    return f"attnbook.numbers ??= {numbers};\n"
 
 
 def _in_8_bits(file: bytes) -> dict:

@@ -1,6 +1,7 @@
 """The translator in the page: equal to PyTorch's under every switch, and measured as it says."""
 
 import html
+import importlib.util
 import json
 import math
 import re
@@ -141,6 +142,36 @@ def test_what_the_page_tests_was_held_out_and_each_number_is_another():
     assert len({*numbers}) == 200 and all(NUMBERS.is_held_out(number) for number in numbers)
 
 
+def small(*names):
+    """Scripts as the book's pages load them."""
+    path = ROOT / "chapters/_ext/book_pages.py"
+    spec = importlib.util.spec_from_file_location("book_pages", path)
+    book_pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(book_pages)
+    return book_pages._small("\n".join(map(scripts.script, names)))
+
+
+def test_a_page_loads_little_for_it_and_it_works_without_spaces(context):
+    whole = interactive.break_translator(481).to_html()
+    figure = interactive.without_script(whole)
+    script = small("base", "translator_data", "translator", "break_translator")
+    assert len(figure) + len(script) <= 115_000
+    page = context.new_page()
+    trouble = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    seen = []
+    for code in (whole.removeprefix(figure), f"<script>{script}</script>"):
+        page.set_content(f"<!doctype html><html lang=en><title>x</title>{figure}{code}")
+        page.locator(".verdict", has_text="right: 481").wait_for()
+        page.locator(".heads button").first.click()
+        page.get_by_label("Layer norm").select_option("off")
+        box = page.locator(".frame").bounding_box()
+        seen.append([page.locator(".frame").inner_text(), box["width"], box["height"]])
+        page.goto("about:blank")
+    page.close()
+    assert seen[0] == seen[1] and trouble == []
+
+
 def test_the_figure_quotes_what_the_laboratory_has_stored():
     stored = (ROOT / without.STORED).read_text("utf8")
     assert (ROOT / without.QUOTED).read_text("utf8") == without.summary(stored) + "\n"
@@ -151,7 +182,7 @@ def show(context):
     """Open the figure in a page of this test's own; it notes what goes wrong."""
     pages = []
 
-    def show(*arguments, frame=False, width=800, within=context, **options):
+    def show(*arguments, frame=False, width=800, within=context, book=False, **options):
         page = within.new_page()
         pages.append(page)
         page.trouble = []
@@ -161,7 +192,10 @@ def show(context):
         body = interactive.break_translator(*arguments, **options).to_html()
         if frame:
             body = f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(body)}" height=900 />'
-        page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+        of_book = "data-content_root=../" if book else ""  # as Sphinx marks its pages
+        page.set_content(
+            f"<!doctype html><html lang=en {of_book}><title>x</title><main>{body}</main>"
+        )
         place = page.frame_locator("iframe") if frame else page
         place.locator(".verdict:not(:empty)").wait_for()  # the first number is written
         return page
@@ -254,6 +288,8 @@ def french_of(number):
         ("3.5", "digits alone"),
         ("hello", "never seen “hello”"),
         ("two million", "never seen “million”"),
+        ("five hundred thousand", "numbers below 100,000"),
+        ("one hundred thousand", "numbers below 100,000"),
         ("<end>", "never seen “<end>”"),
         ("two " * 20, "up to 16 words"),
     ],
@@ -261,16 +297,211 @@ def french_of(number):
 def test_what_it_cannot_read_gets_a_sentence_that_helps(show, typed, says):
     page = show(481)
     type_in(page, typed)
-    assert says in page.locator(".verdict").inner_text()
+    refused = page.get_by_role("alert")
+    assert says in refused.inner_text()
+    assert "still stands “four hundred eighty-one”" in refused.inner_text()
+    assert page.locator(".verdict").inner_text() == "✓ right: 481"
     assert page.get_by_label("A number below 100,000").get_attribute("aria-invalid") == "true"
     type_in(page, "7")
-    assert french(page) == ["sept", "⟨end⟩"]
+    assert french(page) == ["sept", "⟨end⟩"] and refused.inner_text() == ""
 
 
 def test_words_that_are_no_number_have_no_right_answer(show):
     page = show("two two two")
     assert "no right answer" in page.locator(".verdict").inner_text()
     assert "which is" not in page.locator(".said").inner_text()
+
+
+def test_french_words_say_the_number_that_is_spelt_so_or_none(model):
+    numbers = [*range(1200), *range(1200, 100_000, 37), 80_000, 80_080, 71_071, 95_060, 99_999]
+    wrong = model.evaluate(
+        """texts => texts.filter(([number, french]) =>
+             attnbook.translator.numberOfFrench(french) !== number)""",
+        [[number, NUMBERS.texts(number)[1]] for number in numbers],
+    )
+    assert wrong == []
+    for words in (
+        "",
+        "cents",
+        "un mille",
+        "deux cents un",
+        "mille mille",
+        "quatre-vingts-un",
+        "et",
+    ):
+        assert model.evaluate(f"attnbook.translator.numberOfFrench({words!r})") is None, words
+
+
+@pytest.mark.parametrize("switches", [{}, {"causal_mask": "off"}], ids=str)
+def test_a_token_is_shown_with_what_was_there_when_it_was_chosen(show, switches):
+    """No word that came later has a weight, and the others have those of that moment."""
+    page = show(97, switches=switches)
+    page.get_by_role("button", name="at its own words").click()
+    tokens = ["quatre", "-vingt", "-dix", "-sept"]
+    for i in range(len(tokens) + 1):
+        page.locator(".french button").nth(i).click()
+        cells = page.locator(".heads button").all_inner_texts()
+        assert cells[4 * (i + 1) :] == ["–"] * 4 * (len(tokens) - i)
+        before = " ".join(tokens[:i]).replace(" -", "-")
+        shown = torch.tensor([float(text) for text in cells[: 4 * (i + 1)]]).view(-1, 4)
+        expected = torch.ones(1, 4)  # at first there is ⟨start⟩ alone
+        if before:
+            with broken(TRANSLATOR.model, **switches):
+                _, _, maps = TRANSLATOR.attention("ninety-seven", before)
+            expected = maps.target[0, 0, :, i].T
+        torch.testing.assert_close(shown, expected, rtol=0, atol=0.0051)
+        looked = said(page).split("looking at its own words")[1]
+        assert not any(token in looked for token in tokens[i:])
+    page.locator(".french button").first.click()
+    page.locator(".heads button").last.click()
+    explained = page.locator(".product").inner_text()
+    assert "“-sept” was not written yet when “quatre” was chosen" in explained
+    assert "causal mask" in explained and "Softmax" not in explained
+
+
+def said(page):
+    return page.locator(".said").inner_text().replace("\u2011", "-")
+
+
+def test_the_sentence_says_only_what_is_used(show):
+    page = show(97)
+    across = page.get_by_label("The decoder looks across at the English words")
+    assert "looking at the English, head " in said(page)
+    assert re.search(r"head \d at -", page.locator(".said").inner_text()) is None  # it breaks there
+    across.select_option("off")
+    assert said(page).endswith("looking at the English is switched off.")
+    across.select_option("uniform")
+    assert said(page).endswith("looking at the English, each head equally at all.")
+    across.select_option("")
+    heads = page.get_by_role("group", name="Heads of the decoder, across")
+    heads.get_by_role("button", name="head 4").click()
+    assert "head 4 at" not in said(page) and said(page).endswith("; head 4 is off.")
+    for head in (1, 2, 3):
+        heads.get_by_role("button", name=f"head {head}").click()
+    assert said(page).endswith("looking at the English is switched off.")
+
+
+def test_products_and_their_sum_agree_and_zero_has_no_sign(show):
+    page = show(97)
+    for cell in page.locator(".heads button").all():
+        cell.click()
+        shown = page.locator(".product").inner_text()
+        assert not re.search(r"−0\.0+(?![0-9])", shown)
+        total, score = re.search(
+            r"add up to (\S+); divided by √8 = 2.83 that is the score (−?[\d.]+)\. ",
+            shown.replace("\n", " "),
+        ).groups()
+        assert "Before rounding" in shown
+        numbers = [float(text.replace("−", "-")) for text in (total, score)]
+        assert numbers[0] / math.sqrt(8) == pytest.approx(numbers[1], abs=0.008)
+
+
+def test_a_wrong_translation_says_which_number_it_is_and_where_it_goes_wrong(show):
+    page = show(2003, switches={"source_positions": "off"})
+    wrong = page.locator(".tokens .wrong")
+    assert wrong.all_inner_texts() == ["trois"]
+    assert "the first that is wrong" in wrong.get_attribute("aria-label")
+    assert page.locator(".verdict").inner_text().endswith("What it wrote says 3,002")
+    page.get_by_role("button", name="Undo all switches").click()
+    assert wrong.count() == 0
+
+
+def test_a_shuffled_order_is_shown(show):
+    page = show(2003, switches={"source_positions": "shuffled", "target_positions": "shuffled"})
+    places = page.locator(".tokens small").all_inner_texts()
+    english, written = 4, len(french(page))
+    expected = [*SHUFFLED[:english], *SHUFFLED[1 : written + 1]]
+    assert places == [f"place {p + 1}" for p in expected]
+
+
+def test_each_switch_says_what_it_is_for_and_the_book_links_its_chapter(show):
+    page = show(481)
+    notes = page.locator(".switches .note")
+    assert notes.count() == len(SWITCHES)
+    assert all(re.search(r"\w\. Chapter [1-9]$", text) for text in notes.all_inner_texts())
+    assert page.locator(".switches a").count() == 0
+    page = show(481, book=True)
+    links = page.locator(".switches a").evaluate_all(
+        "links => links.map(a => a.getAttribute('href'))"
+    )
+    assert len(links) == len(SWITCHES)
+    for link in links:
+        assert (ROOT / link.replace("../", "", 1).replace(".html", ".ipynb")).exists()
+
+
+def test_some_numbers_that_went_wrong_are_shown_with_what_they_say(show):
+    page = show(97, switches={"cross_weights": "off"})
+    measure(page)
+    rows = page.locator(".wrongs tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+    texts = [NUMBERS.texts(number) for number in held_out()]
+    with broken(TRANSLATOR.model, cross_weights="off"):
+        written = TRANSLATOR.translate([english for english, _ in texts], max_length=MOST_WRITTEN)
+    wrong = [
+        [f"{number:,}", f"“{text}”"]
+        for number, text, (_, right) in zip(held_out(), written, texts, strict=True)
+        if text != right
+    ]
+    assert [row[:2] for row in rows] == wrong[:4]
+    assert {row[2] for row in rows} == {"says 95,060"}  # blind, it writes one number for all
+    assert f"The first 4 of the {len(wrong)}" in page.locator(".wrongs").inner_text()
+    page.get_by_role("button", name=f"Translate {wrong[0][0]}").click()
+    assert page.locator(".verdict").inner_text().startswith(f"✗ wrong: {wrong[0][0]} is")
+    page.get_by_role("button", name="Undo all switches").click()
+    assert page.locator(".wrongs tr").count() == 0
+
+
+def test_the_result_sets_a_changed_model_against_models_that_grew_so(show):
+    quoted = json.loads((ROOT / without.QUOTED).read_text("utf8"))
+    page = show(481, switches={"norm": "off"})
+    heading = page.locator(".title", has_text="As trained, it writes").inner_text()
+    measure(page)
+    changed, grown, different = page.locator(".guess p").all_inner_texts()
+    right, share = re.search(r"off: (\d+) of 200 right, ([\d.]+) %", changed).groups()
+    assert float(share) == int(right) / 2  # to the half
+    assert re.search(r"You said 0–20: wrong\. Your right predictions: 0 of 1\.", changed)
+    low, _, high = quoted["switches"]["norm=off"]
+    assert grown.startswith("Trained so from the start. 20 models, of a much shorter training")
+    assert grown.endswith(f"have {low:g} to {high:g} % right.")
+    assert "not the same as never to have had it" in different
+    page.get_by_role("button", name="Undo all switches").click()
+    own, anew = re.split("Trained anew.", measure(page))
+    assert re.search(r"\d+ of 200 right", own)[0] in heading + " right"
+    low, _, high = quoted["switches"]["none"]
+    assert f"with nothing missing, of a much shorter training, have {low:g} to {high:g} %" in anew
+    page.get_by_label("The decoder looks across at the English words").select_option("off")
+    assert "of a much shorter training, have 0 % right" in measure(page)
+
+
+def test_on_a_telephone_buttons_are_large_enough_for_thumbs_and_what_is_written_stays(show):
+    page = show(481, width=390)
+    high = page.locator("button:visible, select:visible").evaluate_all(
+        "nodes => nodes.map(node => [node.closest('.heads') !== null, node.offsetHeight])"
+    )
+    assert min(height for small, height in high if not small) >= 40
+    assert min(height for small, height in high if small) >= 35
+    page.get_by_label("Causal mask").scroll_into_view_if_needed()
+    page.get_by_label("Positions of the English words").select_option("off")
+    echo = page.locator(".echo")
+    assert echo.inner_text().startswith(f"It writes “{french_text(page)}”")
+    assert not page.locator(".french").evaluate("node => node.getBoundingClientRect().bottom > 0")
+    assert 0 <= echo.evaluate("node => node.getBoundingClientRect().top") < 300
+
+
+def french_text(page):
+    return NUMBERS.target.decode(
+        [NUMBERS.target.vocabulary.tokens.index(token) for token in french(page)[:-1]]
+    )
+
+
+def test_a_press_on_a_token_moves_no_table(show):
+    page = show(97)
+    places = []
+    for chip in page.locator(".tokens button").all():
+        chip.click()
+        places.append(page.locator(".heads").bounding_box()["y"])
+    assert len({*places}) == 1
 
 
 @pytest.mark.parametrize("place", ["encoder", "cross", "decoder"])
@@ -285,7 +516,9 @@ def test_the_weights_and_the_products_shown_are_pytorchs(show, place):
         if place == "decoder":
             page.get_by_role("button", name="at its own words").click()
     cells = page.locator(".heads button").all_inner_texts()
-    shown = torch.tensor([float(text) for text in cells]).view(-1, 4)
+    later = [text == "–" for text in cells]  # its own words that were not yet written
+    assert later == [place == "decoder" and i // 4 > column for i in range(len(cells))]
+    shown = torch.tensor([0.0 if text == "–" else float(text) for text in cells]).view(-1, 4)
     with broken(TRANSLATOR.model, **switches):
         (written,) = TRANSLATOR.translate(["two thousand three"])
         _, _, maps = TRANSLATOR.attention("two thousand three", written)
@@ -308,7 +541,7 @@ def test_the_weights_and_the_products_shown_are_pytorchs(show, place):
     assert abs(products.sum().item() - total) < 0.5
     scores = math.log(shown[1, 2] / shown[0, 2]) if shown[:2, 2].min() > 0.05 else None
     assert scores is None or math.isfinite(scores)
-    assert "divided by 1.00" in page.locator(".product").inner_text()
+    assert "divided by 1 that" in page.locator(".product").inner_text()
 
 
 def test_a_switch_changes_what_is_written_at_once_and_all_can_be_set_back(show):
@@ -316,7 +549,7 @@ def test_a_switch_changes_what_is_written_at_once_and_all_can_be_set_back(show):
     page.get_by_label("Positions of the English words").select_option("off")
     assert french(page) == ["trois", "mille", "deux", "⟨end⟩"]
     assert "✗ wrong: 2,003 is “deux mille trois”" in page.locator(".verdict").inner_text()
-    page.get_by_role("button", name="All as trained").click()
+    page.get_by_role("button", name="Undo all switches").click()
     assert french(page) == ["deux", "mille", "trois", "⟨end⟩"]
     assert page.get_by_label("Positions of the English words").input_value() == ""
 
@@ -336,7 +569,7 @@ def test_measuring_asks_for_a_prediction_once_and_counts_as_pytorch_does(show):
     page.get_by_role("button", name="101 to 180").click()
     page.locator(".guess", has_text="You said 101–180").wait_for(timeout=60_000)
     row = table(page)[-1]
-    assert row[0] == "across, without head 3, 4" and row[1] == f"{right} of 200"
+    assert row[0] == "Heads of the decoder, across: without 3, 4" and row[1] == f"{right} of 200"
     assert row[3] == "101–180"
     page.get_by_role("button", name="Measure on 200").click()
     assert page.locator(".guess button").count() == 0
@@ -366,7 +599,7 @@ def test_what_was_measured_can_be_copied_even_where_no_clipboard_is_to_be_had(sh
     area = frame.get_by_label("The table")
     head, row = area.input_value().split("\n")
     assert head.split("\t")[:2] == ["changed", "right"]
-    assert row.split("\t")[:3] == ["as trained", "200 of 200", "98–100 %"]
+    assert row.split("\t")[:3] == ["As trained", "200 of 200", "98–100 %"]
 
 
 def test_a_change_of_switches_ends_the_measurement(stopped):
@@ -402,7 +635,7 @@ def test_by_keyboard_one_types_switches_opens_predicts_and_measures(show):
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")  # the first of the predictions has the focus
     page.locator(".guess", has_text="You said 0–20").wait_for(timeout=60_000)
-    assert table(page)[-1][:2] == ["causal mask off", "200 of 200"]
+    assert table(page)[-1][:2] == ["Causal mask: off", "200 of 200"]
 
 
 def test_token_by_token_is_seen_unless_one_wants_no_motion(stopped):

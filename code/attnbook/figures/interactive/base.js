@@ -63,7 +63,8 @@ window.attnbook ??= (() => {
   const range = (size) => Array.from({ length: size }, (_, i) => i);
   const dot = (a, b) => a.reduce((total, number, i) => total + number * b[i], 0);
   const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-  const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+  const fixed = (number, digits = 2) => // what is rounded to 0 has no sign
+    number.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 
   function softmax(scores) {
     const largest = Math.max(...scores); // with exponents of at most 0 nothing overflows

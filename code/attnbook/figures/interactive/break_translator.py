@@ -37,7 +37,8 @@ def break_translator(
 
     It runs in the page, with the weights of ``NUMBERS_TO_FRENCH``. One types a number below
     100,000, watches its French being written token by token, and sees where each head looks. Under
-    any switches one can measure how many of 200 held-out numbers it still writes right.
+    any switches one can measure how many of 200 held-out numbers it still writes right, and sees
+    some that it does not. On the book's pages each switch has a link to its chapter.
 
     ``number`` is the one to begin with, or its English words. ``show`` names the switches that
     stand open; the others wait behind "More switches". ``switches`` are set at the start:

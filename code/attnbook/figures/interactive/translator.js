@@ -224,16 +224,16 @@ window.attnbook.translator ??= (() => {
 
   const [START, END, UNKNOWN] = [1, 2, 3];
 
-  // Yields each token that is written, the likeliest at each step, with its probability. The
-  // target is read anew for each: there is no cache here.
+  // Yields each token that is written, the likeliest at each step, with its probability and with
+  // where each head of each block looked then. The target is read anew for each: there is no cache.
   function* greedySearch(model, source, { maxLength, switches }) {
     const { memory } = encode(model, source, switches);
     const target = [START];
     while (target.length <= maxLength) {
-      const { logits } = decode(model, target, memory, switches);
+      const { logits, maps } = decode(model, target, memory, switches);
       const last = matrix(1, logits.columns, row(logits, logits.rows - 1));
       const token = last.data.indexOf(Math.max(...last.data));
-      yield { token, probability: maskedSoftmax(last, everywhere).data[token] };
+      yield { token, probability: maskedSoftmax(last, everywhere).data[token], maps };
       if (token === END) return;
       target.push(token);
     }
@@ -279,7 +279,7 @@ window.attnbook.translator ??= (() => {
       (rest ? ` ${spellFrench(rest)}` : "");
   }
 
-  // the number that English words say, or null: the first below 100,000 that is spelt so
+  // the number below a million that English words say, or null if it is not spelt so
   function numberOf(words) {
     let [total, group] = [0, 0];
     for (const token of tokensOf(words)) {
@@ -290,7 +290,21 @@ window.attnbook.translator ??= (() => {
       else group += 10 * (ENGLISH_TENS.indexOf(token) + 2);
     }
     const number = total + group;
-    return number >= 0 && number < 100000 && spell(number) === words ? number : null;
+    return number >= 0 && number < 1e6 && spell(number) === words ? number : null;
+  }
+
+  // the number below 100,000 that French words say, or null if it is not spelt so
+  function numberOfFrench(words) {
+    let [total, group] = [0, 0];
+    for (const word of words.split(/[ -]/)) {
+      if (word === "mille") [total, group] = [1000 * (group || 1), 0];
+      else if (/^cents?$/.test(word)) group = 100 * (group || 1);
+      else if (/^vingts?$/.test(word) && group % 100 === 4) group += 76; // four twenties
+      else if (FRENCH.includes(word)) group += FRENCH.indexOf(word);
+      else if (word !== "et") group += 10 * (FRENCH_TENS.indexOf(word) + 2);
+    }
+    const number = total + group;
+    return number < 1e5 && spellFrench(number) === words ? number : null;
   }
 
   // a text cut into tokens: what a hyphen joins to the word before begins with it
@@ -323,5 +337,5 @@ window.attnbook.translator ??= (() => {
   }
 
   return { load, encode, decode, greedySearch, maskedSoftmax, everywhere, row, spell,
-    spellFrench, numberOf, tokensOf, join, START, END, UNKNOWN };
+    spellFrench, numberOf, numberOfFrench, SHUFFLED, tokensOf, join, START, END, UNKNOWN };
 })();

@@ -99,7 +99,7 @@ def softmax_in_blocks(
             f"{len(values)} values and blocks of {block}"
         )
     Matrix(values[None], name="values"), Matrix(scores[None], name="scores")  # all finite?
-    canvas, half = Canvas(), (WIDEST - 12) / 2
+    canvas, half = Canvas(), 204
     m, total, mix = -math.inf, 0.0, 0.0
     said = []
     for i, start in enumerate((0, block)):
@@ -163,13 +163,13 @@ def loop_orders(blocks: int) -> Drawing:
         raise ValueError(f"2 to {MOST_TILES} blocks are drawn: got {blocks}")
     keys_outside = [(i, j) for j in range(blocks) for i in range(blocks)]
     queries_outside = [(i, j) for i in range(blocks) for j in range(blocks)]
-    canvas, cell = Canvas(), 128 // blocks
+    canvas, cell = Canvas(), 116 // blocks
     side, strip = cell * blocks, 16
     for panel, (name, order, stays) in enumerate(
         (("FlashAttention", keys_outside, 1), ("FlashAttention-2", queries_outside, 0))
     ):
-        left = panel * (WIDEST / 2 + 6)
-        with canvas.group(name, left + 40, 44):
+        left = panel * (WIDEST / 2 - 6)
+        with canvas.group(name, left + 44, 44):
             canvas.text(side / 2, -36, name, color=INK, bold=True, size=TEXT)
             for n, (i, j) in enumerate(order):
                 first = (i, j)[stays] == 0  # while the first block stays

@@ -45,6 +45,7 @@ ASKS = torch.tensor([1.0, 1.0])
 STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
 WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
 KEYS, VALUES = torch.tensor([[2.0], [0.0], [1.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [1, 1]])
+FOUR_SCORES = torch.tensor([2.0, 2, 8, 4]).log(), torch.tensor([8.0, 16, 4, 2])
 TELEPHONE = 350  # pixels for a figure
 TWO_HEADS = {
     "weights": torch.tensor([[0.7, 0.0, 0.3], [0.3, 0.0, 0.7]]),
@@ -139,6 +140,14 @@ def gallery():
             **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]
         ),
         "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
+        "growth": drawings.growth(large[:, :2], large[:, 2:4], large[:, 4:6], lengths=(1, 3, 6)),
+        "softmax in blocks": drawings.softmax_in_blocks(*FOUR_SCORES, block=2),
+        "two orders of tiles": drawings.loop_orders(4),
+        "two orders of few tiles": drawings.loop_orders(2),
+        "caching": drawings.caching((3, 4, 5)),
+        "caching of one": drawings.caching((1,)),
+        "shared heads": drawings.shared_heads(9, kv_heads=(9, 3, 1)),
+        "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
         "encoder block": drawings.encoder_block(**BASE),
         "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
         "decoder block": drawings.decoder_block(**BASE),
@@ -599,6 +608,84 @@ def test_words_and_positions_must_fit(no_shape_checks):
         drawings.word_plus_position(WORDS_AND_PLACES[0], WORDS_AND_PLACES[1][:, :2], tokens="abc")
     with pytest.raises(ValueError, match="needs 3 row labels: got 2"):
         drawings.word_plus_position(*WORDS_AND_PLACES, tokens="ab")
+
+
+def test_weights_are_a_square_of_as_many_tokens_and_all_else_only_gets_longer():
+    root = ElementTree.fromstring(re.sub(r' xmlns="[^"]+"', "", GALLERY["growth"].svg))
+    for color, wide in ((figures.WEIGHTS, None), (figures.QUERY, 2), (figures.VALUE, 2)):
+        boxes = root.findall(f".//rect[@stroke='{tint(color, 0.6)}']")
+        sizes = {tuple(side / 9 for side in size(box)) for box in boxes}
+        assert sizes == {(wide or length, length) for length in (1, 3, 6)}
+    assert all(f">{length**2} weights</text>" in GALLERY["growth"].svg for length in (1, 3, 6))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_softmax_in_blocks_ends_with_the_mix_of_all(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores, values = torch.randn(2, 4, generator=generator).round(decimals=1)
+    said = drawings.softmax_in_blocks(scores, values, block=2).alt.replace("−", "-")
+    first, last = map(float, re.findall(r"a ÷ ℓ = (-?[\d.]+\d|-?\d)", said))
+    assert abs(last - scores.softmax(dim=0) @ values) < 0.006
+    assert abs(first - scores[:2].softmax(dim=0) @ values[:2]) < 0.006
+
+
+def test_a_larger_score_in_the_second_block_corrects_the_sums_of_the_first():
+    scores, values = FOUR_SCORES
+    whole = scores.softmax(dim=0) @ values
+    assert GALLERY["softmax in blocks"].alt.endswith(f"a ÷ ℓ = {whole:.1f}, the output.")
+
+
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_tiles_are_numbered_down_the_columns_or_along_the_rows(blocks):
+    drawn = drawings.loop_orders(blocks)
+    grids = []
+    for name in ("FlashAttention", "FlashAttention-2"):
+        texts = [text for text in parts(drawn, name, "text") if (text.text or "").isdigit()]
+        places = sorted((float(t.attrib["y"]), float(t.attrib["x"]), int(t.text)) for t in texts)
+        grids.append(torch.tensor([n for _, _, n in places]).view(blocks, blocks))
+    counted = torch.arange(1, blocks**2 + 1).view(blocks, blocks)
+    assert torch.equal(grids[0], counted.T) and torch.equal(grids[1], counted)
+
+
+def test_a_cache_leaves_one_row_of_scores_to_compute():
+    for name, of_step in (("no cache", lambda n: n * n), ("cache", lambda n: n)):
+        for step in (3, 4, 5):
+            boxes = parts(GALLERY["caching"], f"{name}, token {step}", "rect")
+            greys = [tint(figures.NEUTRAL, share) for share in (0.3, 0.75)]
+            assert sum(box.attrib["fill"] in greys for box in boxes) == of_step(step)
+            fresh = [box for box in boxes if box.attrib["fill"] == tint(figures.KEY, 0.6)]
+            assert len(fresh) == (1 if name == "cache" else step)
+
+
+@pytest.mark.parametrize("kv_heads", [9, 3, 1])
+def test_each_head_of_queries_is_joined_to_the_keys_of_its_group(kv_heads):
+    boxes = parts(GALLERY["shared heads"], f"{kv_heads} heads of keys", "rect")
+    keys = [float(box.attrib["x"]) for box in boxes if box.attrib["fill"] == tint(figures.KEY, 0.6)]
+    lines = [
+        [float(n) for n in re.findall(r"-?[\d.]+", path.attrib["d"])]
+        for path in parts(GALLERY["shared heads"], f"{kv_heads} heads of keys", "path")
+    ]
+    assert len(keys) == kv_heads and len(lines) == 9
+    ends = [min(range(kv_heads), key=lambda i: abs(keys[i] - line[2])) for line in lines]
+    assert ends == [h // (9 // kv_heads) for h in range(9)]
+
+
+def test_costs_that_have_no_room_are_refused(no_shape_checks):
+    x = torch.ones(4, 2)
+    with pytest.raises(ValueError, match=r"a length must be 1 to 4, of 4 tokens .* got 5"):
+        drawings.growth(x, x, x, lengths=(2, 5))
+    with pytest.raises(ValueError, match="got 3 scores, 3 values and blocks of 2"):
+        drawings.softmax_in_blocks(torch.ones(3), torch.ones(3), block=2)
+    with pytest.raises(ValueError, match="scores must be finite: got inf"):
+        drawings.softmax_in_blocks(torch.ones(4) / 0, torch.ones(4), block=2)
+    with pytest.raises(ValueError, match="2 to 5 blocks are drawn: got 6"):
+        drawings.loop_orders(6)
+    with pytest.raises(ValueError, match=r"each of 1 to 6 tokens: got \[7\]"):
+        drawings.caching((7,))
+    with pytest.raises(ValueError, match="got 13 heads and 1 panels"):
+        drawings.shared_heads(13, kv_heads=(1,))
+    with pytest.raises(ValueError, match="num_heads=9 is not divisible by kv_heads=2"):
+        drawings.shared_heads(9, kv_heads=(2,))
 
 
 def test_a_post_norm_block_has_its_norms_on_the_stream():

@@ -14,6 +14,13 @@ from attnbook.figures.drawings.blocks import (
     transformer,
 )
 from attnbook.figures.drawings.cells import Matrix
+from attnbook.figures.drawings.cost import (
+    caching,
+    growth,
+    loop_orders,
+    shared_heads,
+    softmax_in_blocks,
+)
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.order import heard, two_orders
@@ -26,19 +33,24 @@ from attnbook.figures.drawings.svg import Drawing
 __all__ = [
     "Drawing",
     "Matrix",
+    "caching",
     "decoder_block",
     "encoder_block",
+    "growth",
     "heads",
     "heads_add_up",
     "heard",
     "language_block",
     "looking_back",
+    "loop_orders",
     "matrices",
     "matrix",
     "product",
     "score",
     "self_attention",
+    "shared_heads",
     "softmax",
+    "softmax_in_blocks",
     "splits",
     "then_and_now",
     "transformer",

@@ -1,0 +1,299 @@
+"""What attention costs: the square, softmax in blocks, two orders of tiles, cache, shared heads."""
+
+import math
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures.drawings.cells import Matrix, Scale, draw_map, number
+from attnbook.figures.drawings.svg import (
+    INK,
+    LINE,
+    NAME,
+    SMALL,
+    SOFT,
+    TEXT,
+    WIDEST,
+    Canvas,
+    Drawing,
+    text_width,
+    tint,
+)
+from attnbook.figures.style import BLACK, KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
+
+LONGEST = 12  # tokens
+CELL = 9  # of a matrix without numbers
+TALL, GAP = 28, 24  # of a box with a number; between panels
+PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
+MOST_TILES, MOST_STEP, MOST_SHARED = 5, 6, 12
+
+
+def growth(
+    query: Float[Tensor, "length d"],
+    key: Float[Tensor, "length d"],
+    value: Float[Tensor, "length d_v"],
+    *,
+    lengths: Sequence[int],
+) -> Drawing:
+    """Attention to the first tokens, for several lengths, all to scale: the weights are a square.
+
+    Raises ``ValueError`` for a length that is not 1 to 12 or that the query does not have, or if a
+    number is not finite.
+    """
+    for length in lengths:
+        if not 1 <= length <= min(LONGEST, len(query)):
+            raise ValueError(
+                f"a length must be 1 to {min(LONGEST, len(query))}, of {len(query)} tokens that "
+                f"there are: got {length}"
+            )
+    canvas, scale = Canvas(), Scale(CELL, CELL, False)
+    wide, wide_v = CELL * query.shape[1], CELL * value.shape[1]
+    square = CELL * max(lengths)
+    lefts = [62.0, 62.0 + wide + 14]
+    lefts.append(lefts[1] + wide + 30)
+    lefts.append(lefts[2] + square + 14)
+    lefts.append(lefts[3] + wide_v + 30)
+    y = 18.0
+    for length in lengths:
+        q, k, v = query[:length], key[:length], value[:length]
+        weights = (q @ k.mT / math.sqrt(q.shape[1])).softmax(dim=-1)
+        parts = (
+            Matrix(q, name="Q", color=QUERY),
+            Matrix(k, name="K", color=KEY),
+            Matrix(weights, name="weights", color=WEIGHTS),
+            Matrix(v, name="V", color=VALUE),
+            Matrix(weights @ v, name="output", color=VALUE),
+        )
+        middle = y + length * CELL / 2
+        canvas.text(0, middle, f"L = {length}", formula=True, size=TEXT, color=INK, anchor="start")
+        for x, part in zip(lefts, parts, strict=True):
+            width = CELL * part.values.shape[1]
+            draw_map(canvas, x, y, part, scale)
+            canvas.box(x, y, width, length * CELL, stroke=tint(part.color, 0.6), thick=1)
+            if length == lengths[0]:
+                size = NAME if len(part.name) == 1 else SMALL
+                canvas.text(x + max(width, 14) / 2, 2, part.name, formula=True, size=size,
+                            color=part.color, bold=True)  # fmt: skip
+        canvas.text(lefts[4] + wide_v + 14, middle, f"{length**2} weights", color=BLACK,
+                    anchor="start")  # fmt: skip
+        y += length * CELL + GAP
+    counts = "; ".join(f"{n} tokens have {n} × {n} = {n**2} weights" for n in lengths)
+    return canvas.finish(
+        "Queries, keys, weights, values and output as blocks to scale, for several lengths. Q, K, "
+        f"V and the output get longer as the text does, the weights grow both ways: {counts}."
+    )
+
+
+def softmax_in_blocks(
+    scores: Float[Tensor, " keys"], values: Float[Tensor, " keys"], *, block: int
+) -> Drawing:
+    """One query meets its keys in two blocks; the sums of the first are corrected for the second.
+
+    Values are single numbers. Raises ``ValueError`` if there are not two blocks of 2, or a number
+    is not finite.
+    """
+    if scores.shape != values.shape or (len(scores), block) != (4, 2):
+        raise ValueError(
+            f"two blocks of 2 scores with a value each are drawn: got {len(scores)} scores, "
+            f"{len(values)} values and blocks of {block}"
+        )
+    Matrix(values[None], name="values"), Matrix(scores[None], name="scores")  # all finite?
+    canvas, half = Canvas(), 204
+    m, total, mix = -math.inf, 0.0, 0.0
+    said = []
+    for i, start in enumerate((0, block)):
+        left, wide = i * half, half - GAP
+        s, v = (x[start : start + block].double() for x in (scores, values))
+        canvas.text(left + wide / 2, 0, f"block {i + 1}", color=INK, bold=True)
+        for j in range(block):
+            x = left + j * wide / 2
+            for y, color, text in (
+                (14, NEUTRAL, f"s = {_logarithm(s[j].item())}"),
+                (14 + TALL + 4, VALUE, f"v = {_plain(v[j].item())}"),
+            ):
+                canvas.box(x, y, wide / 2 - 4, TALL, fill=tint(color, 0.16), stroke=color, round=4)
+                canvas.text(x + wide / 4 - 2, y + TALL / 2, text, formula=True, color=BLACK)
+        new_m = max(m, s.max().item())
+        old, new = math.exp(m - new_m), (s - new_m).exp()
+        terms = [_plain(x) for x in new.tolist()]
+        lines = [f"m = {_logarithm(new_m)}", f"e^{{s−m}}: {', '.join(terms)}"]
+        sums = list(terms)
+        parts = [f"{x}·{_plain(y)}" for x, y in zip(terms, v.tolist(), strict=True)]
+        if i:
+            lines.append(f"old sums × {_plain(math.exp(m))}/{_plain(math.exp(new_m))}")
+            sums = [f"{_plain(old)}·{_plain(total)}", *sums]
+            parts = [f"{_plain(old)}·{_plain(mix)}", *parts]
+        else:
+            lines.append("old sums: none")
+        total = old * total + new.sum().item()
+        mix = old * mix + (new * v).sum().item()
+        m = new_m
+        lines += [f"ℓ = {' + '.join(sums)} = {_plain(total)}"]
+        lines += [f"a = {' + '.join(parts)} = {_plain(mix)}"]
+        lines += [f"a ÷ ℓ = {_plain(mix / total)}"]
+        for row, line in enumerate(lines):
+            canvas.text(left, 98 + 24 * row, line, formula=True, color=INK, anchor="start",
+                        bold=row == len(lines) - 1 and i == 1)  # fmt: skip
+        said.append(f"Block {i + 1}: {'; '.join(lines)}")
+    canvas.arrow((half - GAP + 2, 14 + TALL + 2), (half - 4, 14 + TALL + 2))
+    return canvas.finish(
+        "A softmax over four scores, two at a time, with a running maximum m, denominator ℓ and "
+        f"numerator a. {'. '.join(said)}, the output.".replace("^{s−m}", " to the s−m")
+    )
+
+
+def _plain(value: float) -> str:
+    """A number with no more decimals than it needs, at most two."""
+    return number(value, next((n for n in range(2) if abs(round(value, n) - value) < 1e-4), 2))
+
+
+def _logarithm(value: float) -> str:
+    """Such as ``ln 8``, where that is short."""
+    power = math.exp(value)
+    return f"ln {power:.0f}" if abs(power - round(power)) < 1e-4 else _plain(value)
+
+
+def loop_orders(blocks: int) -> Drawing:
+    """The tiles of scores in the order in which FlashAttention and FlashAttention-2 visit them.
+
+    Raises ``ValueError`` for less than 2 or more than 5 blocks of queries and keys.
+    """
+    if not 2 <= blocks <= MOST_TILES:
+        raise ValueError(f"2 to {MOST_TILES} blocks are drawn: got {blocks}")
+    keys_outside = [(i, j) for j in range(blocks) for i in range(blocks)]
+    queries_outside = [(i, j) for i in range(blocks) for j in range(blocks)]
+    canvas, cell = Canvas(), 116 // blocks
+    side, strip = cell * blocks, 16
+    for panel, (name, order, stays) in enumerate(
+        (("FlashAttention", keys_outside, 1), ("FlashAttention-2", queries_outside, 0))
+    ):
+        left = panel * (WIDEST / 2 - 6)
+        with canvas.group(name, left + 44, 44):
+            canvas.text(side / 2, -36, name, color=INK, bold=True, size=TEXT)
+            for n, (i, j) in enumerate(order):
+                first = (i, j)[stays] == 0  # while the first block stays
+                shade = tint(WEIGHTS, 0.45 if first else PALE)
+                canvas.box(j * cell, i * cell, cell, cell, fill=shade, stroke="#fff", thick=2)
+                canvas.text((j + 0.5) * cell, (i + 0.5) * cell, f"{n + 1}", color=BLACK)
+            for n in range(blocks):
+                now = n == 0
+                key = tint(KEY, STRONG if stays and now else PALE * 2)
+                query = tint(QUERY, STRONG if not stays and now else PALE * 2)
+                canvas.box(n * cell + 1, -strip - 4, cell - 2, strip, fill=key)
+                canvas.box(-strip - 4, n * cell + 1, strip, cell - 2, fill=query)
+                output = tint(VALUE, STRONG if stays or now else PALE * 2)
+                canvas.box(side + 4, n * cell + 1, strip, cell - 2, fill=output)
+            canvas.text(-strip - 12, side / 2, "Q", formula=True, size=NAME, color=QUERY,
+                        anchor="end", bold=True)  # fmt: skip
+            canvas.text(-6, -strip + 4, "K, V", formula=True, size=SMALL, color=KEY, anchor="end",
+                        bold=True)  # fmt: skip
+            canvas.text(side + strip + 16, side / 2, "output", color=VALUE, bold=True, upwards=True)
+            first, second = (
+                ("a block of keys stays,", f"every output is stored {blocks} times")
+                if stays
+                else ("a block of queries stays,", "every output is stored once")
+            )
+            canvas.text(side / 2, side + 18, first)
+            canvas.text(side / 2, side + 36, second, color=INK)
+    return canvas.finish(
+        f"Two squares of {blocks} × {blocks} tiles, numbered in the order of computation. "
+        "FlashAttention goes down the columns: a block of keys and values stays, and every output "
+        f"is fetched and stored {blocks} times. FlashAttention-2 goes along the rows: a block of "
+        "queries stays, and every output is stored once, when it is finished."
+    )
+
+
+def caching(steps: Sequence[int]) -> Drawing:
+    """What each step of writing computes, without a cache and with one.
+
+    Raises ``ValueError`` for a step that is not 1 to 6, or steps that are too many for the width.
+    """
+    if not steps or not all(1 <= step <= MOST_STEP for step in steps) or len(steps) > 4:
+        raise ValueError(f"up to 4 steps, each of 1 to {MOST_STEP} tokens: got {list(steps)}")
+    canvas, cell = Canvas(), 14
+    places, x = [], 134.0
+    for step in steps:
+        places.append(x)
+        x += max(step * cell, 64) + GAP
+    tall = cell * (max(steps) + 2) + 40
+    for row, (name, cached) in enumerate((("no cache", False), ("cache", True))):
+        top = 30.0 + row * tall
+        canvas.text(0, top + cell / 2 - 2, name, color=INK, bold=True, anchor="start", size=TEXT)
+        canvas.text(
+            120, top + cell / 2 - 2, "K, V", formula=True, color=KEY, bold=True, anchor="end"
+        )
+        canvas.text(120, top + cell * 2 + 3, "scores", color=NEUTRAL, bold=True, anchor="end")
+        for left, step in zip(places, steps, strict=True):
+            if not row:
+                canvas.text(left + step * cell / 2, 8, f"token {step}", color=SOFT)
+            with canvas.group(f"{name}, token {step}", left, top):
+                made = 0
+                for j in range(step):
+                    new = not cached or j == step - 1
+                    canvas.box(j * cell, 0, cell - 1, cell - 1,
+                               fill=tint(KEY, STRONG if new else 0.16))  # fmt: skip
+                    for i in range(step):
+                        new = not cached or i == step - 1
+                        made += new
+                        if new:  # a score of a later token is computed, then masked
+                            fill = tint(NEUTRAL, 0.75 if j <= i else 0.3)
+                            canvas.box(j * cell, cell * (i + 1) + 6, cell - 1, cell - 1, fill=fill)
+                canvas.box(-0.5, cell + 5, step * cell, step * cell, stroke=LINE, thick=1)
+                plural = "s" * (made > 1)
+                canvas.text(step * cell / 2, cell * (step + 1) + 20, f"{made} score{plural}",
+                            color=INK)  # fmt: skip
+    counts = "; ".join(f"for token {n} {n**2} scores without and {n} with it" for n in steps)
+    return canvas.finish(
+        "What is computed for each new token. Without a cache all keys, values and scores, once "
+        "more; with a cache one key, one value and one row of scores, while earlier keys and "
+        f"values are kept: {counts}."
+    )
+
+
+def shared_heads(num_heads: int, *, kv_heads: Sequence[int]) -> Drawing:
+    """Which heads of queries read which heads of keys and values, for several numbers of these.
+
+    Raises ``ValueError`` for more than 12 heads of queries or 3 panels, or if the queries can't be
+    divided among the keys.
+    """
+    if not 1 <= num_heads <= MOST_SHARED or not 1 <= len(kv_heads) <= 3:
+        raise ValueError(
+            f"up to {MOST_SHARED} heads of queries and 3 panels are drawn: got {num_heads} heads "
+            f"and {len(kv_heads)} panels"
+        )
+    for count in kv_heads:
+        if count < 1 or num_heads % count:
+            raise ValueError(f"num_heads={num_heads} is not divisible by kv_heads={count}")
+    canvas = Canvas()
+    wide = (WIDEST - 12 - GAP * (len(kv_heads) - 1)) / len(kv_heads)
+    step = wide / num_heads
+    for panel, count in enumerate(kv_heads):
+        left = panel * (wide + GAP)
+        group = num_heads // count
+        with canvas.group(f"{count} heads of keys", left, 0):
+            canvas.text(wide / 2, 0, _kind(num_heads, count), color=INK, bold=True)
+            middles = [(i + 0.5) * step * group for i in range(count)]
+            for h in range(num_heads):
+                x = (h + 0.5) * step
+                canvas.line((x, 38), (middles[h // group], 78), color=LINE)
+                canvas.box(x - step / 2 + 1, 18, step - 2, 20, fill=tint(QUERY, STRONG))
+            for x in middles:
+                canvas.box(x - step / 2 + 1, 78, step - 2, 16, fill=tint(KEY, STRONG))
+                canvas.box(x - step / 2 + 1, 95, step - 2, 16, fill=tint(VALUE, STRONG))
+            text = f"{count} head{'s' * (count > 1)} kept"
+            canvas.text(wide / 2, 128, text, color=INK if text_width(text, SMALL) < wide else SOFT)
+    counts = "; ".join(
+        f"{count} head{'s' * (count > 1)} of keys and values, each for {num_heads // count}"
+        for count in kv_heads
+    )
+    return canvas.finish(
+        f"{num_heads} heads of queries above, heads of keys and values below, joined by lines. "
+        f"{counts[0].upper()}{counts[1:]}."
+    )
+
+
+def _kind(num_heads: int, kv_heads: int) -> str:
+    if kv_heads == num_heads:
+        return "multi-head"
+    return "multi-query" if kv_heads == 1 else "grouped"

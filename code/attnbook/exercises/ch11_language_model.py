@@ -16,19 +16,20 @@ without_the_first = Choice(
         "The rows are scaled up to 1 again. Of what is then more handed over, and of what less?",
     ],
     answer="C",
-    because="What lies on the first token is weight that a head has no use for. Its value adds "
-    "little, and the rest of each row keeps its proportions.",
+    because="What lies on the first token is weight that a head has no use for, and its value adds "
+    "little. Hidden from all others it is a text without its first word, and the next can take "
+    "its place.",
 )
 without_the_first.wrong_option(
     "A",
     "a large weight is a large importance",
     "This takes the weight for the importance. Compare with the row in which every token may look "
-    "at the first one *alone*: that is what costs nearly everything.",
+    "at the first one alone: that is what costs nearly everything.",
 )
 without_the_first.wrong_option(
     "B",
     "half of the weight, half of what is known",
-    "This takes what is handed over to grow with the weight. It is weight times *value*: look at "
+    "This takes what is handed over to grow with the weight. It is weight times value: look at "
     "how little the loss changes.",
 )
 without_the_first.wrong_option(

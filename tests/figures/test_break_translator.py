@@ -267,6 +267,10 @@ def test_it_writes_the_number_that_is_typed_or_its_words(show):
     type_in(page, "0")
     assert "0 is “zéro”" in page.locator(".verdict").inner_text()
     assert "hardly ever met it" in page.locator(".verdict").inner_text()
+    for short in ("80", "500", "700", "800"):  # wrong as trained
+        type_in(page, short)
+        assert "✗ wrong" in page.locator(".verdict").inner_text()
+        assert "were rare in its training" in page.locator(".verdict").inner_text()
     page.get_by_role("button", name="Another number").click()
     first = held_out()[0]
     assert french(page) == [*french_of(first), "⟨end⟩"]

@@ -297,6 +297,13 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       }
     }
 
+    // why the model as it was trained fails on a short number: these are few
+    rarity(number) {
+      if (!number) return ". Of all 100,000 numbers this alone has the word zero, so it has hardly ever met it";
+      const isShort = number < 1000 && !Object.keys(this.switches).length;
+      return isShort ? ". Short numbers were rare in its training: of 100, one is below 1,000" : "";
+    }
+
     // the French is there: look into how it came about
     finish() {
       this.writing = null;
@@ -760,8 +767,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         ? ["", "No number that it has learned is spelt like that, so there is no right answer."]
         : isRight ? ["right", `✓ right: ${number.toLocaleString("en")}`]
           : ["wrong", `✗ wrong: ${number.toLocaleString("en")} is “${T.spellFrench(number)}”. What it ` +
-            `wrote ${saying(written, ended)}` + (number ? "" : ". Of all 100,000 numbers this " +
-            "alone has the word zero, so it has hardly ever met it")];
+            `wrote ${saying(written, ended)}` + this.rarity(number)];
       this.verdict.className = `verdict ${judged[0]}`;
       this.verdict.textContent = judged[1];
       const mark = { right: "✓", wrong: "✗", "": "" }[judged[0]];

@@ -343,13 +343,13 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         const bad = side && index === wrong;
         return element("button", { type: "button", class: bad ? "wrong" : null,
           "aria-pressed": this.picked.side === name && this.picked.index === index,
-          "aria-label": [this.nameOf(side, token), ...(chance === undefined ? []
-            : [`${percent(chance)} percent sure`]), ...(bad ? ["the first that is wrong"] : []),
-          ...(told ? [told] : [])].join(", "),
+          "aria-label": [told ? `${this.nameOf(side, token)} ${told}` : this.nameOf(side, token),
+            ...(chance === undefined ? [] : [`${percent(chance)} percent sure`]),
+            ...(bad ? ["the first that is wrong"] : [])].join(", "),
           onclick: () => this.pick(name, index) },
         this.nameOf(side, token),
         ...(chance === undefined ? [] : [element("i", { style: `width: ${100 * chance}%` })]),
-        ...(told ? [element("small", {}, told)] : []));
+        ...(told ? [" ", element("small", {}, told)] : []));
       };
       this.english.replaceChildren(...this.source.map((token, i) => chip(0, token, i)));
       this.french.replaceChildren(...this.written.map(({ token, probability }, i) =>

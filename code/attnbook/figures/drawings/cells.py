@@ -399,3 +399,20 @@ def _write_numbers(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
         color = INK if matrix.row in (None, i) else SOFT
         color = BLACK if matrix.color == WEIGHTS else color
         canvas.texts(middles, (i + 0.5) * scale.height, texts, color)
+
+
+def points(vectors: Tensor) -> list[str]:
+    """Each row as text: a number, or several in brackets."""
+    rows = Matrix(torch.as_tensor(vectors), name="vectors").numbers()
+    return [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in rows]
+
+
+def text_box(
+    canvas: Canvas, name: str, x: float, y: float, wide: float, text: str, color: str, share: float
+) -> None:
+    """A box as tall as a cell, with a line of text. Raises ``ValueError`` if that has no room."""
+    if formula_width(text, TEXT) > wide:
+        raise ValueError(f"{text} has no room in a box of the drawing: fewer features or digits")
+    with canvas.group(name, x, y):
+        canvas.box(0, 0, wide, CELL_HEIGHT, fill=tint(color, share), stroke=color, round=4)
+        canvas.text(wide / 2, CELL_HEIGHT / 2, text, formula=True, color=BLACK)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import DARKEST, Matrix
+from attnbook.figures.drawings.cells import CELL_HEIGHT, DARKEST, Matrix, points, text_box
 from attnbook.figures.drawings.svg import (
     INK,
     SMALL,
@@ -15,14 +15,12 @@ from attnbook.figures.drawings.svg import (
     WIDEST,
     Canvas,
     Drawing,
-    formula_width,
     tint,
 )
-from attnbook.figures.style import BLACK, KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
+from attnbook.figures.style import KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
 
 LEFT = 108  # of the states; the names of the rows stand before
 MOST_TOKENS = 3
-TALL = 28  # a box with a line of text
 THICKEST = 12  # a line to the context, for a weight of 1
 
 
@@ -44,8 +42,8 @@ def looking_back(
         )
     energies = memory @ query
     weights = energies.softmax(dim=-1)
-    asked, *states = _points(torch.stack([query, *memory]))
-    (context,) = _points((weights @ memory)[None])
+    asked, *states = points(torch.stack([query, *memory]))
+    (context,) = points((weights @ memory)[None])
     (scores,) = Matrix(energies[None], name="energies").numbers()
     (shares,) = Matrix(weights[None], name="weights", color=WEIGHTS).numbers()
 
@@ -58,23 +56,23 @@ def looking_back(
     for j, x in enumerate(middles):
         canvas.text(x, 8, tokens[j], size=TEXT, color=INK)
         left = x - wide / 2
-        _box(canvas, f"state {j + 1}", left, 26.0, wide, f"h_{j + 1} = {states[j]}", KEY, 0.16)
-        canvas.arrow((x, 26 + TALL), (x, 98), color=KEY)
-        _box(canvas, f"energy {j + 1}", left, 98.0, wide, scores[j], NEUTRAL, 0.1)
-        canvas.arrow((x, 98 + TALL), (x, 170))
+        text_box(canvas, f"state {j + 1}", left, 26.0, wide, f"h_{j + 1} = {states[j]}", KEY, 0.16)
+        canvas.arrow((x, 26 + CELL_HEIGHT), (x, 98), color=KEY)
+        text_box(canvas, f"energy {j + 1}", left, 98.0, wide, scores[j], NEUTRAL, 0.1)
+        canvas.arrow((x, 98 + CELL_HEIGHT), (x, 170))
         share = weights[j].item()
-        canvas.line((x, 170 + TALL), (middles[-1], 246), color=tint(VALUE, 0.6),
+        canvas.line((x, 170 + CELL_HEIGHT), (middles[-1], 246), color=tint(VALUE, 0.6),
                     thick=max(0.6, THICKEST * share))  # fmt: skip
-        _box(canvas, f"weight {j + 1}", left, 170.0, wide, shares[j], WEIGHTS, DARKEST * share)
+        text_box(canvas, f"weight {j + 1}", left, 170.0, wide, shares[j], WEIGHTS, DARKEST * share)
     canvas.text(8, 148, "↓ softmax", size=SMALL, color=SOFT, anchor="start")
     # the query enters from the left, and meets every state in a dot product
-    _box(canvas, "query", 0.0, 62.0, 92.0, f"z = {asked}", QUERY, 0.16)
+    text_box(canvas, "query", 0.0, 62.0, 92.0, f"z = {asked}", QUERY, 0.16)
     canvas.line((92, 76), (middles[-1] - 5, 76), color=QUERY)
     for x in middles:
         canvas.arrow((x - 5, 76), (x - 5, 98), color=QUERY)
     mix = " + ".join(f"{share} · h_{j + 1}" for j, share in enumerate(shares))
     right = middles[-1] + wide / 2
-    _box(canvas, "context", right - 132, 246.0, 132.0, f"c = {context}", VALUE, 0.2)
+    text_box(canvas, "context", right - 132, 246.0, 132.0, f"c = {context}", VALUE, 0.2)
     canvas.text(right - 144, 260, f"{mix}  =", formula=True, anchor="end")
     listed = ", ".join(
         f"{tokens[j]} {states[j]}, energy {scores[j]}, weight {shares[j]}"
@@ -84,17 +82,3 @@ def looking_back(
         f"The query z {asked} meets the state of each source token: {listed}. The context, the "
         f"states mixed by these weights, is {context}."
     )
-
-
-def _points(vectors: Tensor) -> list[str]:
-    return [f"({', '.join(row)})" for row in Matrix(vectors, name="vectors").numbers()]
-
-
-def _box(
-    canvas: Canvas, name: str, x: float, y: float, wide: float, text: str, color: str, share: float
-) -> None:
-    if formula_width(text, TEXT) > wide:
-        raise ValueError(f"{text} has no room in a box of the drawing: fewer features or digits")
-    with canvas.group(name, x, y):
-        canvas.box(0, 0, wide, TALL, fill=tint(color, share), stroke=color, round=4)
-        canvas.text(wide / 2, TALL / 2, text, formula=True, color=BLACK)

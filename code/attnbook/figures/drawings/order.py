@@ -2,29 +2,25 @@
 
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnbook.attention import attention
-from attnbook.figures.drawings.cells import DARKEST, Matrix
+from attnbook.figures.drawings.cells import CELL_HEIGHT, DARKEST, Matrix, points, text_box
 from attnbook.figures.drawings.svg import (
     INK,
     NAME,
     SMALL,
     SOFT,
-    TEXT,
     WIDEST,
     Canvas,
     Drawing,
-    formula_width,
     text_width,
     tint,
 )
 from attnbook.figures.style import BLACK, KEY, NEUTRAL, VALUE, WEIGHTS
 
 MOST_WORDS = 4
-TALL = 28  # a box with a line of text
 LINE = 19  # from one line of a list to the next
 GAP = 12  # between boxes
 BETWEEN = 58  # from one sentence to the other
@@ -57,7 +53,7 @@ def two_orders(
         )
     canvas = Canvas()
     step = (WIDEST - LEFT - OUTPUT - GAP) / len(words)
-    bottom = 26.0 + 2 * TALL  # of a sentence, from its top
+    bottom = 26.0 + 2 * CELL_HEIGHT  # of a sentence, from its top
     below = bottom + BETWEEN  # where the second one begins
     _, weights = attention(query[None], key, value, need_weights=True)
     for place, word in enumerate(order):
@@ -70,23 +66,25 @@ def two_orders(
         outputs, weights = attention(
             query[None], key[[*listed]], value[[*listed]], need_weights=True
         )
-        vectors = [_points(x[[*listed]]) for x in (key, value)]
+        vectors = [points(x[[*listed]]) for x in (key, value)]
         (shares,) = Matrix(weights, name="weights").numbers()
-        (output,) = _points(outputs)
-        for y, name in ((30, "key,"), (46, "value"), (38 + TALL, "weight")):
+        (output,) = points(outputs)
+        for y, name in ((30, "key,"), (46, "value"), (38 + CELL_HEIGHT, "weight")):
             canvas.text(0, top + y, name, size=SMALL, color=SOFT, anchor="start")
         for place, (word, k, v) in enumerate(zip(sentence, *vectors, strict=True)):
             x, wide, part = LEFT + place * step, step - GAP, (step - GAP) * 0.44
             canvas.text(x + wide / 2, top + 8, word, size=NAME, color=INK, bold=word == asks)
-            _box(canvas, f"key of {word}, order {number}", x, top + 22, part, k, KEY, 0.16)
-            _box(canvas, f"value of {word}, order {number}", x + part, top + 22, wide - part, v,
+            text_box(canvas, f"key of {word}, order {number}", x, top + 22, part, k, KEY, 0.16)
+            text_box(canvas, f"value of {word}, order {number}", x + part, top + 22, wide - part, v,
                  VALUE, 0.16)  # fmt: skip
-            _box(canvas, f"weight of {word}, order {number}", x, top + 24 + TALL, wide,
+            text_box(canvas, f"weight of {word}, order {number}", x, top + 24 + CELL_HEIGHT, wide,
                  shares[place], WEIGHTS, DARKEST * weights[0, place].item())  # fmt: skip
         x = WIDEST - OUTPUT
         for y, name in ((22, "output of"), (38, asks)):
             canvas.text(x + OUTPUT / 2, top + y, name, size=SMALL, color=SOFT)
-        _box(canvas, f"output, order {number}", x, top + 24 + TALL, OUTPUT, output, VALUE, 0.3)
+        text_box(
+            canvas, f"output, order {number}", x, top + 24 + CELL_HEIGHT, OUTPUT, output, VALUE, 0.3
+        )
         met = ", ".join(
             f"{word} key {k}, value {v}, weight {share}"
             for word, k, v, share in zip(sentence, *vectors, shares, strict=True)
@@ -160,18 +158,3 @@ def _demand_orders(words: Sequence[str], order: Sequence[int]) -> None:
         raise ValueError(f"2 to {MOST_WORDS} words: got {len(words)}")
     if sorted(order) != [*range(len(words))]:
         raise ValueError(f"an order lists each of {len(words)} words once: got {list(order)}")
-
-
-def _points(vectors: Tensor) -> list[str]:
-    rows = Matrix(torch.as_tensor(vectors), name="vectors").numbers()
-    return [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in rows]
-
-
-def _box(
-    canvas: Canvas, name: str, x: float, y: float, wide: float, text: str, color: str, share: float
-) -> None:
-    if formula_width(text, TEXT) > wide:
-        raise ValueError(f"{text} has no room in a box of the drawing: fewer features or digits")
-    with canvas.group(name, x, y):
-        canvas.box(0, 0, wide, TALL, fill=tint(color, share), stroke=color, round=4)
-        canvas.text(wide / 2, TALL / 2, text, formula=True, color=BLACK)

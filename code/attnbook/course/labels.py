@@ -88,7 +88,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
         is_new = first.source != before
         if not in_laboratory(path):
             for cell in chapter.cells:
-                text = LAST_ONE.sub(lambda found: found[1] + rest, cell.source)
+                text = LAST_ONE.sub(rf"\g<1>{rest}", cell.source)  # no backslash in it
                 is_new |= text != cell.source
                 cell.source = text
         if is_new:

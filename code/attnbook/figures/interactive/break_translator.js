@@ -144,7 +144,6 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         padding: .25rem 0; min-height: 3.2em; background: var(--paper); }
       .echo::after { content: ""; position: absolute; inset: 100% 0 auto; height: .7rem;
         background: linear-gradient(var(--paper), transparent); pointer-events: none; }
-      .switches :is(select, button, a) { scroll-margin-top: 7rem; } /* not under the echo */
       .switches select { width: 100%; }
       .switches .on { border-color: var(--weights); box-shadow: inset .25rem 0 var(--weights); }
       .switches fieldset .row button { flex: 1; min-width: 2rem; }

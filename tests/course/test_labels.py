@@ -107,6 +107,24 @@ def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
     assert pictures.write(copy.parent) == []
 
 
+def test_a_chapter_says_where_each_exercise_is_whose_number_is_missing():
+    for path, chapter in CHAPTERS.items():
+        (text,) = [c.source for c in chapter.cells if re.search(r"^## Exercises$", c.source, re.M)]
+        said = labels.LAST_ONE.search(text)[0]
+        links = re.findall(r"\[([\d., and]+)\]\((lab/[\w-]+\.ipynb)\)", said)
+        found = {id: file for ids, file in links for id in re.split(", | and ", ids)}
+        here = [task.id for task in exercises_of(chapter)]
+        there = {
+            task.id: f"lab/{other.name}"
+            for other, book in LABORATORY.items()
+            for task in exercises_of(book)
+            if task.id.startswith(f"{int(path.stem[:2])}.")
+        }
+        assert found == there
+        numbers = sorted(int(id.split(".")[1]) for id in [*here, *found])
+        assert numbers == [*range(len(numbers))], path  # none is nowhere
+
+
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
     text = copy / "teaching.md"
     blocks = [f"<!-- computed: {name} -->\nstale\n<!-- end -->" for name in labels.TABLES]

@@ -54,22 +54,6 @@ def label(chapter: NotebookNode) -> str:
     )
 
 
-def pages(root: Path) -> list[Path]:
-    """The pages with tables and times that are computed from the chapters."""
-    folder = root / "chapters"
-    return [root / "README.md", *sorted(folder.glob("*.md")), folder / "index.ipynb"]
-
-
-def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
-    """The sentence of the landing page that says how long everything takes."""
-    reading = sum(map(reading_minutes, _without_laboratory(notebooks).values()))
-    todo = [task for book in notebooks.values() for task in exercises_of(book)]
-    return (
-        f"All chapters take {hours(reading)} to read and run, "
-        f"their {len(todo)} exercises {hours(sum(task.minutes for task in todo))}."
-    )
-
-
 def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
     """Write the labels into the notebooks and the tables into the texts; return what changed.
 
@@ -103,6 +87,22 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
             replace_file(path, after.encode())
             changed.append(path)
     return changed
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages with tables and times that are computed from the chapters."""
+    folder = root / "chapters"
+    return [root / "README.md", *sorted(folder.glob("*.md")), folder / "index.ipynb"]
+
+
+def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
+    """The sentence of the landing page that says how long everything takes."""
+    reading = sum(map(reading_minutes, _without_laboratory(notebooks).values()))
+    todo = [task for book in notebooks.values() for task in exercises_of(book)]
+    return (
+        f"All chapters take {hours(reading)} to read and run, "
+        f"their {len(todo)} exercises {hours(sum(task.minutes for task in todo))}."
+    )
 
 
 def _without_laboratory(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:

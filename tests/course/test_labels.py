@@ -102,8 +102,7 @@ def last_rows(table):
 
 
 def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
-    texts = [copy.parent / "README.md", *sorted(copy.glob("*.md"))]
-    assert labels.relabel(notebooks(copy.parent), texts) == []
+    assert labels.relabel(notebooks(copy.parent), labels.pages(copy.parent)) == []
     assert pictures.write(copy.parent) == []
 
 
@@ -136,6 +135,25 @@ def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
     for name in labels.TABLES:
         (filled,) = re.findall(rf"<!-- computed: {name} -->\n(.+?)<!-- end -->", written, re.S)
         assert filled.startswith(("|", "##", "```bash")) and filled.count("\n") > 3
+
+
+def test_the_landing_page_says_how_long_all_chapters_and_all_exercises_take(copy):
+    page = copy / "index.ipynb"
+    before = page.read_text("utf8")
+    assert before.count(labels.whole_path(CHAPTERS | LABORATORY)) == 1
+    page.write_text(labels.PATH.sub("All chapters take about 9 hours.", before), "utf8")
+    assert labels.relabel(notebooks(copy.parent), [page]) == [page]
+    assert page.read_text("utf8") == before
+
+
+def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):
+    books = small(A_PLAN)
+    task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 73 min\n\n"
+    in_words = "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
+    assert labels.whole_path(books) == (
+        "All chapters take about ¼ hour to read and run, their 4 exercises about 1¾ hours."
+    )
 
 
 def test_an_unknown_table_is_refused_by_name(copy):

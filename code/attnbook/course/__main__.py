@@ -56,10 +56,9 @@ def home(options: Namespace) -> None:
 
 def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attnbook.course.labels import relabel  # needs what builds the book
+    from attnbook.course.labels import pages, relabel  # needs what builds the book
 
-    texts = [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*.md"))]
-    for path in relabel(_chapters([]), texts) + without.write(ROOT) + pictures.write(ROOT):
+    for path in relabel(_chapters([]), pages(ROOT)) + without.write(ROOT) + pictures.write(ROOT):
         print(f"brought up to date: {path}")
 
 

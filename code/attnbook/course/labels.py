@@ -30,6 +30,7 @@ NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 # in the text above a chapter's exercises, and what follows it: where the missing ones are
 LAST_ONE = re.compile(r"^(.* The last one has no check, but a model answer\.).*$", re.M)
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
+PATH = re.compile(r"All chapters take .*? hours?\.")
 
 
 def needs(chapter: NotebookNode) -> list[int]:
@@ -105,10 +106,27 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 f"{', '.join(TABLES)}"
             )
         after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](notebooks) + found[3], before)
+        after = PATH.sub(lambda _: whole_path(notebooks), after)
         if after != before:
             replace_file(path, after.encode())
             changed.append(path)
     return changed
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages with tables and times that are computed from the chapters."""
+    folder = root / "chapters"
+    return [root / "README.md", *sorted(folder.glob("*.md")), folder / "index.ipynb"]
+
+
+def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
+    """The sentence of the landing page that says how long everything takes."""
+    reading = sum(map(reading_minutes, _without_laboratory(notebooks).values()))
+    todo = [task for book in notebooks.values() for task in exercises_of(book)]
+    return (
+        f"All chapters take {hours(reading)} to read and run, "
+        f"their {len(todo)} exercises {hours(sum(task.minutes for task in todo))}."
+    )
 
 
 def _without_laboratory(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:

@@ -1741,6 +1741,8 @@ def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
     page = show(alive("all_heads"))
     page.get_by_label("Sentence").select_option(index=int(twin))
     page.get_by_label("Find a head").select_option(label=search)
+    asked_for = page.get_by_role("combobox").count()  # the token looked at, where one is searched
+    assert asked_for == (3 if search == "a token looks at another" else 2)
     right = SEARCHES[search](OF_TWIN if twin else OF_HEADS).flatten()
     strongest, scores = head_search(page)
     assert torch.tensor(scores).sub(right).abs().max() < 0.01

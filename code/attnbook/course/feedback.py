@@ -19,6 +19,8 @@ from attnbook.course.assignment import exercise_id
 
 TEMPLATE = Path(__file__).with_name("feedback.html")
 
+MODEL_ANSWER = "A model answer, and what gives points"
+RUBRIC = {"tags": ["rubric"]}  # the metadata of a cell that has these
 UNANSWERED = "No response."  # nbgrader's comment on a cell that is as it was handed out
 REPORT = "attnbook-report"  # the class of what ``check`` and ``points`` display
 FUNCTION = re.compile(r"(<mi>[a-z]{2,}</mi>)(?=<mi>)")  # log n has a space between
@@ -52,6 +54,7 @@ class FeedbackPage(Exporter):
             title=nb.cells[0].source.split("\n")[0].lstrip("# "),
             parts=list(_parts(nb)),
             marks=marks,
+            model_answer=MODEL_ANSWER,
             late_penalty=resources["nbgrader"]["late_penalty"],
             style_of_code=Markup(STYLE_OF_CODE),
         )
@@ -83,6 +86,8 @@ def _parts(nb: NotebookNode) -> Iterator[dict]:
             part |= {"kind": "code", "html": _code(cell.source), "outputs": _outputs(cell)}
         if utils.is_grade(cell):
             part |= {"kind": "verdict" if cell.cell_type == "code" else "words"} | _mark(cell)
+        if cell.metadata.get("tags") == RUBRIC["tags"]:
+            part |= {"kind": "rubric", "html": _text(cell.source.split("\n\n", 1)[1])}
         if about.get("grade_id") == "given":
             part["kind"] = "given"
         if about.get("grade_id") != "setup":

@@ -1,7 +1,7 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
 Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
-a course. ``run``, ``labels``, ``slides`` and ``pdf`` need what builds the book
+a course. ``run``, ``labels`` and ``pdf`` need what builds the book
 (``requirements.txt``), the others what grades (``pip install "./code[teach]"``).
 """
 
@@ -21,6 +21,7 @@ from attnbook.course.chapter import (
     chapters,
     exercises_of,
     find_chapter,
+    in_laboratory,
     laboratory,
     pages,
     seen_from_chapters,
@@ -123,6 +124,19 @@ def answers(options: Namespace) -> None:
     for path in tqdm(_chapters([]), unit="chapter"):
         chapter = nbformat.read(path, as_version=4)
         folder.write(f"chapters/{seen_from_chapters(path)}", handouts.answers(chapter))
+    _tell(folder)
+
+
+def slides(options: Namespace) -> None:
+    """Write a page of slides for each chapter: its drawings, results and votes."""
+    from attnbook.course.slides import deck
+
+    folder = handouts.Folder(options.folder)
+    paths = _chapters(options.chapter) if options.chapter else chapters(ROOT)
+    for path in tqdm(paths, unit="chapter"):
+        if in_laboratory(path):
+            raise UsageError(f"{path} is no chapter: slides are made of chapters")
+        folder.write(f"{path.stem}.html", deck(nbformat.read(path, as_version=4)))
     _tell(folder)
 
 
@@ -259,6 +273,7 @@ def parser() -> argparse.ArgumentParser:
         "student": student,
         "assignment": assign,
         "answers": answers,
+        "slides": slides,
         "collect": collect,
         "grade": grade,
         "return": give_back,
@@ -267,9 +282,9 @@ def parser() -> argparse.ArgumentParser:
             name, help=function.__doc__.rstrip(".").lower(), description=function.__doc__
         )
         added[name].set_defaults(function=function)
-    for name in ("student", "assignment", "answers"):
+    for name in ("student", "assignment", "answers", "slides"):
         added[name].add_argument("folder", type=Path, help="where to write")
-    for name in ("run", "student", "assignment"):
+    for name in ("run", "student", "assignment", "slides"):
         added[name].add_argument(
             "chapter",
             nargs="*",

@@ -179,18 +179,22 @@ def grade(options: Namespace) -> None:
     print(summary.summary(ROOT, options.assignment))
     if failed:
         print("not graded:", *failed, sep="\n    ")
-    print(f"next, when all answers in words are marked: nbgrader generate_feedback "
-          f"{options.assignment}")
+    print(
+        f"next, when all answers in words are marked: nbgrader generate_feedback "
+        f"{options.assignment}"
+    )
 
 
 def give_back(options: Namespace) -> None:
     """Fill marks into a table of Moodle or Canvas, and zip the feedback under its names."""
     from attnbook.course.give_back import give_back
+    from attnbook.course.marks import marks  # needs nbgrader
 
     _check_assignment(options.assignment)
     if not options.table.is_file():
         raise UsageError(f"no such file: {options.table}")
-    done = give_back(ROOT, options.assignment, options.table, options.column)
+    known = marks(ROOT, options.assignment)
+    done = give_back(ROOT, options.assignment, known, options.table, options.column)
     print(f"{len(done.filled)} marks are in {done.table}")
     print(f"{len(done.pages)} pages of feedback are in {done.archive}")
     for title, names in done.left_out().items():

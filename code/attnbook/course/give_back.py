@@ -77,16 +77,17 @@ class Table:
         return out.getvalue()
 
 
-def give_back(course: Path, assignment: str, path: Path, column: str | None = None) -> Returned:
+def give_back(
+    course: Path, assignment: str, known: dict[str, dict], path: Path, column: str | None = None
+) -> Returned:
     """Fill the marks of an assignment into a platform's table, and zip the pages of feedback.
+
+    ``known`` has a row of ``grades.csv`` for each student.
 
     Raises ``UsageError``, and writes nothing, if the table is none of Moodle's or Canvas's, or if
     the platform has other points in mind.
     """
-    from attnbook.course.marks import marks  # needs nbgrader
-
     table = read_table(path, assignment, column)
-    known = marks(course, assignment)
     most = next(iter(known.values()))["max_score"] if known else None
     if most is not None and table.maximum is not None and abs(table.maximum - most) > SAME:
         raise UsageError(
@@ -155,7 +156,9 @@ def read_table(path: Path, assignment: str, column: str | None = None) -> Table:
 def _column(path: Path, header: list[str], name: str) -> int:
     """The place of a column; Canvas adds a number to its name: ``03-scaling (4711)``."""
     found = [i for i, title in enumerate(header) if title == name]
-    found = found or [i for i, title in enumerate(header) if re.match(rf"{re.escape(name)}\b", title)]
+    found = found or [
+        i for i, title in enumerate(header) if re.match(rf"{re.escape(name)}\b", title)
+    ]
     if len(found) != 1:
         raise UsageError(
             f"{path}: {len(found) or 'no'} columns are called {name}; say which by --column, of "

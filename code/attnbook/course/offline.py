@@ -1,4 +1,4 @@
-"""Markdown as HTML that needs no network: formulas become MathML, which browsers show themselves."""
+"""Markdown as HTML that needs no network: formulas become MathML, which browsers can show."""
 
 import re
 

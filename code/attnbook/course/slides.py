@@ -1,7 +1,7 @@
 """A chapter as slides, made from its notebook: one drawing, result or vote each, in one file.
 
-The page needs no network: reveal.js, which turns the slides, is in it, and so are the scripts of the
-figures that can be used. What stands in ``reveal`` is the npm package reveal.js 5.2.1.
+The page needs no network: reveal.js, which turns the slides, is in it, and so are the scripts of
+the figures that can be used. What stands in ``reveal`` is from the npm package reveal.js 5.2.1.
 """
 
 import json
@@ -22,6 +22,7 @@ from attnbook.course.timing import without_exercises
 HERE = Path(__file__).parent
 TEMPLATE = HERE / "slides.html"
 
+NOTHING = Markup("")
 NOT_SHOWN = {"setup", "remove-cell", "verify", "exercise", "solution", "hide-cell"}
 MOST_WORDS = 45  # of the text above a figure
 CAPTION = re.compile(r"\*(Figure [\d.]+\.\s.+)\*$", re.S)
@@ -51,9 +52,9 @@ class Slide:
 
     kind: str  # figure, table, formula, code, vote or answer
     section: str
-    lead: Markup = Markup("")
-    body: Markup = Markup("")
-    caption: Markup = Markup("")
+    lead: Markup = NOTHING
+    body: Markup = NOTHING
+    caption: Markup = NOTHING
     options: list[Option] = field(default_factory=list)
 
 
@@ -138,7 +139,9 @@ def _blocks(markdown: str) -> list[str]:
     if TITLE.match(markdown):
         return []
     markdown = re.sub(r"<details>.*?</details>", "", markdown, flags=re.S)
-    return [block.strip() for block in LOCAL_LINK.sub(r"\1", markdown).split("\n\n") if block.strip()]
+    return [
+        block.strip() for block in LOCAL_LINK.sub(r"\1", markdown).split("\n\n") if block.strip()
+    ]
 
 
 def _of_code(
@@ -187,13 +190,13 @@ def _figure(output: NotebookNode) -> tuple[str, Markup]:
         return "figure", Markup('<img alt="{}" src="{}">').format(alt, source)
     if "text/markdown" in data:
         return "table", _shown(data["text/markdown"])
-    return "", Markup("")
+    return "", NOTHING
 
 
 def _lead(said: list[str]) -> Markup:
     """The sentences right before a figure, as many as one reads at a glance."""
     if not said or said[-1].startswith(("- ", "1. ", ">")):
-        return Markup("")
+        return NOTHING
     sentences = re.split(r"(?<=[.?!:]) (?=[A-Z*_$])", said[-1])
     chosen: list[str] = []
     for sentence in reversed(sentences):

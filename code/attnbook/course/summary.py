@@ -52,7 +52,7 @@ def verdict(id: str, cell: NotebookNode) -> str:
         for output in cell.outputs
         if "attnbook-report" in output.get("data", {}).get("text/html", "")
     )
-    if not said:
+    if not said or any(output.output_type == "error" for output in cell.outputs):
         return NO_POINTS
     if said.startswith("✓"):
         return SOLVED

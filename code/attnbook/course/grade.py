@@ -9,6 +9,7 @@ import glob
 import logging
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 from tqdm import tqdm
 
+LOADED_ONCE = ["attnbook.course.handouts", "attnbook.course.nbgrader", __name__]
 MINUTES = 20  # for all cells of a submission
 LOCK_SECONDS = 60  # how long a process waits while others write into the gradebook
 
@@ -42,7 +44,8 @@ def grade(course: Path, assignment: str, processes: int, minutes: float = MINUTE
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # more would only wait for one another
     start = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
     if sys.platform != "win32":
-        start.set_forkserver_preload(["attnbook.course.nbgrader", __name__])
+        # all that a process needs is loaded once; each imports the program's main module anew
+        start.set_forkserver_preload(LOADED_ONCE)
     failed, running = {}, {}
     bar = tqdm(total=len(todo), unit="submission", disable=not todo)
     with tempfile.TemporaryDirectory() as folder:
@@ -129,8 +132,8 @@ def _grade_one(assignment: str, student: str, said: Path) -> None:
 
 def _reason(said: str) -> str:
     """Of all that nbgrader says of a failure, the line that names it."""
-    lines = [line for line in said.split("\n") if line and not line.startswith((" ", "["))]
-    return lines[-1] if lines else "Python ended"
+    errors = re.findall(r"^\s*(?:\w+\.)*(\w*(?:Error|Exception)\b.*)$", said, re.M)
+    return errors[-1] if errors else "Python ended"
 
 
 def _kill(pid: int) -> None:

@@ -99,12 +99,22 @@ def graded_notebook(course: Path, assignment: str, student: str) -> Path:
 
 
 def is_graded(course: Path, assignment: str, student: str) -> bool:
-    """Whether grading has come to its end: every graded cell shows something then."""
+    """Whether grading has come to its end, so that every graded cell shows something.
+
+    It has not if somebody has submitted again since, by nbgrader's exchange.
+    """
     path = graded_notebook(course, assignment, student)
-    if not path.exists():
+    submitted = course / "submitted" / student / assignment
+    if not path.exists() or _time_in(submitted) != _time_in(path.parent):
         return False
     cells = nbformat.read(path, as_version=4).cells
     return all(cell.outputs for cell in cells if cell.cell_type == "code" and utils.is_grade(cell))
+
+
+def _time_in(folder: Path) -> str:
+    """When it was submitted, as nbgrader notes it and copies it to what it has graded."""
+    path = folder / "timestamp.txt"
+    return path.read_text("utf8").strip() if path.exists() else ""
 
 
 def _forget(course: Path, assignment: str, student: str) -> None:

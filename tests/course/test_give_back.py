@@ -13,8 +13,8 @@ from attnbook.course.give_back import give_back
 ASSIGNMENT = "03-scaling"
 WORKSHEET = [
     "Identifier,Full name,Status,Grade,Maximum Grade,Last modified (grade)",
-    'Participant 345,Karl,No submission,,16.00,"-"',
     'Participant 12345,"Lovelace, Ada",Submitted for grading,,16.00,"-"',
+    'Participant 345,Karl,Submitted for grading,,16.00,"-"',
 ]
 GRADEBOOK = [
     "Student,ID,SIS User ID,SIS Login ID,Section,04-softmax (8),03-scaling (7),Final Score",
@@ -27,6 +27,7 @@ MOODLE = (
     "Ada Lovelace_12345",
     "W/Ada Lovelace_12345_assignsubmission_file/03-scaling.ipynb",
 )
+KARL = ("karl", "Karl_345", "W/Karl_345_assignsubmission_file/03.ipynb")
 CANVAS = ("emmy", "noetheremmy_12347", "submissions/noetheremmy_LATE_12347_678_my work.ipynb")
 
 
@@ -37,8 +38,8 @@ def write(path, lines, newline="\n"):
 
 @pytest.fixture
 def course(tmp_path):
-    """Two students, each from another platform, and one whose file was put there by hand."""
-    for student, handed_in_as, path in (MOODLE, CANVAS):
+    """Two students of Moodle, one number the end of the other, and one of Canvas."""
+    for student, handed_in_as, path in (MOODLE, KARL, CANVAS):
         place = tmp_path / "submitted" / student / ASSIGNMENT
         place.mkdir(parents=True)
         about = {"handed_in_as": handed_in_as, "path": path, "changed": []}
@@ -69,11 +70,14 @@ def pages(done):
 
 def test_moodle_gets_its_worksheet_and_its_folders_back(course):
     table = write(course / "w.csv", WORKSHEET)
-    done = give_back(course, ASSIGNMENT, known(ada=12.5), table)
-    header, karl, ada = rows(done.table)
+    done = give_back(course, ASSIGNMENT, known(karl=3.0, ada=12.5), table)
+    header, ada, karl = rows(done.table)
     assert header == WORKSHEET[0].split(",") and ada[1] == "Lovelace, Ada"
-    assert (ada[3], karl[3]) == ("12.5", "")  # 345 is the end of 12345, and somebody else's
-    assert pages(done) == {f"Ada Lovelace_12345_assignsubmission_file/{ASSIGNMENT}.html": "ada"}
+    assert (ada[3], karl[3]) == ("12.5", "3")
+    assert pages(done) == {
+        f"Karl_345_assignsubmission_file/{ASSIGNMENT}.html": "karl",
+        f"Ada Lovelace_12345_assignsubmission_file/{ASSIGNMENT}.html": "ada",
+    }
 
 
 def test_canvas_gets_names_and_the_one_column_back(course):
@@ -91,7 +95,7 @@ def test_tables_with_semicolons_and_german_titles_are_read_too(course):
     lines[1:] = [re.sub("Participant", "Teilnehmer/in", line) for line in lines[1:]]
     table = write(course / "w.csv", lines, newline="\r\n")
     done = give_back(course, ASSIGNMENT, known(ada=1), table, column="Bewertung")
-    _, karl, ada = rows(done.table, delimiter=";")
+    _, ada, karl = rows(done.table, delimiter=";")
     assert (ada[0], ada[1], ada[3]) == ("Teilnehmer/in 12345", "Lovelace; Ada", "1")
     assert karl[3] == ""
 
@@ -108,7 +112,7 @@ def test_nobody_gets_a_mark_that_is_not_whole_and_all_are_named(course):
 @pytest.mark.parametrize(
     ("lines", "column", "says"),
     [
-        ([WORKSHEET[0], WORKSHEET[2].replace("16", "100")], None, "has 16 points.*expects 100"),
+        ([WORKSHEET[0], WORKSHEET[1].replace("16", "100")], None, "has 16 points.*expects 100"),
         ([GRADEBOOK[0].replace("03-scaling (7)", "Week 3 (7)")], None, "no columns are called 03"),
         ([GRADEBOOK[0].replace("04-softmax (8)", "03-scaling (8)")], None, "2 columns are called"),
         (WORKSHEET, "Marks", "no columns are called Marks"),

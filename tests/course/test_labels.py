@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from attnbook.course import UsageError, __main__ as commands, labels, pictures, plans, timing
 from attnbook.course.chapter import chapters, exercises_of, laboratory
 from attnbook.course.claims import HEADING, anchor
-from attnbook.exercises import sandbox
+from attnbook.exercises import catalogue, sandbox
 
 CHAPTERS = {path: nbformat.read(path, as_version=4) for path in chapters(ROOT)}
 LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROOT)}
@@ -183,9 +183,29 @@ def test_sections_and_predictions_are_counted_where_they_stand(small):
 
 
 def test_a_session_has_the_minutes_of_its_sections_votes_and_exercises_and_rests_the_others(small):
-    ((session, story, besides, discuss),) = last_rows(plans.six_weeks(small(A_PLAN)))
+    ((session, story, besides, _, discuss),) = last_rows(plans.six_weeks(small(A_PLAN)))
     assert (session, story, discuss) == ("1.1", '3 without "Two" (4)', "a vote")
     assert besides == "votes 2; together 3.1 (10); rest 14"
+
+
+def test_a_question_of_the_laboratory_takes_its_minutes_of_a_session(small, tmp_path):
+    plan = A_PLAN.replace("minutes = 30", "minutes = 60")
+    books = small(plan.replace('["3.1"]\ndiscuss', '["3.1"]\nlaboratory = ["03-more"]\ndiscuss'))
+    with pytest.raises(UsageError, match=r"plans\.toml: the laboratory has no 03-more; it has"):
+        plans.six_weeks(books)
+    question = new_markdown_cell("# Lab 3 · Why not?")
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[question])
+    ((*_, besides, laboratory, _),) = last_rows(plans.six_weeks(books))
+    assert besides.endswith(f"rest {60 - 16 - plans.LABORATORY}")
+    assert laboratory == f"[Why not?](lab/03-more.ipynb) ({plans.LABORATORY})"
+
+
+def test_the_votes_name_what_is_believed_with_each_wrong_answer(small):
+    choice = next(item for item in catalogue() if item.id == "3.0")
+    ((id, link, right, beliefs),) = last_rows(plans.votes(small(A_PLAN)))
+    assert (id, link, right) == ("3.0", f"[{choice.title}](03-why.ipynb)", choice.reference)
+    assert all(f"**{letter}** {name}" in beliefs for name, letter in choice.mistakes.items())
+    assert f"**{right}**" not in beliefs
 
 
 def test_the_parts_of_the_day_follow_each_other(small):

@@ -219,6 +219,7 @@ TABLES = {
     "questions": questions,
     "six_weeks": plans.six_weeks,
     "one_day": plans.one_day,
+    "votes": plans.votes,
     "homework": plans.homework,
     "homework_command": plans.homework_command,
     "self_study": plans.self_study,

@@ -226,6 +226,16 @@ def test_an_error_of_the_program_is_not_taken_for_one_of_its_user(root, tmp_path
         commands.main(["assignment", str(tmp_path), "3"])
 
 
+def test_what_a_command_needs_and_is_not_installed_is_named(root, tmp_path, monkeypatch):
+    def lacks(*arguments):
+        raise ModuleNotFoundError(name="nbgrader")
+
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(assignment, "assignment", lacks)
+    with pytest.raises(SystemExit, match=r'needs nbgrader.*: pip install "./code\[teach\]"'):
+        commands.main(["assignment", str(tmp_path), "3"])
+
+
 @pytest.mark.parametrize("command", ["assignment", "student"])
 def test_an_address_that_nobody_has_set_is_warned_of(book, root, capsys, command):
     shutil.copy(root / SCALING, book / "chapters/01-where.ipynb")

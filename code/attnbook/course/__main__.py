@@ -29,6 +29,7 @@ from attnbook.course.chapter import (
 
 ROOT = Path()  # the commands run in the repository's root, or in the folder of a course
 IN_A_COURSE = ("collect", "grade", "return")
+FOR_THE_BOOK = ("run", "replicate", "labels", "pdf")  # they need what builds the book
 
 
 def run(options: Namespace) -> None:
@@ -347,6 +348,9 @@ def main(arguments: list[str] | None = None) -> None:
         options.function(options)
     except UsageError as error:
         sys.exit(str(error))
+    except ModuleNotFoundError as error:
+        of = "-r requirements.txt" if options.command in FOR_THE_BOOK else '"./code[teach]"'
+        sys.exit(f"{options.command} needs {error.name}, which is not installed: pip install {of}")
 
 
 def _check_place(options: Namespace) -> None:

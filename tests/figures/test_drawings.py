@@ -58,6 +58,26 @@ SPLITS = {
     "view alone": NAMED.view(2, 3, 2),
 }
 
+LESSONS = {
+    "source": "two children are playing in the snow .",
+    "reads": ["<start>", "zwei", "kinder", "spielen", "im", "schnee", "."],
+    "says": ["zwei", "kinder", "spielen", "im", "schnee", ".", "<end>"],
+    "chances": torch.tensor([0.93, 0.94, 0.9, 0.5, 0.99, 1.0, 0.004]),
+}
+TREE = [
+    [
+        drawings.Beginning("auf", -1.8, 0, True, greedy=True),
+        drawings.Beginning(",", -2.25, 0, True, best=True),
+        drawings.Beginning("vor", -2.4, 0, False),
+    ],
+    [
+        drawings.Beginning("eine", -3.4, 0, False, greedy=True),
+        drawings.Beginning("einer", -3.1, 0, True),
+        drawings.Beginning("um", -2.26, 1, True, best=True),
+        drawings.Beginning("wasserspielplatz", -9.0, 1, False),
+    ],
+]
+
 
 def paper_example():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
@@ -148,6 +168,16 @@ def gallery():
         "caching of one": drawings.caching((1,)),
         "shared heads": drawings.shared_heads(9, kv_heads=(9, 3, 1)),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
+        "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
+        "teacher forcing, two lessons": drawings.teacher_forcing(
+            "six", ["<start>", "six"], ["six", "<end>"], torch.ones(2), lesson=0
+        ),
+        "beam": drawings.beam_tree("… fotograf kniet", TREE),
+        "beam of one step": drawings.beam_tree("a", TREE[:1]),
+        "beam of many steps": drawings.beam_tree("… zwei alte frauen", [TREE[0]] + [TREE[0]] * 4),
+        "writing": drawings.writing(9, LESSONS["reads"]),
+        "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
+        "writing one": drawings.writing(1, ["<start>"]),
         "encoder block": drawings.encoder_block(**BASE),
         "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
         "decoder block": drawings.decoder_block(**BASE),

@@ -80,7 +80,7 @@ def agree(
 
     >>> stored = read_runs("seed,design,right\n0,one map,51.5")
     >>> agree(stored, {0: {"design": "one map", "right": 51.4}}, right=0.5)
-    ✓ fresh runs of seeds 0 agree with the stored ones
+    ✓ a fresh run of seed 0 agrees with the stored one
     >>> agree(stored, {0: {"design": "one map", "right": 49.0}}, right=0.5)
     Traceback (most recent call last):
     AssertionError: seed 0, row 1: right is 49, stored is 51.5, more than 0.5 apart
@@ -101,7 +101,11 @@ def agree(
                 _compare(
                     value, kept[name][i], within.get(name), f"seed {seed}, row {i + 1}: {name}"
                 )
-    print(f"✓ fresh runs of seeds {', '.join(map(str, fresh))} agree with the stored ones")
+    seeds = ", ".join(map(str, fresh))
+    if len(fresh) == 1:
+        print(f"✓ a fresh run of seed {seeds} agrees with the stored one")
+    else:
+        print(f"✓ fresh runs of seeds {seeds} agree with the stored ones")
 
 
 def _compare(value: object, stored: object, within: float | None, place: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attnbook.course import UsageError, __main__ as commands, labels, plans, timing
+from attnbook.course import UsageError, __main__ as commands, labels, pictures, plans, timing
 from attnbook.course.chapter import chapters, exercises_of, laboratory
 from attnbook.course.claims import HEADING, anchor
 from attnbook.exercises import sandbox
@@ -19,7 +19,7 @@ LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROO
 PLANS = tomllib.loads((ROOT / "chapters/plans.toml").read_text("utf8"))
 PAGE = (ROOT / "chapters/teaching.md").read_text("utf8")
 README = (ROOT / "README.md").read_text("utf8")
-PAGES = sorted((ROOT / "chapters").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*.md"))]
 
 A_PLAN = """
 [six_weeks]
@@ -88,7 +88,8 @@ def copy(tmp_path):
         tmp_path / "chapters",
         ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
     )
-    shutil.copy(ROOT / "_toc.yml", tmp_path)
+    for name in ("_toc.yml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path)
     return tmp_path / "chapters"
 
 
@@ -101,8 +102,9 @@ def last_rows(table):
 
 
 def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
-    texts = sorted(copy.glob("*.md"))
+    texts = [copy.parent / "README.md", *sorted(copy.glob("*.md"))]
     assert labels.relabel(notebooks(copy.parent), texts) == []
+    assert pictures.write(copy.parent) == []
 
 
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
@@ -233,7 +235,7 @@ def test_every_link_to_a_page_or_a_section_of_the_book_leads_there(page):
     for target, place in re.findall(r"\]\(([^):#]*)#?([^)]*)\)", page.read_text("utf8")):
         if target.startswith("http"):
             continue
-        path = ROOT / "chapters" / target if target else page
+        path = page.parent / target if target else page
         assert path.exists(), target
         if place:
             texts = [path.read_text("utf8")]

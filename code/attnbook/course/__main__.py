@@ -14,7 +14,7 @@ import nbformat
 import yaml
 from tqdm import tqdm
 
-from attnbook.course import UsageError, assignment, handouts, without
+from attnbook.course import UsageError, assignment, handouts, pictures, without
 from attnbook.course.address import UNSET, published_page, repository, set_repository
 from attnbook.course.chapter import (
     chapters,
@@ -58,8 +58,8 @@ def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
     from attnbook.course.labels import relabel  # needs what builds the book
 
-    pages = sorted((ROOT / "chapters").glob("*.md"))
-    for path in relabel(_chapters([]), pages) + without.write(ROOT):
+    texts = [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*.md"))]
+    for path in relabel(_chapters([]), texts) + without.write(ROOT) + pictures.write(ROOT):
         print(f"brought up to date: {path}")
 
 

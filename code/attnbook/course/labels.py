@@ -16,10 +16,12 @@ from attnbook.course.chapter import (
     number,
     write_notebook,
 )
-from attnbook.course.claims import experiments
+from attnbook.course.claims import experiments, ledger
 from attnbook.course.plans import table
-from attnbook.course.questions import questions
+from attnbook.course.questions import asked, questions
+from attnbook.course.replicate import Runs
 from attnbook.course.timing import predictions, reading_minutes, sections
+from attnbook.exercises import catalogue
 from attnbook.files import replace_file
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
@@ -144,7 +146,30 @@ def _exercises(notebooks: dict[Path, NotebookNode]) -> str:
     return table("Chapter | Exercises, stars and minutes", rows)
 
 
+def _numbers(notebooks: dict[Path, NotebookNode]) -> str:
+    """What the README counts."""
+    chapters = _without_laboratory(notebooks)
+    folder = next(iter(chapters)).parent
+    tasks = {task.id for book in notebooks.values() for task in exercises_of(book)}
+    mistakes = sum(len(each.mistakes) for each in catalogue() if each.id in tasks)
+    stored = [path.with_suffix(".csv") for path in notebooks if in_laboratory(path)]
+    runs = [Runs.read(path.read_text("utf8")) for path in stored if path.exists()]
+    rows = sum(len(rows) for of_seed in runs for rows in of_seed.rows.values())
+    minutes = sum(map(reading_minutes, chapters.values()))
+    return table(
+        "How many | Of what",
+        [
+            (len(chapters), f"chapters, {hours(minutes)} to read and run in all"),
+            (len(ledger(folder)), "claims about attention, each measured"),
+            (f"{rows:,}", f"results of {len(runs)} experiments, a row each, by seed"),
+            (len(tasks), f"exercises; they know {mistakes} mistakes by name"),
+            (len(asked(folder)), "questions that people ask, with a verdict"),
+        ],
+    )
+
+
 TABLES = {
+    "numbers": _numbers,
     "chapters": _chapters,
     "sections": _sections,
     "exercises": _exercises,

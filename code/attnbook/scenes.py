@@ -250,7 +250,7 @@ A soccer player is kicking the ball into the net.
   ein fußballspieler schießt den ball ins netz.
   den ball befördert ein fußballer ins tor.
   ein kicker trifft mit dem ball in die maschen.
-  ball=ball
+  ball=ball net=netz
 
 A boy and his father are flying a kite on a hill.
   ein junge und sein vater lassen auf einem hügel einen drachen steigen.

@@ -788,3 +788,62 @@ def test_tokens_are_written_as_they_are():
     drawn = drawings.matrix(torch.ones(2, 2), name="x", rows=["<s>", "R&D"])
     labels = [text.text for text in parts(drawn, "x", "text[@text-anchor]")]
     assert labels == ["<s>", "R&D"]
+
+
+# How a translator learns and writes.
+
+
+def test_the_lesson_set_off_is_the_one_asked_for_with_what_it_has_read():
+    drawn = GALLERY["teacher forcing"]
+    assert "it has read <start> zwei kinder and is to say spielen." in drawn.alt
+    bold = [
+        t
+        for n in range(1, 8)
+        if (t := parts(drawn, f"lesson {n}", "text"))[1].attrib.get("font-weight")
+    ]
+    assert [[text.text for text in texts] for texts in bold] == [["kinder", "spielen", "0.90"]]
+    dark = [parts(drawn, f"lesson {n}", "rect")[0].attrib["fill"] for n in range(1, 8)]
+    assert len({*dark[:3]}) == len({*dark[3:]}) == 1 and dark[0] != dark[3]
+
+
+def test_a_beam_boxes_what_it_keeps_and_nothing_else():
+    drawn = GALLERY["beam"]
+    boxes = {
+        (one.token, n): len(parts(drawn, f"{one.token}, step {n}", "rect"))
+        for n, step in enumerate(TREE, start=1)
+        for one in step
+    }
+    assert boxes == {
+        (one.token, n): int(one.kept) for n, step in enumerate(TREE, 1) for one in step
+    }
+
+
+def test_what_a_cache_spares_is_counted():
+    assert "91 in all. With a cache" in GALLERY["writing"].alt  # 10 + 11 + … + 16
+    assert "16 in all" in GALLERY["writing"].alt  # 10 + 6
+    kept, made = [], []
+    for n in range(1, 8):
+        boxes = parts(GALLERY["writing"], f"with a cache, step {n}", "rect")
+        kept.append(sum(box.attrib["fill"] == "#fff" for box in boxes))
+        made.append(len(boxes) - kept[-1])
+    assert kept == [0, *[2] * 6] and made == [2, *[1] * 6]  # runs of cells: source, so far, new
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: drawings.teacher_forcing(**LESSONS | {"says": LESSONS["reads"]}, lesson=0),
+         "shifted by one"),
+        (lambda: drawings.teacher_forcing(**LESSONS, lesson=7), "lessons are 0 to 6: got 7"),
+        (lambda: drawings.teacher_forcing(**LESSONS | {"chances": torch.ones(2)}, lesson=0),
+         "7 tokens to read, 7 to say and 2 chances"),
+        (lambda: drawings.beam_tree("a", []), "got 0"),
+        (lambda: drawings.beam_tree("a", [*TREE, [drawings.Beginning("b", -1.0, 3, True)]]),
+         "step 3: b continues nothing"),
+        (lambda: drawings.writing(20, ["a", "b", "c"]), "got 20 and 3"),
+        (lambda: drawings.writing(3, []), "got 3 and 0"),
+    ],
+)  # fmt: skip
+def test_impossible_lessons_beams_and_writing_are_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

@@ -15,6 +15,7 @@ from attnbook.figures.drawings.svg import (
     WIDEST,
     Canvas,
     Drawing,
+    fitted,
     text_width,
     tint,
 )
@@ -55,7 +56,7 @@ def teacher_forcing(
     wide = step - GAP
     canvas.text(0, 0, "it sees the whole source", anchor="start")
     canvas.box(0, 12, WIDEST - GAP, TALL, fill=tint(NEUTRAL, STRONG), round=4)
-    seen = _fitted(source, WIDEST - 2 * GAP, TEXT)
+    seen = fitted(source, WIDEST - 2 * GAP, TEXT)
     canvas.text((WIDEST - GAP) / 2, 12 + TALL / 2, seen, color=INK)
     read, said = 74.0, 162.0  # the tops of the rows
     canvas.text(0, read - 13, "it reads", anchor="start")
@@ -68,12 +69,12 @@ def teacher_forcing(
         with canvas.group(f"lesson {t + 1}", 0, 0):
             canvas.box(left, read, wide, TALL, round=4,
                        fill=tint(NEUTRAL, STRONG if t <= lesson else PALE))  # fmt: skip
-            canvas.text(middle, read + TALL / 2, _fitted(seen, wide, SMALL), size=SMALL, color=INK)
+            canvas.text(middle, read + TALL / 2, fitted(seen, wide, SMALL), size=SMALL, color=INK)
             canvas.arrow((middle, read + TALL + 2), (middle, said - 2),
                          color=BLACK if chosen else LINE)  # fmt: skip
             canvas.box(left, said, wide, TALL, round=4, stroke=OTHER if chosen else "none",
                        fill=tint(OTHER, STRONG if chosen else PALE))  # fmt: skip
-            canvas.text(middle, said + TALL / 2, _fitted(word, wide, SMALL), size=SMALL, color=INK,
+            canvas.text(middle, said + TALL / 2, fitted(word, wide, SMALL), size=SMALL, color=INK,
                         bold=chosen)  # fmt: skip
             canvas.text(middle, said + TALL + 14, f"{chances[t].item():.2f}", bold=chosen,
                         color=INK if chosen else SOFT)  # fmt: skip
@@ -117,7 +118,7 @@ def beam_tree(start: str, steps: Sequence[Sequence[Beginning]]) -> Drawing:
     root = min(104.0, text_width(start, TEXT) + 8)
     step = (WIDEST - root) / len(steps)
     highest = max(map(len, steps)) * tall
-    canvas.text(0, highest / 2, _fitted(start, root, TEXT), size=TEXT, color=INK, anchor="start")
+    canvas.text(0, highest / 2, fitted(start, root, TEXT), size=TEXT, color=INK, anchor="start")
     ends = [(root - 4, highest / 2)]  # where the lines from the kept ones begin
     kept_before, said = [True], []
     for n, beginnings in enumerate(steps):
@@ -140,7 +141,7 @@ def beam_tree(start: str, steps: Sequence[Sequence[Beginning]]) -> Drawing:
                 if one.kept:
                     canvas.box(left, y - 18, wide, 36, fill="#fff", stroke=color, round=4,
                                thick=2 if one.best or one.greedy else 1)  # fmt: skip
-                canvas.text(left + wide / 2, y - 8, _fitted(one.token, wide, SMALL), size=SMALL,
+                canvas.text(left + wide / 2, y - 8, fitted(one.token, wide, SMALL), size=SMALL,
                             color=INK if one.kept else SOFT, bold=one.best)  # fmt: skip
                 canvas.text(left + wide / 2, y + 9, f"{one.log_p:z.2f}".replace("-", "−"))
             new[i] = (left + wide, y)
@@ -189,7 +190,7 @@ def writing(source_tokens: int, written: Sequence[str]) -> Drawing:
         for t, token in enumerate(written):
             y = 34.0 + t * row_height
             if not panel:
-                canvas.text(0, y + 7, _fitted(token, labels - 6, SMALL), size=SMALL,
+                canvas.text(0, y + 7, fitted(token, labels - 6, SMALL), size=SMALL,
                             color=INK, anchor="start")  # fmt: skip
             runs = [(0, source_tokens, not (panel and t)), (source_tokens, t, not panel)]
             runs.append((source_tokens + t, 1, True))
@@ -218,12 +219,3 @@ def writing(source_tokens: int, written: Sequence[str]) -> Drawing:
         f"With a cache the source goes once, and at each step one token, {kept} in all; the others "
         "are kept."
     )
-
-
-def _fitted(text: str, room: float, size: float) -> str:
-    """The text, cut off where the room ends."""
-    if text_width(text, size) <= room:
-        return text
-    while text and text_width(text + "…", size) > room:
-        text = text[:-1]
-    return text + "…"

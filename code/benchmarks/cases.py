@@ -1,5 +1,6 @@
 """What is compared: attention, layers, steps of training, and decoding."""
 
+import operator
 from copy import deepcopy
 from functools import partial
 
@@ -8,16 +9,20 @@ import torch.nn.functional as F
 from measure import Case, Run, Where
 from torch import nn
 
+from attnbook import pretrained
 from attnbook.attention import attention, causal_mask, padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock
 from attnbook.data import PAD, START
 from attnbook.decoding import greedy_search
+from attnbook.language_model import generate
 from attnbook.multihead import MultiHeadAttention
 from attnbook.pytorch import to_pytorch
 from attnbook.training import smoothed_loss
 from attnbook.transformer import Transformer
 
 BATCH, LENGTH, WORDS = 32, 32, 8000
+LANGUAGE_MODEL = "smollm2-135m-instruct"
+PROMPT, NEW_TOKENS = "The capital of France is Paris. The capital of Germany is", 32
 NEVER = -1  # an end symbol that no model writes: all targets are equally long
 
 
@@ -241,6 +246,31 @@ def marian_side(where: Where) -> Run:
     return run
 
 
+def llama_side(where: Where) -> Run:
+    """Hugging Face's Llama with the weights of the language model, and its generate."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    path = pretrained.fetch(LANGUAGE_MODEL)
+    source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
+    tokens = AutoTokenizer.from_pretrained(**source)(PROMPT, return_tensors="pt").to(where[0])
+    model = AutoModelForCausalLM.from_pretrained(**source, dtype=where[1]).to(where[0]).eval()
+    model.generation_config.eos_token_id = None
+
+    def run() -> list[int]:
+        written = model.generate(
+            **tokens, max_new_tokens=NEW_TOKENS, do_sample=False, use_cache=True, pad_token_id=PAD
+        )
+        return written[0, -NEW_TOKENS:].tolist()
+
+    return run
+
+
+def language_model_side(where: Where) -> Run:
+    model, tokenizer = pretrained.load(LANGUAGE_MODEL, device=where[0], dtype=where[1])
+    tokens = tokenizer.encode(PROMPT)
+    return lambda: list(generate(model, tokens, max_new_tokens=NEW_TOKENS))
+
+
 def both_sides(name: str, side, *options, same=close) -> Case:
     return Case(name, partial(side, False, *options), partial(side, True, *options), same)
 
@@ -297,6 +327,14 @@ try:
             marian_side,
             partial(greedy_side, True),
             None,
+        )
+    )
+    CASES.append(
+        Case(
+            f"SmolLM2 writes {NEW_TOKENS} tokens | transformers' generate",
+            llama_side,
+            language_model_side,
+            operator.eq,
         )
     )
 except ModuleNotFoundError:

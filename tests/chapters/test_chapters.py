@@ -336,8 +336,8 @@ def test_a_laboratory_notebook_has_one_experiment_and_compares_it_with_its_store
     others = "\n".join(cell.source for cell in code if "experiment" not in tags(cell))
     assert re.search(r"= read_runs\(STORED\)$", others, re.M)
     (fresh,) = (cell.source for cell in code if re.search(r"^fresh = ", cell.source, re.M))
-    assert re.search(r"\bfor seed in range\([23]\)", fresh)  # two where three take too long
-    assert re.search(r"\bexperiment\(seed\b|\bmeasure\(train\(", fresh)
+    assert re.search(r"^fresh = \{\s*0: ", fresh, re.M)  # one seed, run anew
+    assert re.search(r"\bexperiment\(0\b|\bmeasure\(train\(", fresh)
     compare = [cell for cell in code if re.search(r"^agree\(", cell.source, re.M)]
     assert len(compare) == 1 and "verify" in tags(compare[0])
 

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from attnbook.course import __main__ as commands
 from attnbook.course.chapter import exercises_of
+from attnbook.course.timing import without_exercises
 from attnbook.exercises import Choice, Prediction, catalogue, points
 from shared import as_colab_saves
 
@@ -33,10 +34,12 @@ EXERCISES = {e.id: e for e in catalogue() if e.id in TASKS and not isinstance(e,
 MOST_POINTS = {id: float(TASKS[id].points) for id in EXERCISES}
 (IN_WORDS,) = (id for id, task in TASKS.items() if task.model_answer)
 NUMBER, *_ = (id for id, exercise in EXERCISES.items() if isinstance(exercise, Prediction))
-FIRST, SECOND, THIRD, *OTHERS = (id for id in EXERCISES if id != NUMBER)
+FIRST, SECOND, THIRD = (id for id in EXERCISES if id != NUMBER)
 SECONDS = 8  # instead of the teacher's 120; longer than what `check` gives an answer
 IN_MY_WORDS, NOTE = "It is not right, because…", "A note to myself"
 LOOP = "import time\nwhile True:\n    time.sleep(0.1)"
+GIGABYTES = 1  # instead of the teacher's 4
+EAT = "eaten = []\nwhile True:\n    eaten.append(bytearray(10**8))"
 
 # Several commands of nbgrader in one process: each would take three seconds to begin.
 GRADE = """
@@ -149,8 +152,7 @@ class Course:
         archive = self.folder / "submissions.zip"
         with zipfile.ZipFile(archive, "w") as file:
             for student, notebook in submissions.items():
-                number = 100 + len(student)  # the same whenever this student hands in
-                place = f"Week 2/{student}_{number}_assignsubmission_file"
+                place = f"Week 2/{student}_{NUMBERS[student]}_assignsubmission_file"
                 file.writestr(f"{place}/Copy_of_03_scaling.ipynb", nbformat.writes(notebook))
         monkeypatch.chdir(self.folder)
         commands.main(["collect", CHAPTER, str(archive)])
@@ -193,13 +195,16 @@ def add_note(notebook):
 
 
 def empty(course):
-    return course.blank(), dict.fromkeys(EXERCISES, 0.0)
+    """Nothing, but for an answer that raises."""
+    notebook = course.blank()
+    course.begin(notebook, NUMBER, "1 / 0")
+    return notebook, dict.fromkeys(EXERCISES, 0.0)
 
 
 def careless(course):
-    """A loop in front of an answer, deleted cells, a function of another name, mistakes."""
+    """A loop in front of an answer, deleted cells, a function of another name, a mistake."""
     notebook = course.perfect()
-    wrong = {id: course.err(notebook, id) for id in OTHERS}
+    wrong = {THIRD: course.err(notebook, THIRD)}
     course.begin(notebook, NUMBER, LOOP)
     gone = [cell_of(notebook, "setup"), cell_of(notebook, "given"), answer_cell(notebook, FIRST)]
     gone += [graded_cell(notebook, id) for id in (FIRST, THIRD, IN_WORDS)]
@@ -210,10 +215,10 @@ def careless(course):
 
 
 def crashing(course):
-    """An answer that raises, one that kills Python, a loop that nothing stops, one inside."""
+    """Two answers that need too much memory, a loop that nothing stops, one inside."""
     notebook = course.perfect()
-    course.begin(notebook, NUMBER, "1 / 0")
-    course.begin(notebook, FIRST, "import os\nos._exit(1)")
+    course.begin(notebook, NUMBER, "import torch\ntorch.ones(10**10)")
+    course.begin(notebook, FIRST, EAT)
     ignore = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
     course.begin(notebook, SECOND, f"{ignore}\n{LOOP}")
     inside = course.right[THIRD].replace(":\n", f":\n{indent(LOOP, '    ')}\n", 1)
@@ -247,17 +252,22 @@ def cheating(course):
 
 
 STUDENTS = [perfect, empty, careless, crashing, cheating]
+NUMBERS = {student.__name__: i for i, student in enumerate(STUDENTS, 101)}  # the platform's
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """An assignment, made and released."""
     folder = tmp_path_factory.mktemp("course")
-    run(ROOT, "python", "-m", "attnbook.course", "assignment", str(folder), CHAPTER)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(ROOT)
+        commands.main(["assignment", str(folder), CHAPTER])
     config = folder / "nbgrader_config.py"
     text = config.read_text()
-    assert "c.Execute.timeout = 120" in text
-    config.write_text(text.replace("timeout = 120", f"timeout = {SECONDS}"))
+    for name, ours, of_test in [("timeout = ", 120, SECONDS), ("gigabytes=", 4, GIGABYTES)]:
+        assert f"{name}{ours}" in text
+        text = text.replace(f"{name}{ours}", f"{name}{of_test}")
+    config.write_text(text)
     run(folder, "nbgrader", "generate_assignment", CHAPTER)
     return Course(folder)
 
@@ -269,15 +279,36 @@ def graded(course):
     with pytest.MonkeyPatch.context() as monkeypatch:
         course.collect({name: notebook for name, (notebook, _) in handed_in.items()}, monkeypatch)
     course.expected = {name: MOST_POINTS | wrong for name, (_, wrong) in handed_in.items()}
+    left = course.folder / f"submitted/no_notebook/{CHAPTER}/{CHAPTER}.ipynb"
+    left.parent.mkdir(parents=True)
+    left.write_text("{")  # put there by hand
+    half = course.folder / f"autograded/perfect/{CHAPTER}/{CHAPTER}.ipynb"
+    half.parent.mkdir(parents=True)
+    half.write_text(nbformat.writes(course.released))  # interrupted before anything ran
+    # much of the time they wait for what never ends: so all at once
+    several = ["--processes", str(len(STUDENTS) + 1)]
+    course.printed = run(
+        course.folder, "python", "-m", "attnbook.course", "grade", CHAPTER, *several
+    )
+    (course.folder / "moodle.csv").write_text(moodle_table(), "utf8")
     steps = [
-        f"autograde {CHAPTER}",
         "export --to unmarked.csv",
         MARK_BY_HAND,
         f"generate_feedback {CHAPTER}",
         "export --to marked.csv",
+        f"from attnbook.course.__main__ import main; main(['return', '{CHAPTER}', 'moodle.csv'])",
     ]
-    course.printed = run(course.folder, "python", "-c", GRADE, *steps)
+    course.returned = run(course.folder, "python", "-c", GRADE, *steps)
     return course
+
+
+def moodle_table():
+    """A grading worksheet as Moodle writes it, with somebody who has handed in nothing."""
+    most = sum(MOST_POINTS.values()) + TASKS[IN_WORDS].points
+    header = "Identifier,Full name,Status,Grade,Maximum Grade,Last modified (grade)"
+    numbers = NUMBERS | {"absent": 900}
+    rows = [f'Participant {n},{name},-,,{most:.2f},"-"' for name, n in numbers.items()]
+    return "\n".join([header, *rows]) + "\n"
 
 
 def test_what_students_get_has_no_trace_of_a_solution_or_a_hidden_test(course):
@@ -301,20 +332,70 @@ def test_every_submission_gets_exactly_its_points(graded, student):
 
 def test_a_mistake_gets_at_most_half_and_is_named_and_explained(graded):
     page = html.unescape(graded.feedback("careless"))
-    for id in OTHERS:
-        assert graded.expected["careless"][id] <= MOST_POINTS[id] / 2
-        name, explanation = next(iter(EXERCISES[id].explanations.items()))
-        assert f"Recognised: {name}." in page
-        assert explanation.split("`")[0] in page
+    assert graded.expected["careless"][THIRD] <= MOST_POINTS[THIRD] / 2
+    name, explanation = next(iter(EXERCISES[THIRD].explanations.items()))
+    assert f"Recognised: {name}." in page
+    assert explanation.split("`")[0] in page
+
+
+def test_the_class_is_summed_up_with_its_commonest_mistakes(graded):
+    rows = re.findall(
+        r"^\| ([\d.]+) \| (\d+%) \| (\d+) \| (\d+) \| (\d+) \| (.*) \|$", graded.printed, re.M
+    )
+    said = {id: row for id, *row in rows}
+    first = {id: next(iter(EXERCISES[id].mistakes)) for id in EXERCISES}
+    # perfect is right, careless errs, crashing never ends, cheating hides its points
+    assert said[THIRD] == ["20%", "2", "1", "1", f"{first[THIRD]} (1); none that is known (1)"]
+    assert f"{IN_WORDS}, in words: 3 of 5 marked, 0.0 points on average" in graded.printed
+    assert re.search(
+        rf"To begin with, [\d.]+, 1 times: .*\. {EXERCISES[THIRD].explanations[first[THIRD]][:20]}",
+        graded.printed,
+    )
+
+
+def test_what_cannot_be_graded_is_named_and_holds_up_nobody(graded):
+    assert "not graded:\n    no_notebook: NotJSONError: " in graded.printed
+    assert graded.marks("unmarked.csv")["no_notebook"]["status"] == "not yet graded"
+    assert not (graded.folder / "autograded/no_notebook").exists()
+
+
+def test_marks_and_pages_go_back_under_the_platforms_names(graded):
+    with (graded.folder / f"returned/{CHAPTER}-marks.csv").open() as file:
+        grade = {row["Full name"]: row["Grade"] for row in csv.DictReader(file)}
+    marks = graded.marks("marked.csv")
+    assert grade.pop("absent") == ""
+    for student, mark in grade.items():
+        score = marks[student]["score"]
+        assert mark == (f"{float(score):g}" if score else "")
+    assert grade["perfect"] and not grade["crashing"]
+    assert f"crashing: not yet marked: {IN_WORDS}" in graded.returned
+    with zipfile.ZipFile(graded.folder / f"returned/{CHAPTER}-feedback.zip") as archive:
+        name = f"empty_{NUMBERS['empty']}_assignsubmission_file/{CHAPTER}.html"
+        assert archive.read(name).decode() == graded.feedback("empty")
+        assert len(archive.namelist()) == len(STUDENTS)
+
+
+def test_the_rubric_stands_beside_the_answer_to_mark(graded):
+    path = graded.folder / f"autograded/crashing/{CHAPTER}/{CHAPTER}.ipynb"
+    cells = nbformat.read(path, as_version=4).cells
+    place = next(i for i, cell in enumerate(cells) if cell.source == IN_MY_WORDS)
+    assert TASKS[IN_WORDS].model_answer in cells[place + 1].source
+    assert "(2 points)" in cells[place + 1].source
+    folded = re.search(
+        "<details><summary>A model answer.*?</details>", graded.feedback("crashing"), re.S
+    )
+    assert "(2 points)" in folded[0]
 
 
 def test_no_score_is_exported_while_an_answer_waits_for_its_mark(graded):
     marks = graded.marks("unmarked.csv")
     for student, row in marks.items():
+        if student == "no_notebook":
+            continue
         waits = student in ("perfect", "crashing")
         assert (row["score"] == "") == waits, student
         assert row["status"] == (f"not yet marked: {IN_WORDS}" if waits else "")
-    assert marks.keys() == graded.expected.keys()
+    assert marks.keys() == {*graded.expected, "no_notebook"}
 
 
 def test_a_marked_answer_completes_the_score(graded):
@@ -345,11 +426,12 @@ def test_a_note_is_not_taken_for_the_answer_in_words_and_never_costs_it(graded, 
         ("empty", "Not answered."),
         ("careless", f"ran for {SECONDS} seconds and was stopped"),
         ("careless", "is not defined"),
-        ("crashing", "ZeroDivisionError: division by zero"),
+        ("empty", "ZeroDivisionError: division by zero"),
         ("crashing", "Python ended here"),
         ("crashing", f"was not done after {SECONDS} seconds and could not be stopped"),
         ("crashing", "did not finish within"),
         ("perfect", "Output truncated"),
+        ("crashing", "needs more memory than a submission may take"),
         ("cheating", "SystemExit"),
         ("cheating", "No points could be computed: its output was suppressed"),
     ],
@@ -366,7 +448,7 @@ def test_grading_prints_a_line_for_each_student_and_warns_only_of_trouble(graded
         (line,) = re.findall(rf"^{student}: .* points.*$", graded.printed, re.M)
         assert said.get(student, "") in line
     warnings = re.findall(r"WARNING\] (\w+), exercise-([\d-]+)-answer: ", graded.printed)
-    troubles = {("careless", NUMBER), ("crashing", FIRST), ("crashing", SECOND)}
+    troubles = {("careless", NUMBER)} | {("crashing", id) for id in (NUMBER, FIRST, SECOND)}
     assert {(who, id.replace("-", ".")) for who, id in warnings} == troubles
     assert graded.printed.count("WARN") == len(troubles) and "ERROR" not in graded.printed
 
@@ -396,9 +478,11 @@ def test_who_hands_in_again_is_listed_and_graded_anew(graded, monkeypatch, capsy
     printed = capsys.readouterr().out
     assert "0 new submissions, 1 as before" in printed
     assert "handed in again, to be graded again:\n    cheating\n" in printed
-    run(graded.folder, "python", "-c", GRADE, "export --to new.csv")
-    assert graded.marks("new.csv")["cheating"]["status"] == "not yet graded"
-    assert graded.marks("new.csv")["empty"]["score"] == "0.0"
+    said = run(graded.folder, "python", "-m", "attnbook.course", "return", CHAPTER, "moodle.csv")
+    assert "    cheating: not yet graded\n" in said
+    with (graded.folder / f"returned/{CHAPTER}-marks.csv").open() as file:
+        grade = {row["Full name"]: row["Grade"] for row in csv.DictReader(file)}
+    assert (grade["cheating"], grade["empty"]) == ("", "0")
 
 
 def test_making_the_assignment_again_keeps_the_teachers_edits(course, monkeypatch, capsys):
@@ -409,3 +493,49 @@ def test_making_the_assignment_again_keeps_the_teachers_edits(course, monkeypatc
     commands.main(["assignment", str(course.folder), CHAPTER])
     assert [path.read_bytes() for path in files] == before
     assert f"kept as you have edited it: {files[1]}" in capsys.readouterr().out
+
+
+EACH_SLIDE = """
+[...document.querySelectorAll(".slides > section")].map((_, i) => {
+  Reveal.slide(i);
+  const s = Reveal.getCurrentSlide();
+  const over = Math.max(s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth);
+  return [over, s.innerText, s.querySelectorAll(".body > *").length];
+})
+"""
+
+
+def test_slides_show_every_drawing_and_ask_each_vote_without_a_network(tmp_path, chromium):
+    """One deck in a browser: a slide for what is shown, two for a vote, nothing cut off."""
+    run(ROOT, "python", "-m", "attnbook.course", "slides", str(tmp_path), "2")
+    chapter = nbformat.read(ROOT / "chapters/02-queries-keys-values.ipynb", as_version=4)
+    cells = without_exercises(chapter)
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(error))
+    page.goto((tmp_path / "02-queries-keys-values.html").as_uri())
+    page.wait_for_function("Reveal.isReady()")
+    drawings = [
+        cell
+        for cell in cells
+        if any("image/svg+xml" in o.get("data", {}) for o in cell.get("outputs", []))
+    ]
+    assert page.locator(".body > svg").count() == len(drawings) > 3
+    votes = [cell for cell in cells if "predict" in cell.metadata.get("tags", [])]
+    assert (
+        page.locator("section.vote").count()
+        == page.locator("section.answer .right").count()
+        == len(votes)
+        > 3
+    )
+    assert (
+        page.locator("section.code").count()
+        == sum("slide" in cell.metadata.get("tags", []) for cell in cells)
+        > 0
+    )
+    for i, (over, text, shown) in enumerate(page.evaluate(EACH_SLIDE)):
+        assert over <= 1 and (text.strip() or shown), i
+        assert "$" not in text and "](" not in text, i
+    assert len(asked) == 1 and not errors
+    page.close()

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from attnbook.course import UsageError, __main__ as commands, labels, pictures, plans, timing
 from attnbook.course.chapter import chapters, exercises_of, laboratory
 from attnbook.course.claims import HEADING, anchor
-from attnbook.exercises import sandbox
+from attnbook.exercises import catalogue, sandbox
 
 CHAPTERS = {path: nbformat.read(path, as_version=4) for path in chapters(ROOT)}
 LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROOT)}
@@ -102,9 +102,26 @@ def last_rows(table):
 
 
 def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
-    texts = [copy.parent / "README.md", *sorted(copy.glob("*.md"))]
-    assert labels.relabel(notebooks(copy.parent), texts) == []
+    assert labels.relabel(notebooks(copy.parent), labels.pages(copy.parent)) == []
     assert pictures.write(copy.parent) == []
+
+
+def test_a_chapter_says_where_each_exercise_is_whose_number_is_missing():
+    for path, chapter in CHAPTERS.items():
+        (text,) = [c.source for c in chapter.cells if re.search(r"^## Exercises$", c.source, re.M)]
+        said = labels.LAST_ONE.search(text)[0]
+        links = re.findall(r"\[([\d., and]+)\]\((lab/[\w-]+\.ipynb)\)", said)
+        found = {id: file for ids, file in links for id in re.split(", | and ", ids)}
+        here = [task.id for task in exercises_of(chapter)]
+        there = {
+            task.id: f"lab/{other.name}"
+            for other, book in LABORATORY.items()
+            for task in exercises_of(book)
+            if task.id.startswith(f"{int(path.stem[:2])}.")
+        }
+        assert found == there
+        numbers = sorted(int(id.split(".")[1]) for id in [*here, *found])
+        assert numbers == [*range(len(numbers))], path  # none is nowhere
 
 
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
@@ -118,6 +135,25 @@ def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
     for name in labels.TABLES:
         (filled,) = re.findall(rf"<!-- computed: {name} -->\n(.+?)<!-- end -->", written, re.S)
         assert filled.startswith(("|", "##", "```bash")) and filled.count("\n") > 3
+
+
+def test_the_landing_page_says_how_long_all_chapters_and_all_exercises_take(copy):
+    page = copy / "index.ipynb"
+    before = page.read_text("utf8")
+    assert before.count(labels.whole_path(CHAPTERS | LABORATORY)) == 1
+    page.write_text(labels.PATH.sub("All chapters take about 9 hours.", before), "utf8")
+    assert labels.relabel(notebooks(copy.parent), [page]) == [page]
+    assert page.read_text("utf8") == before
+
+
+def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):
+    books = small(A_PLAN)
+    task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 73 min\n\n"
+    in_words = "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
+    assert labels.whole_path(books) == (
+        "All chapters take about ¼ hour to read and run, their 4 exercises about 1¾ hours."
+    )
 
 
 def test_an_unknown_table_is_refused_by_name(copy):
@@ -147,9 +183,29 @@ def test_sections_and_predictions_are_counted_where_they_stand(small):
 
 
 def test_a_session_has_the_minutes_of_its_sections_votes_and_exercises_and_rests_the_others(small):
-    ((session, story, besides, discuss),) = last_rows(plans.six_weeks(small(A_PLAN)))
+    ((session, story, besides, _, discuss),) = last_rows(plans.six_weeks(small(A_PLAN)))
     assert (session, story, discuss) == ("1.1", '3 without "Two" (4)', "a vote")
     assert besides == "votes 2; together 3.1 (10); rest 14"
+
+
+def test_a_question_of_the_laboratory_takes_its_minutes_of_a_session(small, tmp_path):
+    plan = A_PLAN.replace("minutes = 30", "minutes = 60")
+    books = small(plan.replace('["3.1"]\ndiscuss', '["3.1"]\nlaboratory = ["03-more"]\ndiscuss'))
+    with pytest.raises(UsageError, match=r"plans\.toml: the laboratory has no 03-more; it has"):
+        plans.six_weeks(books)
+    question = new_markdown_cell("# Lab 3 · Why not?")
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[question])
+    ((*_, besides, laboratory, _),) = last_rows(plans.six_weeks(books))
+    assert besides.endswith(f"rest {60 - 16 - plans.LABORATORY}")
+    assert laboratory == f"[Why not?](lab/03-more.ipynb) ({plans.LABORATORY})"
+
+
+def test_the_votes_name_what_is_believed_with_each_wrong_answer(small):
+    choice = next(item for item in catalogue() if item.id == "3.0")
+    ((id, link, right, beliefs),) = last_rows(plans.votes(small(A_PLAN)))
+    assert (id, link, right) == ("3.0", f"[{choice.title}](03-why.ipynb)", choice.reference)
+    assert all(f"**{letter}** {name}" in beliefs for name, letter in choice.mistakes.items())
+    assert f"**{right}**" not in beliefs
 
 
 def test_the_parts_of_the_day_follow_each_other(small):

@@ -416,6 +416,52 @@ def test_a_shuffled_order_is_shown(show):
     english, written = 4, len(french(page))
     expected = [*SHUFFLED[:english], *SHUFFLED[1 : written + 1]]
     assert places == [f"place {p + 1}" for p in expected]
+    notes = page.locator(".switches .note", has_text="Shuffled: in every sentence alike")
+    said = [re.findall(r"place (\d+)", text) for text in notes.all_inner_texts()]
+    assert said == [re.findall(r"\d+", " ".join(places[i : i + 2])) for i in (0, english)]
+
+
+def test_padding_that_is_written_is_a_dot(show):
+    parts = ("residual", "norm", "feed_forward")
+    page = show(2003, switches=dict.fromkeys(parts, "off"))
+    assert french(page) == ["·"] * MOST_WRITTEN
+    assert page.locator(".french button").first.get_attribute("title").startswith("padding: ")
+    assert "<pad>" not in page.locator(".frame").inner_text()
+
+
+def test_the_likeliest_tokens_are_named_with_their_chances(show):
+    switches = {"decoder_weights": "uniform"}
+    page = show(481, switches=switches)
+    with broken(TRANSLATOR.model, **switches), torch.no_grad():
+        source = collate([NUMBERS.pair(481)]).source
+        written = [NUMBERS.target.vocabulary.tokens.index(t) for t in french(page)[:-1]]
+        logits, _ = TRANSLATOR.model(source, torch.tensor([[START, *written]]))
+    chances = logits[0].softmax(dim=-1)
+    for place in (1, 3):
+        page.locator(".french button").nth(place).click()
+        found = re.findall(r"“(\S+)” ([\d.]+|under 0\.1) %", said(page).split("likeliest were")[1])
+        best = chances[place].topk(3)
+        names = ["⟨end⟩" if t == END else NUMBERS.target.vocabulary.tokens[t] for t in best.indices]
+        assert [name for name, _ in found] == names
+        for (_, told), share in zip(found, best.values, strict=True):
+            if told == "under 0.1":
+                assert share < 0.001
+            else:
+                digits = len(told.partition(".")[2])
+                assert abs(float(told) - 100 * share) < (0.51 if digits == 0 else 0.101)
+
+
+def test_what_it_writes_as_trained_stays_beside_what_it_writes_now(show):
+    page = show(2003)
+    echo = page.locator(".echo")
+    assert echo.inner_text() == "It writes “deux mille trois” ✓"
+    page.get_by_label("Positions of the English words").select_option("off")
+    assert echo.inner_text() == "It writes “trois mille deux” ✗\nAs trained: “deux mille trois”"
+    type_in(page, "80")  # which it gets wrong as trained, too
+    with torch.no_grad():
+        (before,) = TRANSLATOR.translate(["eighty"])
+    assert before != "quatre-vingts"
+    assert echo.inner_text().endswith(f"As trained: “{before}”")
 
 
 def test_each_switch_says_what_it_is_for_and_the_book_links_its_chapter(show):
@@ -491,6 +537,9 @@ def test_on_a_telephone_buttons_are_large_enough_for_thumbs_and_what_is_written_
     assert echo.inner_text().startswith(f"It writes “{french_text(page)}”")
     assert not page.locator(".french").evaluate("node => node.getBoundingClientRect().bottom > 0")
     assert 0 <= echo.evaluate("node => node.getBoundingClientRect().top") < 300
+    # what scrolls under it fades away, and is not cut through
+    fade = echo.evaluate("node => getComputedStyle(node, '::after').backgroundImage")
+    assert fade.startswith("linear-gradient(")
 
 
 def french_text(page):
@@ -725,6 +774,34 @@ def test_who_presses_something_while_it_writes_sees_all_of_it(stopped, press):
     assert french(page) == ["quarante", "-deux", "⟨end⟩"]
     assert page.locator(".heads tbody tr").count() == weights
     assert page.locator(".look-numbers tbody tr").count() == weights
+
+
+def test_a_press_that_lasts_while_a_token_is_written_is_not_lost(stopped):
+    page = stopped(481)
+    type_in(page, "99999")
+    page.clock.run_for(111)
+    assert french(page) == ["quatre", "-vingt"]
+    second = page.locator(".french button").nth(1)
+    second.hover()
+    page.mouse.down()
+    page.clock.run_for(110)
+    assert len(french(page)) == 3
+    page.mouse.up()
+    assert french(page) == [*french_of(99_999), "⟨end⟩"]
+    assert second.get_attribute("aria-pressed") == "true"
+    type_in(page, "77777")
+    page.clock.run_for(1)
+    page.locator(".french button").first.focus()
+    page.clock.run_for(110)
+    assert page.locator(".french button").first.evaluate(
+        "node => node.getRootNode().activeElement === node"
+    )
+    page.locator(".tokens button").first.hover()  # the English
+    page.mouse.down()
+    page.clock.run_for(110)
+    page.mouse.up()
+    assert french(page) == [*french_of(77_777), "⟨end⟩"]
+    assert page.locator(".tokens button").first.get_attribute("aria-pressed") == "true"
 
 
 def test_the_numbers_opened_while_it_writes_are_those_of_what_is_written(stopped):

@@ -1,11 +1,12 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
-Run in the root of the book's repository; ``collect`` runs in the folder of a course. ``run``,
-``labels`` and ``pdf`` need what builds the book (``requirements.txt``), the others what grades
-(``pip install "./code[teach]"``).
+Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
+a course. ``run``, ``labels`` and ``pdf`` need what builds the book
+(``requirements.txt``), the others what grades (``pip install "./code[teach]"``).
 """
 
 import argparse
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -20,12 +21,14 @@ from attnbook.course.chapter import (
     chapters,
     exercises_of,
     find_chapter,
+    in_laboratory,
     laboratory,
     pages,
     seen_from_chapters,
 )
 
-ROOT = Path()  # the commands run in the repository's root
+ROOT = Path()  # the commands run in the repository's root, or in the folder of a course
+IN_A_COURSE = ("collect", "grade", "return")
 
 
 def run(options: Namespace) -> None:
@@ -56,10 +59,9 @@ def home(options: Namespace) -> None:
 
 def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attnbook.course.labels import relabel  # needs what builds the book
+    from attnbook.course.labels import pages, relabel  # needs what builds the book
 
-    texts = [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*.md"))]
-    for path in relabel(_chapters([]), texts) + without.write(ROOT) + pictures.write(ROOT):
+    for path in relabel(_chapters([]), pages(ROOT)) + without.write(ROOT) + pictures.write(ROOT):
         print(f"brought up to date: {path}")
 
 
@@ -124,20 +126,27 @@ def answers(options: Namespace) -> None:
     _tell(folder)
 
 
+def slides(options: Namespace) -> None:
+    """Write a page of slides for each chapter: its drawings, results and votes."""
+    from attnbook.course.slides import deck
+
+    folder = handouts.Folder(options.folder)
+    paths = _chapters(options.chapter) if options.chapter else chapters(ROOT)
+    for path in tqdm(paths, unit="chapter"):
+        if in_laboratory(path):
+            raise UsageError(f"{path} is no chapter: slides are made of chapters")
+        folder.write(f"{path.stem}.html", deck(nbformat.read(path, as_version=4)))
+    _tell(folder)
+
+
 def collect(options: Namespace) -> None:
     """Sort what students handed in on a platform into the folder of a course."""
     from attnbook.course.collect import collect
 
-    course = Path()
-    names = sorted(path.stem for path in course.glob("release/*/*.ipynb"))
-    if options.assignment not in names:
-        raise UsageError(
-            f"no such assignment: {options.assignment}; generated in {course.absolute()} are "
-            f"{', '.join(names) or 'none'}"
-        )
+    _check_assignment(options.assignment)
     if not options.archive.exists():
         raise UsageError(f"no such archive or folder: {options.archive}")
-    done = collect(course, options.assignment, options.archive)
+    done = collect(ROOT, options.assignment, options.archive)
     print(f"{len(done.new)} new submissions, {len(done.as_before)} as before")
     for title, names in {
         "handed in again, to be graded again": done.again,
@@ -149,7 +158,56 @@ def collect(options: Namespace) -> None:
     }.items():
         if names:
             print(f"{title}:", *names, sep="\n    ")
-    print(f"next: nbgrader autograde {options.assignment}")
+    print(f"next: python -m attnbook.course grade {options.assignment}")
+
+
+def grade(options: Namespace) -> None:
+    """Grade what is new, several at a time, and sum up what the class got right and wrong."""
+    from attnbook.course import grade, summary
+
+    _check_assignment(options.assignment)
+    if options.processes < 1:
+        raise UsageError(f"--processes must be at least 1, not {options.processes}")
+    if options.minutes <= 0:
+        raise UsageError(f"--minutes must be more than 0, not {options.minutes:g}")
+    if not grade.handed_in(ROOT, options.assignment):
+        raise UsageError(
+            f"nobody has handed in {options.assignment}; first: python -m attnbook.course collect"
+        )
+    failed = grade.grade(ROOT, options.assignment, options.processes, options.minutes)
+    print(summary.summary(ROOT, options.assignment))
+    if failed:
+        print("not graded:", *failed, sep="\n    ")
+    print(
+        f"next, when all answers in words are marked: nbgrader generate_feedback "
+        f"{options.assignment}"
+    )
+
+
+def give_back(options: Namespace) -> None:
+    """Fill marks into a table of Moodle or Canvas, and zip the feedback under its names."""
+    from attnbook.course.give_back import give_back
+    from attnbook.course.marks import marks  # needs nbgrader
+
+    _check_assignment(options.assignment)
+    if not options.table.is_file():
+        raise UsageError(f"no such file: {options.table}")
+    known = marks(ROOT, options.assignment)
+    done = give_back(ROOT, options.assignment, known, options.table, options.column)
+    print(f"{len(done.filled)} marks are in {done.table}")
+    print(f"{len(done.pages)} pages of feedback are in {done.archive}")
+    for title, names in done.left_out().items():
+        if names:
+            print(f"{title}:", *names, sep="\n    ")
+
+
+def _check_assignment(name: str) -> None:
+    names = sorted(path.stem for path in ROOT.glob("release/*/*.ipynb"))
+    if name not in names:
+        raise UsageError(
+            f"no such assignment: {name}; generated in {Path.cwd()} are "
+            f"{', '.join(names) or 'none'}"
+        )
 
 
 def _chapters(told: list[str]) -> list[Path]:
@@ -218,15 +276,18 @@ def parser() -> argparse.ArgumentParser:
         "student": student,
         "assignment": assign,
         "answers": answers,
+        "slides": slides,
         "collect": collect,
+        "grade": grade,
+        "return": give_back,
     }.items():
         added[name] = commands.add_parser(
             name, help=function.__doc__.rstrip(".").lower(), description=function.__doc__
         )
         added[name].set_defaults(function=function)
-    for name in ("student", "assignment", "answers"):
+    for name in ("student", "assignment", "answers", "slides"):
         added[name].add_argument("folder", type=Path, help="where to write")
-    for name in ("run", "student", "assignment"):
+    for name in ("run", "student", "assignment", "slides"):
         added[name].add_argument(
             "chapter",
             nargs="*",
@@ -250,9 +311,30 @@ def parser() -> argparse.ArgumentParser:
         metavar="EXERCISE",
         help="what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",
     )
-    added["collect"].add_argument("assignment", help="its name, such as 03-scaling")
+    for name in IN_A_COURSE:
+        added[name].add_argument("assignment", help="its name, such as 03-scaling")
     added["collect"].add_argument(
         "archive", type=Path, help="the zip archive from Moodle or Canvas, or its unpacked folder"
+    )
+    added["grade"].add_argument(
+        "--processes",
+        type=int,
+        default=os.cpu_count(),
+        help="how many submissions at the same time; by default one for each core",
+    )
+    added["grade"].add_argument(
+        "--minutes",
+        type=float,
+        default=20,
+        help="after which a submission is given up, by default 20",
+    )
+    added["return"].add_argument(
+        "table",
+        type=Path,
+        help="the CSV file from Moodle (grading worksheet) or Canvas (gradebook) to fill in",
+    )
+    added["return"].add_argument(
+        "--column", help="of the marks, if it is not called Grade or as the assignment"
     )
     return parser
 
@@ -268,8 +350,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _check_place(options: Namespace) -> None:
-    needed = "nbgrader_config.py" if options.command == "collect" else "_config.yml"
-    where = "folder of your course" if options.command == "collect" else "root of the repository"
+    in_a_course = options.command in IN_A_COURSE
+    needed = "nbgrader_config.py" if in_a_course else "_config.yml"
+    where = "folder of your course" if in_a_course else "root of the repository"
     if not (ROOT / needed).exists():
         raise UsageError(f"no {needed} in {Path.cwd()}: run this in the {where}")
     if "folder" in options:

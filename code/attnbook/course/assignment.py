@@ -33,7 +33,7 @@ c.CourseDirectory.course_id = "attention"
 c.CourseDirectory.root = str(here)
 c.Exchange.root = str(here / "exchange")
 c.Execute.timeout = 120  # seconds a cell; an endless loop is stopped then
-configure(c)
+configure(c, gigabytes=4)  # of memory that a submission may take
 """
 
 

@@ -1,28 +1,25 @@
 """The page that a student gets back: points, answers, one verdict each, and comments."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from jinja2 import Environment
-from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup, escape
 from nbconvert.exporters import Exporter
-from nbconvert.filters import Highlight2HTML, ansi2html, strip_ansi
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.filters import ansi2html, strip_ansi
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import GetGrades
-from pygments.formatters import HtmlFormatter
 
 from attnbook.course.assignment import exercise_id
+from attnbook.course.offline import STYLE_OF_CODE, code, text
 
 TEMPLATE = Path(__file__).with_name("feedback.html")
 
+MODEL_ANSWER = "A model answer, and what gives points"
+RUBRIC = {"tags": ["rubric"]}  # the metadata of a cell that has these
 UNANSWERED = "No response."  # nbgrader's comment on a cell that is as it was handed out
 REPORT = "attnbook-report"  # the class of what ``check`` and ``points`` display
-FUNCTION = re.compile(r"(<mi>[a-z]{2,}</mi>)(?=<mi>)")  # log n has a space between
-STYLE_OF_CODE = HtmlFormatter(style="default").get_style_defs(".highlight")
 
 
 class Marks(GetGrades):
@@ -52,6 +49,7 @@ class FeedbackPage(Exporter):
             title=nb.cells[0].source.split("\n")[0].lstrip("# "),
             parts=list(_parts(nb)),
             marks=marks,
+            model_answer=MODEL_ANSWER,
             late_penalty=resources["nbgrader"]["late_penalty"],
             style_of_code=Markup(STYLE_OF_CODE),
         )
@@ -78,11 +76,13 @@ def _parts(nb: NotebookNode) -> Iterator[dict]:
         about = cell.metadata.get("nbgrader", {})
         part = {"comment": _comment(about)}
         if cell.cell_type == "markdown":
-            part |= {"kind": "text", "html": _text(cell.source)}
+            part |= {"kind": "text", "html": text(cell.source)}
         elif cell.cell_type == "code":
-            part |= {"kind": "code", "html": _code(cell.source), "outputs": _outputs(cell)}
+            part |= {"kind": "code", "html": code(cell.source), "outputs": _outputs(cell)}
         if utils.is_grade(cell):
             part |= {"kind": "verdict" if cell.cell_type == "code" else "words"} | _mark(cell)
+        if cell.metadata.get("tags") == RUBRIC["tags"]:
+            part |= {"kind": "rubric", "html": text(cell.source.split("\n\n", 1)[1])}
         if about.get("grade_id") == "given":
             part["kind"] = "given"
         if about.get("grade_id") != "setup":
@@ -92,34 +92,7 @@ def _parts(nb: NotebookNode) -> Iterator[dict]:
 def _comment(about: dict) -> Markup:
     """What the teacher says of an answer."""
     comment = about.get("comment") or ""
-    return _text("" if comment == UNANSWERED else comment)
-
-
-class _Renderer(IPythonRenderer):
-    """Formulas become MathML, which browsers show without a library."""
-
-    def inline_math(self, body: str) -> str:
-        return _formula(body, "inline") or super().inline_math(body)
-
-    def block_math(self, body: str) -> str:
-        return _formula(body, "block") or super().block_math(body)
-
-
-def _formula(latex: str, display: str) -> str:
-    try:
-        mathml = to_mathml(latex, display=display)
-    except Exception:  # of many kinds; a student's answer may hold what is no LaTeX
-        return ""
-    return FUNCTION.sub(r'\1<mspace width="0.17em"/>', mathml)
-
-
-def _text(markdown: str) -> Markup:
-    renderer = _Renderer(escape=False, exclude_anchor_links=True)
-    return Markup(MarkdownWithMath(renderer=renderer).render(markdown))
-
-
-def _code(source: str) -> Markup:
-    return Markup(Highlight2HTML(pygments_lexer="python")(source))
+    return text("" if comment == UNANSWERED else comment)
 
 
 def _outputs(cell: NotebookNode) -> list[Markup]:
@@ -140,16 +113,16 @@ def _outputs(cell: NotebookNode) -> list[Markup]:
 
 def _error(output: NotebookNode, whole: bool) -> Markup:
     """An error in one line; below it, folded, where it came from."""
-    text = "\n".join(output.traceback)
-    line = strip_ansi(text).strip().split("\n")[-1]
+    trace = "\n".join(output.traceback)
+    line = strip_ansi(trace).strip().split("\n")[-1]
     summary = escape(line)
-    if not whole or line == strip_ansi(text).strip():
+    if not whole or line == strip_ansi(trace).strip():
         ungraded = (
             "No points could be computed. " if output.ename != "NoPoints" and not whole else ""
         )
         return Markup('<p class="error">{}{}</p>').format(ungraded, summary)
     return Markup('<details><summary class="error">{}</summary><pre>{}</pre></details>').format(
-        summary, Markup(ansi2html(text))
+        summary, Markup(ansi2html(trace))
     )
 
 

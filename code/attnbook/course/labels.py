@@ -14,6 +14,7 @@ from attnbook.course.chapter import (
     in_laboratory,
     linked_title,
     number,
+    seen_from_chapters,
     write_notebook,
 )
 from attnbook.course.claims import experiments, ledger
@@ -26,7 +27,10 @@ from attnbook.files import replace_file
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
+# in the text above a chapter's exercises, and what follows it: where the missing ones are
+LAST_ONE = re.compile(r"^(.* The last one has no check, but a model answer\.).*$", re.M)
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
+PATH = re.compile(r"All chapters take .*? hours?\.")
 
 
 def needs(chapter: NotebookNode) -> list[int]:
@@ -53,15 +57,30 @@ def label(chapter: NotebookNode) -> str:
     )
 
 
+def elsewhere(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
+    """Where those exercises are whose numbers a reader of this chapter misses; "" if none is."""
+    links = []
+    for other, book in notebooks.items():
+        if not in_laboratory(other) or number(other) != number(path):
+            continue
+        if ids := [task.id for task in exercises_of(book)]:
+            *first, last = sorted(ids, key=lambda told: int(told.split(".")[1]))
+            names = f"{', '.join(first)} and {last}" if first else last
+            links.append((int(ids[0].split(".")[1]), f"[{names}]({seen_from_chapters(other)})"))
+    where = ", ".join(link for _, link in sorted(links))
+    return f" Numbers missing here stand in the laboratory: {where}." if where else ""
+
+
 def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
     """Write the labels into the notebooks and the tables into the texts; return what changed.
 
-    A notebook of the laboratory needs no label.
+    A chapter also says where those of its exercises are that it has not. A notebook of the
+    laboratory needs no label.
     """
     changed = []
     notebooks = {path: nbformat.read(path, as_version=4) for path in paths}
     for path, chapter in notebooks.items():
-        first = chapter.cells[0]
+        first, rest = chapter.cells[0], elsewhere(path, notebooks)
         before = first.source
         labelled = TIME.search(before) and NEEDS.search(before)
         if not labelled and not in_laboratory(path):
@@ -69,7 +88,13 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
             )
         first.source = TIME.sub(label(chapter), before, count=1)
-        if first.source != before:
+        is_new = first.source != before
+        if not in_laboratory(path):
+            for cell in chapter.cells:
+                text = LAST_ONE.sub(rf"\g<1>{rest}", cell.source)  # no backslash in it
+                is_new |= text != cell.source
+                cell.source = text
+        if is_new:
             write_notebook(path, chapter)
             changed.append(path)
     for path in texts:
@@ -81,10 +106,27 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
                 f"{', '.join(TABLES)}"
             )
         after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](notebooks) + found[3], before)
+        after = PATH.sub(lambda _: whole_path(notebooks), after)
         if after != before:
             replace_file(path, after.encode())
             changed.append(path)
     return changed
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages with tables and times that are computed from the chapters."""
+    folder = root / "chapters"
+    return [root / "README.md", *sorted(folder.glob("*.md")), folder / "index.ipynb"]
+
+
+def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
+    """The sentence of the landing page that says how long everything takes."""
+    reading = sum(map(reading_minutes, _without_laboratory(notebooks).values()))
+    todo = [task for book in notebooks.values() for task in exercises_of(book)]
+    return (
+        f"All chapters take {hours(reading)} to read and run, "
+        f"their {len(todo)} exercises {hours(sum(task.minutes for task in todo))}."
+    )
 
 
 def _without_laboratory(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:
@@ -177,6 +219,7 @@ TABLES = {
     "questions": questions,
     "six_weeks": plans.six_weeks,
     "one_day": plans.one_day,
+    "votes": plans.votes,
     "homework": plans.homework,
     "homework_command": plans.homework_command,
     "self_study": plans.self_study,

@@ -46,6 +46,15 @@ class MarksExport(ExportPlugin):
         )
 
 
+def marks(root: Path, assignment: str) -> dict[str, dict]:
+    """The row of each student for one assignment of the course in a folder."""
+    course = CourseDirectory(root=str(root.absolute()))
+    with Gradebook(course.db_url) as gradebook:
+        found = gradebook.find_assignment(assignment)
+        students = _students(gradebook, course)
+        return {student: _row(gradebook, course, found, student) for student in students}
+
+
 def _students(gradebook: Gradebook, course: CourseDirectory) -> list[str]:
     """All who are known to nbgrader, and all who have handed in something since."""
     submitted = Path(course.root, course.submitted_directory)

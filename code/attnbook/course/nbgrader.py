@@ -19,7 +19,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
@@ -34,12 +34,18 @@ from sqlalchemy.exc import SAWarning
 from traitlets import default
 from traitlets.config import Config
 
-from attnbook.course.feedback import FeedbackPage, Marks
+from attnbook.course.feedback import MODEL_ANSWER, RUBRIC, FeedbackPage, Marks
 from attnbook.course.marks import MarksExport, waiting
 
 SHOWN_CHARACTERS = 20_000
 
-REMEMBER = "from attnbook.course.untouched import remember; _as_released = remember()"
+# What a submission's Python does first: it takes no more memory than this, and remembers itself.
+BEGIN = """\
+from attnbook.course.untouched import limit_memory, remember; \
+limit_memory({gigabytes}); _as_released = remember()"""
+NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"  # so torch says it
+
+IN_WORDS = re.compile("### BEGIN SOLUTION\n(.*)\n### END SOLUTION", re.S)
 
 # A fresh package too: what a submission did to its exercises is gone with them.
 PUT_BACK = """\
@@ -50,18 +56,19 @@ put_back(_as_released)
 """
 
 
-def configure(c: Config) -> None:
-    """Settings that every course needs."""
+def configure(c: Config, gigabytes: float = 4) -> None:
+    """Settings that every course needs, and the memory that a submission may take."""
     c.ClearSolutions.code_stub = {"python": ""}  # the stub stands above the solution
     c.ClearSolutions.text_stub = "*Your answer:*"
     c.KernelManager.transport_encryption = "auto"  # else each kernel warns that it has none
-    c.Execute.extra_arguments = [f"--IPKernelApp.exec_lines={REMEMBER}"]
+    c.Execute.extra_arguments = [f"--IPKernelApp.exec_lines={BEGIN.format(gigabytes=gigabytes)}"]
     c.Execute.iopub_timeout = 10  # seconds for what was printed to arrive, or a loop to stop
     replaced = {OverwriteCells: Overwrite, Execute: Run, SaveAutoGrades: Save}
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
         defaults = getattr(Autograde, name).default_args[0]
         c.Autograde[name] = [replaced.get(step, step) for step in defaults]
     c.Autograde.sanitize_preprocessors.insert(0, Restore)
+    c.Autograde.autograde_preprocessors.append(ShowRubric)
     if "autograde" in sys.argv:
         c.NbGrader.log_level = "WARN"  # Save prints one line for each student instead of eight
         warnings.filterwarnings("ignore", category=SAWarning)  # of nbgrader, about its database
@@ -215,6 +222,8 @@ class Run(Execute):
             return "Python ended here: out of memory, or by a command such as exit."
         except CellTimeoutError:
             return f"This cell was not done after {self.timeout} seconds and could not be stopped."
+        if _lacks_memory(cell):  # and what it has taken is lost to all cells behind it
+            return "This cell needs more memory than a submission may take."
         return None
 
     def _execute(self, cell: NotebookNode) -> None:
@@ -246,6 +255,10 @@ def _ran_too_long(cell: NotebookNode) -> bool:
     return any(output.get("ename") == "CellTimeoutError" for output in cell.outputs)
 
 
+def _lacks_memory(cell: NotebookNode) -> bool:
+    return any(NO_MEMORY in output.get("evalue", "") for output in cell.outputs)
+
+
 def _shorten(cell: NotebookNode) -> None:
     for output in cell.outputs:
         if len(output.get("text", "")) > SHOWN_CHARACTERS:
@@ -273,4 +286,31 @@ class Save(SaveAutoGrades):
             to_mark = waiting(found)
             points = f"{found.score:g} of {found.max_score:g} points"
         print(f"{about['student']}: {points}" + (f", to mark: {to_mark}" if to_mark else ""))
+        return nb, resources
+
+
+class ShowRubric(NbGraderPreprocessor):
+    """Put the model answer, and what gives points, under each answer in words.
+
+    So the one who marks has it beside the points to type, and the student on the page of feedback.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        where = CourseDirectory(parent=self)
+        about = resources["nbgrader"]
+        folder = where.format_path(where.source_directory, ".", about["assignment"])
+        source = nbformat.read(Path(folder, about["notebook"] + ".ipynb"), as_version=4)
+        rubrics = {
+            cell.metadata.nbgrader.grade_id: found[1].strip()
+            for cell in source.cells
+            if cell.cell_type == "markdown" and (found := IN_WORDS.search(cell.source))
+        }
+        cells = []
+        for cell in nb.cells:
+            cells.append(cell)
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if name in rubrics:
+                text = f"**{MODEL_ANSWER}**\n\n{rubrics[name]}"
+                cells.append(new_markdown_cell(text, id=f"{cell.id}-rubric", metadata=RUBRIC))
+        nb.cells = cells
         return nb, resources

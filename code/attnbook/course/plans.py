@@ -9,12 +9,14 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from attnbook.course import UsageError
-from attnbook.course.chapter import exercises_of, in_laboratory, number
+from attnbook.course.chapter import exercises_of, in_laboratory, linked_title, number
 from attnbook.course.timing import MINUTES_A_VOTE, predictions, sections
+from attnbook.exercises import Choice, catalogue
 
 PLANS = "plans.toml"
 LEAST_REST = 5  # minutes of a session for what nobody has planned
 HOMEWORK = 120  # minutes a week at most
+LABORATORY = 20  # minutes for a question of the laboratory, in pairs
 SECTIONS = ("to", "from", "without", "only")  # how a plan says which ones
 
 
@@ -31,6 +33,11 @@ class Plans:
         numbered = {number(path): book for path, book in chapters.items()}
         self.sections = {number: sections(book) for number, book in numbered.items()}
         self.predictions = {number: predictions(book) for number, book in numbered.items()}
+        self.laboratory = {
+            path.stem: linked_title(path, book)
+            for path, book in notebooks.items()
+            if in_laboratory(path)
+        }
         self.tasks = {task.id: task for book in notebooks.values() for task in exercises_of(book)}
 
     def titles(self, entry: dict) -> list[str]:
@@ -81,6 +88,18 @@ class Plans:
         )
         return f"{entry['chapter']}{which} ({self.reading(entry)})"
 
+    def in_pairs(self, entry: dict) -> tuple[str, int]:
+        """The questions of the laboratory that an entry takes, and their minutes."""
+        names = entry.get("laboratory", [])
+        for name in names:
+            if name not in self.laboratory:
+                raise UsageError(
+                    f"{PLANS}: the laboratory has no {name}; it has {', '.join(self.laboratory)}"
+                )
+        minutes = LABORATORY * len(names)
+        titles = ", ".join(self.laboratory[name] for name in names)
+        return (f"{titles} ({minutes})" if names else ""), minutes
+
     def together(self, entry: dict) -> str:
         """The exercises that are solved in class, with their minutes."""
         ids = entry.get("together", [])
@@ -104,7 +123,8 @@ def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
         else:
             story, used = f"{entry['story']} ({entry['minutes']})", entry["minutes"]
         solving = plans.solving(entry.get("together", []))
-        rest = length - used - parts.get("votes", 0) - solving
+        laboratory, in_pairs = plans.in_pairs(entry)
+        rest = length - used - parts.get("votes", 0) - solving - in_pairs
         if rest < LEAST_REST:
             raise UsageError(
                 f"{PLANS}: session {entry['session']} takes {length - rest} of its {length} "
@@ -112,10 +132,10 @@ def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
             )
         besides = [f"votes {parts['votes']}"] if parts else []
         besides += [f"together {plans.together(entry)}"] if solving else []
-        rows.append(
-            (entry["session"], story, "; ".join([*besides, f"rest {rest}"]), entry["discuss"])
-        )
-    return table("Week | Story | Besides, in minutes | Vote to discuss, then run live", rows)
+        row = entry["session"], story, "; ".join([*besides, f"rest {rest}"]), laboratory
+        rows.append((*row, entry["discuss"]))
+    header = "Week | Story | Besides, in minutes | Laboratory, in pairs"
+    return table(f"{header} | Vote to discuss, then run live", rows)
 
 
 def one_day(notebooks: dict[Path, NotebookNode]) -> str:
@@ -138,6 +158,20 @@ def one_day(notebooks: dict[Path, NotebookNode]) -> str:
     if now > end:
         raise UsageError(f"{PLANS}: the one day ends at {now:%H:%M}, after {day['end']}")
     return table("Time | Story | Votes | Together | Minutes", rows)
+
+
+def votes(notebooks: dict[Path, NotebookNode]) -> str:
+    """The vote of each chapter, its right answer, and what those believe who choose another."""
+    rows = []
+    for path, book in notebooks.items():
+        here = {task.id for task in exercises_of(book)}
+        for choice in catalogue():
+            if isinstance(choice, Choice) and choice.id in here:
+                wrong = sorted((letter, name) for name, letter in choice.mistakes.items())
+                beliefs = " · ".join(f"**{letter}** {name}" for letter, name in wrong)
+                link = f"[{choice.title}]({path.name})"
+                rows.append((choice.id, link, choice.reference, beliefs))
+    return table("Vote | On | Right | What the others believe", rows)
 
 
 def homework(notebooks: dict[Path, NotebookNode]) -> str:

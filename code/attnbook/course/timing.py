@@ -29,6 +29,12 @@ def _titled(chapter: NotebookNode) -> Iterator[tuple[str, NotebookNode, str]]:
             yield title, cell, part
 
 
+def without_exercises(chapter: NotebookNode) -> list[NotebookNode]:
+    """The cells of a chapter before the section that has its exercises."""
+    places = [i for i, cell in enumerate(chapter.cells) if cell.source.startswith("## Exercises")]
+    return chapter.cells[: places[0]] if places else chapter.cells
+
+
 def sections(chapter: NotebookNode) -> dict[str, float]:
     """Title and minutes of each section but the exercises, the introduction first."""
     minutes: dict[str, float] = {}

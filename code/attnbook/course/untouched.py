@@ -1,15 +1,35 @@
-"""Undo what a submission has changed in loaded modules, before its points are counted.
+"""Keep a submission from harming what grades it, which runs in the same Python.
 
-A submission runs in the same Python as what grades it. ``torch.allclose = …`` in one of its cells
-would so change how answers are compared.
+It may take so much memory and no more, and before its points are counted, what it has changed in
+loaded modules is undone: ``torch.allclose = …`` in one of its cells would change how answers are
+compared.
 """
 
+import contextlib
+import os
 import sys
 from types import ModuleType
 
 import torch
+from IPython import get_ipython
 
 Memory = dict[ModuleType | type, dict[str, object]]
+
+
+def limit_memory(gigabytes: float) -> None:
+    """Let this notebook's Python have so much memory; it ends when all of it is taken.
+
+    Linux keeps to it. Other systems do not count what torch takes, or have no limits.
+    """
+    with contextlib.suppress(ImportError):  # on Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = int(gigabytes * 2**30)
+        limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        # else what was taken stays so, and there is none left to say in which line it ran out
+        get_ipython().set_custom_exc((MemoryError,), lambda *_, **__: os._exit(1))
 
 
 def remember() -> Memory:

@@ -9,36 +9,37 @@ from attnbook.exercises.exercise import Choice, Exercise, Prediction
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
-rules_that_learn = Choice(
+what_the_losers_found = Choice(
     "4.0",
-    "Which rules learn?",
+    "Did they find the key?",
     hints=[
-        "Training tries small changes of the scores. Which wish says that a change is noticed?",
-        "Keys of 4 features can't all be far apart: for each query several score nearly the same. "
-        "How many times the weight does a rule give to a score that is twice as large?",
+        "An answer mixes the values of all keys. What can spoil it although the right key has the "
+        "largest weight?",
+        "Double all scores: longer queries do that. What becomes of the ratio of two weights, with "
+        "squares and with the sigmoid?",
     ],
     answer="C",
-    because="Where features abound every rule with a slope learns, even raw scores. With 4 "
-    "features the lead of the right key is small, and softmax alone can magnify it as much as a "
-    "model likes.",
+    because="Squares have found the right key far more often than they answer rightly: they can't "
+    "magnify its lead. The sigmoid can, but its largest weight is on the right key hardly more "
+    "often than its answers are right.",
 )
-rules_that_learn.wrong_option(
+what_the_losers_found.wrong_option(
     "A",
-    "what is unique must be needed",
-    "The proof says that no other rule keeps all six wishes, not that learning needs all six. "
-    "Squares and raw scores break wishes: look at them in the upper panel.",
+    "a wrong answer means a wrong key",
+    "This takes a wrong answer for a wrong key. But an answer mixes the values of all keys: look "
+    "at how many squares get right when one key gets all.",
 )
-rules_that_learn.wrong_option(
+what_the_losers_found.wrong_option(
     "B",
-    "only shares can be learned with",
-    "This takes wish 2 for what learning needs. Look at hardmax, whose weights are perfect shares, "
-    "and at scores / n, whose weights are none.",
+    "all that fail do so for one reason",
+    "This looks for one cause for all. Look at the sigmoid: its largest weight leads already, and "
+    "to give it all mends little.",
 )
-rules_that_learn.wrong_option(
+what_the_losers_found.wrong_option(
     "D",
-    "a slope is enough",
-    "Without a slope nothing can be learned, that is true. But squares and ReLU have one: look at "
-    "them in the lower panel.",
+    "the flat rule shares out most evenly",
+    "Where its scores are large the sigmoid is flat, that is true. But below 0 it falls towards 0, "
+    "so that weights can be far apart: compare the largest weights of both rules.",
 )
 
 

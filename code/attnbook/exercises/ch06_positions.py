@@ -13,26 +13,27 @@ beyond_the_trained_places = Choice(
     "6.0",
     "Beyond the trained places",
     hints=[
-        "Which vectors of the learned table has training ever touched?",
-        "Many maps look one place back at the places 1 to 15. Does anything in the training prefer "
-        "those that do so everywhere?",
+        "Which vectors of the learned table has training ever touched? Is place 16 any nearer to "
+        "them than place 32?",
+        "Waves come back. Many maps look one place back at the places 1 to 15: does anything in "
+        "the training say what they do elsewhere?",
     ],
-    answer="B",
-    because="Training asks for the trained places only, and many maps solve those. One that would "
-    "go on for ever is among them, but nothing prefers it.",
+    answer="C",
+    because="Training asks for the trained places only, and many maps solve those. The table holds "
+    "random numbers beyond them. What a run has made of the waves fits some far places by chance, "
+    "and another run fits others.",
 )
 beyond_the_trained_places.wrong_option(
     "A",
-    "a formula for every place is enough",
-    "The formula has a vector for every place, and the head set by hand uses them all. But these "
-    "maps were learned, and no example asked for a place beyond 15: look below the dotted line in "
-    "Figure 6.4.",
+    "a near place is half known",
+    "This assumes that a place is known in part if one near it was trained. But the vectors of a "
+    "learned table have no neighbours: look at its curve right behind place 15 in Figure 6.3.",
 )
 beyond_the_trained_places.wrong_option(
-    "C",
-    "what works inside works outside",
-    "This assumes that training finds the rule that we have in mind. But beyond the trained places "
-    "the learned table is as random as it was drawn: look at its curve in Figure 6.3.",
+    "B",
+    "what was not trained is never right",
+    "No place beyond 15 was trained, that is true, and the table knows nothing of them. But waves "
+    "are made of the same turns everywhere: look at the band of the sinusoids in Figure 6.3.",
 )
 
 

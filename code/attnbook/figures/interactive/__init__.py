@@ -16,6 +16,7 @@ from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.decoding import decoding
+from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
@@ -30,6 +31,7 @@ __all__ = [
     "attention_map",
     "break_translator",
     "decoding",
+    "online_softmax",
     "permutation",
     "predict",
     "query",

@@ -13,6 +13,7 @@ window.attnbook ??= (() => {
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
     label { display: flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--soft); }
+    label[hidden] { display: none; }
     label > output { min-width: 3.2em; }
     select, button, input { font: inherit; color: var(--ink); accent-color: var(--soft); }
     select { min-width: 0; max-width: 100%; }

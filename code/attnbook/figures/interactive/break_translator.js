@@ -7,6 +7,10 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
   const WEIGHTS = [["", "as learned"], ["uniform", "equally at all"], ["first",
     "only at the first token"], ["off", "not at all"]];
   const POSITIONS = [["", "as trained"], ["off", "none"], ["shuffled", "shuffled"]];
+  // the French begins behind ⟨start⟩, which has a place of its own
+  const places = (start) => "They tell each word its place. Shuffled: in every sentence alike, the " +
+    `first word has place ${T.SHUFFLED[start] + 1}, the second place ${T.SHUFFLED[start + 1] + 1}, ` +
+    "and so on.";
   const ON = [["", "on"], ["off", "off"]];
   const HEADS = "Press a head to switch it off.";
   // of each switch: its label, its values with what they say, what it is for, and its chapter; the
@@ -24,10 +28,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
     encoder_heads_off: ["Heads of the encoder", null, HEADS, "07-heads"],
     decoder_heads_off: ["Heads of the decoder, at its own words", null, HEADS, "07-heads"],
     cross_heads_off: ["Heads of the decoder, across", null, HEADS, "07-heads"],
-    source_positions: ["Positions of the English words", POSITIONS,
-      "They tell each word its place.", "06-positions"],
-    target_positions: ["Positions of the French words", POSITIONS,
-      "They tell each word its place.", "06-positions"],
+    source_positions: ["Positions of the English words", POSITIONS, places(0), "06-positions"],
+    target_positions: ["Positions of the French words", POSITIONS, places(1), "06-positions"],
     causal_mask: ["Causal mask", ON,
       "In training it hides the words that are yet to be written.", "05-word-order"],
     residual: ["Residual addition", ON,
@@ -39,6 +41,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
   };
   const BOOK = document.documentElement.dataset.content_root; // on the book's pages alone
   const EXAMPLES = 4; // of numbers that went wrong
+  const EMPTY = "·"; // of padding, which fills texts up to one length and says nothing
+  const LIKELY = 3; // tokens that are named at each place
   const HEAD = ["changed", "right", "95 % interval", "you said", "trained so, but shorter"];
   const GUESSES = [[0, 20], [21, 100], [101, 180], [181, 200]];
 
@@ -75,6 +79,10 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
   // "100" stands for all alone
   const percent = (share) => (share > 0.99 && share < 1
     ? (Math.floor(1000 * share) / 10).toFixed(1) : (100 * share).toFixed(0));
+
+  // and no token has the chance 0
+  const chance = (share) => (share < 0.001 ? "under 0.1"
+    : share < 0.01 ? (100 * share).toFixed(1) : percent(share));
 
   return class BreakTranslator extends Interactive {
     static LINES = 6;
@@ -131,9 +139,11 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       .switches legend { padding: 0; color: var(--soft); }
       .switches .note, .wrongs p { margin: 0 0 .2rem; }
       a { color: inherit; }
-      .echo { position: sticky; z-index: 1; margin: 0 0 .3rem; border-bottom: 1px solid var(--line);
+      .echo { position: sticky; z-index: 1; margin: 0 0 .7rem; border-bottom: 1px solid var(--line);
         top: var(--figure-top, 0); /* under the bar of the book's pages */
-        padding: .25rem 0; background: var(--paper); }
+        padding: .25rem 0; min-height: 3.2em; background: var(--paper); }
+      .echo::after { content: ""; position: absolute; inset: 100% 0 auto; height: .7rem;
+        background: linear-gradient(var(--paper), transparent); pointer-events: none; }
       .switches select { width: 100%; }
       .switches .on { border-color: var(--weights); box-shadow: inset .25rem 0 var(--weights); }
       .switches fieldset .row button { flex: 1; min-width: 2rem; }
@@ -320,12 +330,12 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
     }
 
     nameOf(side, token) {
-      if (token === T.END) return "⟨end⟩";
-      return token === T.START ? "⟨start⟩" : this.data.tokens[side][token];
+      return { [T.PADDING]: EMPTY, [T.START]: "⟨start⟩", [T.END]: "⟨end⟩" }[token]
+        ?? this.data.tokens[side][token];
     }
 
     textOf(tokens) {
-      return T.join(tokens.filter((t) => t !== T.END).map((t) => this.data.tokens[1][t]));
+      return T.join(tokens.filter((t) => t !== T.END).map((t) => this.nameOf(1, t)));
     }
 
     // the first token that is wrong; −1 if none is
@@ -335,7 +345,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
 
     showWritten() {
       const wrong = this.wrongAt();
-      const chip = (side, token, index, chance) => {
+      const chip = (side, token, index, share) => {
         const name = side ? "target" : "source";
         const place = index + side; // the French begins behind ⟨start⟩
         const told = this.switches[`${name}_positions`] === "shuffled"
@@ -343,17 +353,25 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
         const bad = side && index === wrong;
         return element("button", { type: "button", class: bad ? "wrong" : null,
           "aria-pressed": this.picked.side === name && this.picked.index === index,
+          title: token === T.PADDING ? "padding: it fills texts up, and says nothing" : null,
           "aria-label": [told ? `${this.nameOf(side, token)} ${told}` : this.nameOf(side, token),
-            ...(chance === undefined ? [] : [`${percent(chance)} percent sure`]),
+            ...(share === undefined ? [] : [`${percent(share)} percent sure`]),
             ...(bad ? ["the first that is wrong"] : [])].join(", "),
           onclick: () => this.pick(name, index) },
         this.nameOf(side, token),
-        ...(chance === undefined ? [] : [element("i", { style: `width: ${100 * chance}%` })]),
+        ...(share === undefined ? [] : [element("i", { style: `width: ${100 * share}%` })]),
         ...(told ? [" ", element("small", {}, told)] : []));
       };
+      const chips = this.written.map(({ token, probabilities }, i) =>
+        chip(1, token, i, probabilities[token]));
+      if (this.writing && this.shown === this.source) {
+        // one more: those that stand there stay, or a press that begins now would be lost
+        this.french.append(...chips.slice(this.french.children.length));
+        return;
+      }
+      this.shown = this.source;
       this.english.replaceChildren(...this.source.map((token, i) => chip(0, token, i)));
-      this.french.replaceChildren(...this.written.map(({ token, probability }, i) =>
-        chip(1, token, i, probability)));
+      this.french.replaceChildren(...chips);
     }
 
     pick(side, index) {
@@ -772,22 +790,39 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       this.verdict.textContent = judged[1];
       const mark = { right: "✓", wrong: "✗", "": "" }[judged[0]];
       this.echo.replaceChildren("It writes “", element("strong", {}, written), "” ",
-        element("span", { class: judged[0] }, mark));
+        element("span", { class: judged[0] }, mark),
+        ...(Object.keys(this.switches).length ? [element("br"), `As trained: “${this.intact()}”`] : []));
       this.showHeads();
       this.showProduct();
       this.say(this.sentence(written, isRight));
+    }
+
+    // what it writes with nothing changed
+    intact() {
+      if (this.before?.words !== this.words) {
+        const search = T.greedySearch(this.model, this.source, { maxLength: this.data.most, switches: {} });
+        this.before = { words: this.words, text: this.textOf([...search].map(({ token }) => token)) };
+      }
+      return this.before.text;
     }
 
     // what was written, how sure, and where it looked
     sentence(written, isRight) {
       const { side, index } = this.picked;
       const verdict = this.number === null ? "" : isRight ? ", which is right" : ", which is wrong";
-      const sure = side === "target"
-        ? `It was ${percent(this.written[index].probability)} % sure of “${this.asking()}”`
+      const sure = side === "target" ? `The likeliest were ${this.likeliest(index)}`
         : `Reading “${this.asking()}”`;
       const where = this.place === "decoder" ? "at its own words" : "at the English";
       return `“${this.words}” became “${written}”${verdict}. ${sure}; looking ${where}` +
         `${this.looks(index)}.`;
+    }
+
+    // the likeliest tokens at this place, the one that was written first
+    likeliest(index) {
+      const { probabilities } = this.written[index];
+      return Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a])
+        .slice(0, LIKELY).map((token) => `“${this.nameOf(1, token)}” ${chance(probabilities[token])} %`)
+        .join(", ");
     }
 
     // where each head looked, in words

@@ -222,10 +222,10 @@ window.attnbook.translator ??= (() => {
 
   // ------------------------------------------------------------------ decoding.py
 
-  const [START, END, UNKNOWN] = [1, 2, 3];
+  const [PADDING, START, END, UNKNOWN] = [0, 1, 2, 3];
 
-  // Yields each token that is written, the likeliest at each step, with its probability and with
-  // where each head of each block looked then. The target is read anew for each: there is no cache.
+  // Yields each token that is written, the likeliest at each step, with the probability of each token
+  // there is and with where each head of each block looked then. The target is read anew for each: there is no cache.
   function* greedySearch(model, source, { maxLength, switches }) {
     const { memory } = encode(model, source, switches);
     const target = [START];
@@ -233,7 +233,7 @@ window.attnbook.translator ??= (() => {
       const { logits, maps } = decode(model, target, memory, switches);
       const last = matrix(1, logits.columns, row(logits, logits.rows - 1));
       const token = last.data.indexOf(Math.max(...last.data));
-      yield { token, probability: maskedSoftmax(last, everywhere).data[token], maps };
+      yield { token, probabilities: maskedSoftmax(last, everywhere).data, maps };
       if (token === END) return;
       target.push(token);
     }
@@ -337,5 +337,5 @@ window.attnbook.translator ??= (() => {
   }
 
   return { load, encode, decode, greedySearch, maskedSoftmax, everywhere, row, spell,
-    spellFrench, numberOf, numberOfFrench, SHUFFLED, tokensOf, join, START, END, UNKNOWN };
+    spellFrench, numberOf, numberOfFrench, SHUFFLED, tokensOf, join, PADDING, START, END, UNKNOWN };
 })();

@@ -1,0 +1,52 @@
+"""A softmax that is computed block by block."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures import style
+from attnbook.figures.interactive.base import Interactive, demand_finite, rounded
+
+MOST_SCORES = 16
+LARGEST = 10_000  # of scores and values: longer numbers would not fit their boxes
+
+
+def online_softmax(
+    scores: Float[Tensor, " key"], values: Float[Tensor, " key"], *, alt: str
+) -> Interactive:
+    """One output of attention, Σ softmax(s)ⱼ vⱼ, from one block of scores at a time.
+
+    After each block the reader sees the largest score so far m, the denominator ℓ = Σ e^(s − m),
+    the numerator a = Σ e^(s − m) v and their quotient, with the numbers that made them. The reader
+    steps through the blocks, chooses their size (a power of two, two scores at first), and may
+    leave the old sums as they are when m grows, which goes wrong.
+
+    ``scores`` and ``values`` are 2 to 16 numbers, each of at most 10,000; ``alt`` says what can be
+    seen.
+
+    Raises ``ValueError`` if their numbers do not match or are not within these limits, or if one
+    of them is not finite.
+    """
+    sizes = tuple(scores.shape), tuple(values.shape)
+    if scores.ndim != 1 or sizes[0] != sizes[1] or not 2 <= len(scores) <= MOST_SCORES:
+        raise ValueError(
+            f"2 to {MOST_SCORES} scores, and as many values: got shapes {sizes[0]} and {sizes[1]}"
+        )
+    demand_finite(scores=scores, values=values)
+    scores, values = scores.detach().cpu().double(), values.detach().cpu().double()
+    largest = torch.cat([scores, values]).abs().max().item()
+    if largest > LARGEST:
+        raise ValueError(f"scores and values lie within ±{LARGEST}: got {largest:g}")
+
+    still, (left, right) = style.subplots(2, height=3.0, sharey=False)
+    counts = range(1, len(scores) + 1)
+    left.plot(counts, scores, "o", color=style.WEIGHTS, label="score")
+    so_far = scores.cummax(dim=0).values
+    left.step(counts, so_far, where="post", color=style.BLACK, label="largest so far")
+    left.set(xlabel="scores seen", ylabel="score")
+    left.legend()
+    outputs = [scores[:n].softmax(dim=0) @ values[:n] for n in counts]
+    right.plot(counts, outputs, color=style.VALUE)
+    right.set(xlabel="scores seen", ylabel="a ÷ ℓ")
+    data = {"scores": rounded(scores), "values": rounded(values)}
+    return Interactive("online_softmax", data, alt=alt, still=still)

@@ -330,7 +330,7 @@ def test_a_laboratory_notebook_begins_with_its_result_and_the_figure_that_shows_
 def test_a_laboratory_notebook_has_one_experiment_and_compares_it_with_its_stored_runs(path):
     code = cells(path, "code")
     experiments = "\n".join(cell.source for cell in code if "experiment" in tags(cell))
-    assert re.search(r"^def experiment\(seed(, \w+=\w+)?\):$", experiments, re.M)
+    assert re.search(r"^def experiment\(seed(, \w+=\w+(\(\w+\))?)?\):$", experiments, re.M)
     (stored,) = (cell for cell in code if "stored" in tags(cell))
     assert tags(stored) == ["stored", "remove-cell"] and not stored.outputs
     others = "\n".join(cell.source for cell in code if "experiment" not in tags(cell))

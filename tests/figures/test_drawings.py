@@ -58,6 +58,26 @@ SPLITS = {
     "view alone": NAMED.view(2, 3, 2),
 }
 
+LESSONS = {
+    "source": "two children are playing in the snow .",
+    "reads": ["<start>", "zwei", "kinder", "spielen", "im", "schnee", "."],
+    "says": ["zwei", "kinder", "spielen", "im", "schnee", ".", "<end>"],
+    "chances": torch.tensor([0.93, 0.94, 0.9, 0.5, 0.99, 1.0, 0.004]),
+}
+TREE = [
+    [
+        drawings.Beginning("auf", -1.8, 0, True, greedy=True),
+        drawings.Beginning(",", -2.25, 0, True, best=True),
+        drawings.Beginning("vor", -2.4, 0, False),
+    ],
+    [
+        drawings.Beginning("eine", -3.4, 0, False, greedy=True),
+        drawings.Beginning("einer", -3.1, 0, True),
+        drawings.Beginning("um", -2.26, 1, True, best=True),
+        drawings.Beginning("wasserspielplatz", -9.0, 1, False),
+    ],
+]
+
 
 def paper_example():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
@@ -148,6 +168,16 @@ def gallery():
         "caching of one": drawings.caching((1,)),
         "shared heads": drawings.shared_heads(9, kv_heads=(9, 3, 1)),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
+        "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
+        "teacher forcing, two lessons": drawings.teacher_forcing(
+            "six", ["<start>", "six"], ["six", "<end>"], torch.ones(2), lesson=0
+        ),
+        "beam": drawings.beam_tree("… fotograf kniet", TREE),
+        "beam of one step": drawings.beam_tree("a", TREE[:1]),
+        "beam of many steps": drawings.beam_tree("… zwei alte frauen", [TREE[0]] + [TREE[0]] * 4),
+        "writing": drawings.writing(9, LESSONS["reads"]),
+        "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
+        "writing one": drawings.writing(1, ["<start>"]),
         "encoder block": drawings.encoder_block(**BASE),
         "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
         "decoder block": drawings.decoder_block(**BASE),
@@ -758,3 +788,62 @@ def test_tokens_are_written_as_they_are():
     drawn = drawings.matrix(torch.ones(2, 2), name="x", rows=["<s>", "R&D"])
     labels = [text.text for text in parts(drawn, "x", "text[@text-anchor]")]
     assert labels == ["<s>", "R&D"]
+
+
+# How a translator learns and writes.
+
+
+def test_the_lesson_set_off_is_the_one_asked_for_with_what_it_has_read():
+    drawn = GALLERY["teacher forcing"]
+    assert "it has read <start> zwei kinder and is to say spielen." in drawn.alt
+    bold = [
+        t
+        for n in range(1, 8)
+        if (t := parts(drawn, f"lesson {n}", "text"))[1].attrib.get("font-weight")
+    ]
+    assert [[text.text for text in texts] for texts in bold] == [["kinder", "spielen", "0.90"]]
+    dark = [parts(drawn, f"lesson {n}", "rect")[0].attrib["fill"] for n in range(1, 8)]
+    assert len({*dark[:3]}) == len({*dark[3:]}) == 1 and dark[0] != dark[3]
+
+
+def test_a_beam_boxes_what_it_keeps_and_nothing_else():
+    drawn = GALLERY["beam"]
+    boxes = {
+        (one.token, n): len(parts(drawn, f"{one.token}, step {n}", "rect"))
+        for n, step in enumerate(TREE, start=1)
+        for one in step
+    }
+    assert boxes == {
+        (one.token, n): int(one.kept) for n, step in enumerate(TREE, 1) for one in step
+    }
+
+
+def test_what_a_cache_spares_is_counted():
+    assert "91 in all. With a cache" in GALLERY["writing"].alt  # 10 + 11 + … + 16
+    assert "16 in all" in GALLERY["writing"].alt  # 10 + 6
+    kept, made = [], []
+    for n in range(1, 8):
+        boxes = parts(GALLERY["writing"], f"with a cache, step {n}", "rect")
+        kept.append(sum(box.attrib["fill"] == "#fff" for box in boxes))
+        made.append(len(boxes) - kept[-1])
+    assert kept == [0, *[2] * 6] and made == [2, *[1] * 6]  # runs of cells: source, so far, new
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: drawings.teacher_forcing(**LESSONS | {"says": LESSONS["reads"]}, lesson=0),
+         "shifted by one"),
+        (lambda: drawings.teacher_forcing(**LESSONS, lesson=7), "lessons are 0 to 6: got 7"),
+        (lambda: drawings.teacher_forcing(**LESSONS | {"chances": torch.ones(2)}, lesson=0),
+         "7 tokens to read, 7 to say and 2 chances"),
+        (lambda: drawings.beam_tree("a", []), "got 0"),
+        (lambda: drawings.beam_tree("a", [*TREE, [drawings.Beginning("b", -1.0, 3, True)]]),
+         "step 3: b continues nothing"),
+        (lambda: drawings.writing(20, ["a", "b", "c"]), "got 20 and 3"),
+        (lambda: drawings.writing(3, []), "got 3 and 0"),
+    ],
+)  # fmt: skip
+def test_impossible_lessons_beams_and_writing_are_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

@@ -29,13 +29,13 @@ behind_a_wrong_word.wrong_option(
     "A",
     "the source alone decides",
     "The source is there, that is true. But the model has learned to go by the words before as "
-    "well, which were always right: look at the first column.",
+    "well, which were always right: look at the first row.",
 )
 behind_a_wrong_word.wrong_option(
     "C",
     "one mistake spoils the rest",
     "Training never showed such a prefix, that is true. But only one of its words is wrong, "
-    "and all that follow are right: look at the last two columns.",
+    "and all that follow are right: look at the last two rows.",
 )
 
 

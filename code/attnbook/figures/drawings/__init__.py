@@ -29,10 +29,13 @@ from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
+from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
 
 __all__ = [
+    "Beginning",
     "Drawing",
     "Matrix",
+    "beam_tree",
     "caching",
     "decoder_block",
     "encoder_block",
@@ -52,8 +55,10 @@ __all__ = [
     "softmax",
     "softmax_in_blocks",
     "splits",
+    "teacher_forcing",
     "then_and_now",
     "transformer",
     "two_orders",
     "word_plus_position",
+    "writing",
 ]

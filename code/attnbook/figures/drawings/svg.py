@@ -238,6 +238,15 @@ def text_width(text: str, size: float) -> float:
     return size * sum(map(_letter_width, text))
 
 
+def fitted(text: str, room: float, size: float) -> str:
+    """The text, cut off where the room ends."""
+    if text_width(text, size) <= room:
+        return text
+    while text and text_width(text + "…", size) > room:
+        text = text[:-1]
+    return text + "…"
+
+
 def formula_width(formula: str, size: float) -> float:
     """About how wide a formula is."""
     width = 0.0

@@ -1,0 +1,221 @@
+"""How a translator learns and writes: the shift of teacher forcing, a beam, what a cache spares."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures.drawings.svg import (
+    INK,
+    LINE,
+    SMALL,
+    SOFT,
+    TEXT,
+    WIDEST,
+    Canvas,
+    Drawing,
+    fitted,
+    text_width,
+    tint,
+)
+from attnbook.figures.style import BLACK, NEUTRAL, OTHER
+
+MOST_LESSONS, MOST_STEPS, MOST_CELLS = 9, 5, 22
+TALL, GAP = 26, 6  # of a box with a token; between two
+PALE, STRONG = 0.1, 0.42  # shares of a colour: what a lesson does not see, and what it does
+
+
+def teacher_forcing(
+    source: str,
+    reads: Sequence[str],
+    says: Sequence[str],
+    chances: Float[Tensor, " lessons"],
+    *,
+    lesson: int,
+) -> Drawing:
+    """What the decoder reads above what it is to say, with the model's probability of each token.
+
+    ``lesson`` is set off: it sees the source and what has been read so far. Slanted lines join the
+    token that is said with the same one as it is read, one place on.
+
+    Raises ``ValueError`` if there are not as many chances and tokens to say as tokens to read, 2 to
+    9, if ``says`` is not ``reads`` shifted by one, or there is no such lesson.
+    """
+    count = len(reads)
+    if not len(says) == len(chances) == count or not 2 <= count <= MOST_LESSONS:
+        raise ValueError(
+            f"2 to {MOST_LESSONS} lessons are drawn, each with what is read and said: got "
+            f"{count} tokens to read, {len(says)} to say and {len(chances)} chances"
+        )
+    if list(says[:-1]) != list(reads[1:]):
+        raise ValueError(f"{list(says)} is not {list(reads)} shifted by one")
+    if not 0 <= lesson < count:
+        raise ValueError(f"lessons are 0 to {count - 1}: got {lesson}")
+    canvas, step = Canvas(), WIDEST / count
+    wide = step - GAP
+    canvas.text(0, 0, "it sees the whole source", anchor="start")
+    canvas.box(0, 12, WIDEST - GAP, TALL, fill=tint(NEUTRAL, STRONG), round=4)
+    seen = fitted(source, WIDEST - 2 * GAP, TEXT)
+    canvas.text((WIDEST - GAP) / 2, 12 + TALL / 2, seen, color=INK)
+    read, said = 74.0, 162.0  # the tops of the rows
+    canvas.text(0, read - 13, "it reads", anchor="start")
+    for t in range(count - 1):
+        here, there = (t + 0.5) * step - GAP / 2, (t + 1.5) * step - GAP / 2
+        canvas.line((there, read + TALL), (here + 7, said), color=tint(OTHER, 0.55), thick=1.2)
+    for t, (seen, word) in enumerate(zip(reads, says, strict=True)):
+        left, middle = t * step, (t + 0.5) * step - GAP / 2
+        chosen = t == lesson
+        with canvas.group(f"lesson {t + 1}", 0, 0):
+            canvas.box(left, read, wide, TALL, round=4,
+                       fill=tint(NEUTRAL, STRONG if t <= lesson else PALE))  # fmt: skip
+            canvas.text(middle, read + TALL / 2, fitted(seen, wide, SMALL), size=SMALL, color=INK)
+            canvas.arrow((middle, read + TALL + 2), (middle, said - 2),
+                         color=BLACK if chosen else LINE)  # fmt: skip
+            canvas.box(left, said, wide, TALL, round=4, stroke=OTHER if chosen else "none",
+                       fill=tint(OTHER, STRONG if chosen else PALE))  # fmt: skip
+            canvas.text(middle, said + TALL / 2, fitted(word, wide, SMALL), size=SMALL, color=INK,
+                        bold=chosen)  # fmt: skip
+            canvas.text(middle, said + TALL + 14, f"{chances[t].item():.2f}", bold=chosen,
+                        color=INK if chosen else SOFT)  # fmt: skip
+    canvas.text(0, said + TALL + 36, "it is to say, and how likely it finds that", anchor="start")
+    lessons = "; ".join(
+        f"reads {seen}, is to say {word}, {chance:.2f}"
+        for seen, word, chance in zip(reads, says, chances.tolist(), strict=True)
+    )
+    return canvas.finish(
+        f"The lessons of one target. The decoder sees the source, {source}, and at each place what "
+        f"it has read so far; what it is to say is the next token, with its probability: {lessons}."
+        f" One lesson is set off: it has read {' '.join(reads[: lesson + 1])} and is to say "
+        f"{says[lesson]}."
+    )
+
+
+class Beginning(NamedTuple):
+    """A target so far in a beam: its last token, its log p, and what it continues.
+
+    ``before`` counts the beginnings of the step before. ``kept`` says whether the beam goes on with
+    it; ``greedy`` and ``best``, whether greedy search wrote it and whether the end is its own.
+    """
+
+    token: str
+    log_p: float
+    before: int
+    kept: bool
+    greedy: bool = False
+    best: bool = False
+
+
+def beam_tree(start: str, steps: Sequence[Sequence[Beginning]]) -> Drawing:
+    """The beginnings that a beam compares, step after step, from the left to the right.
+
+    Those that are kept stand in boxes, the others beside them are dropped. Raises ``ValueError`` if
+    there is no step or more than 5, or a beginning continues none that is kept.
+    """
+    if not 1 <= len(steps) <= MOST_STEPS:
+        raise ValueError(f"1 to {MOST_STEPS} steps are drawn: got {len(steps)}")
+    canvas, tall = Canvas(), 42.0
+    root = min(104.0, text_width(start, TEXT) + 8)
+    step = (WIDEST - root) / len(steps)
+    highest = max(map(len, steps)) * tall
+    canvas.text(0, highest / 2, fitted(start, root, TEXT), size=TEXT, color=INK, anchor="start")
+    ends = [(root - 4, highest / 2)]  # where the lines from the kept ones begin
+    kept_before, said = [True], []
+    for n, beginnings in enumerate(steps):
+        for one in beginnings:
+            if not (0 <= one.before < len(kept_before) and kept_before[one.before]):
+                raise ValueError(f"step {n + 1}: {one.token} continues nothing that is kept")
+        order = sorted(
+            range(len(beginnings)),
+            key=lambda i: (ends[beginnings[i].before][1], -beginnings[i].log_p),
+        )
+        left, wide = root + n * step + 14, step - 20
+        top = (highest - len(beginnings) * tall) / 2
+        new = {}
+        for row, i in enumerate(order):
+            one, y = beginnings[i], top + (row + 0.5) * tall
+            color = BLACK if one.best else OTHER if one.greedy else LINE
+            canvas.line(ends[one.before], (left, y), color=color if one.kept else tint(LINE, 0.6),
+                        thick=2.4 if one.best or one.greedy else 1.2)  # fmt: skip
+            with canvas.group(f"{one.token}, step {n + 1}", 0, 0):
+                if one.kept:
+                    canvas.box(left, y - 18, wide, 36, fill="#fff", stroke=color, round=4,
+                               thick=2 if one.best or one.greedy else 1)  # fmt: skip
+                canvas.text(left + wide / 2, y - 8, fitted(one.token, wide, SMALL), size=SMALL,
+                            color=INK if one.kept else SOFT, bold=one.best)  # fmt: skip
+                canvas.text(left + wide / 2, y + 9, f"{one.log_p:z.2f}".replace("-", "−"))
+            new[i] = (left + wide, y)
+        said.append(
+            f"Step {n + 1}: "
+            + ", ".join(
+                f"{beginnings[i].token} {beginnings[i].log_p:z.2f}"
+                + (" kept" if beginnings[i].kept else " dropped")
+                + (", greedy" if beginnings[i].greedy else "")
+                + (", the best" if beginnings[i].best else "")
+                for i in order
+            )
+        )
+        ends = [new[i] for i in range(len(beginnings))]
+        kept_before = [one.kept for one in beginnings]
+    return canvas.finish(
+        f"A tree of beginnings, each with its last token and log p, from {start} on. "
+        f"{'. '.join(said)}."
+    )
+
+
+def writing(source_tokens: int, written: Sequence[str]) -> Drawing:
+    """Which tokens go through the blocks at each step of writing, without a cache and with one.
+
+    Filled cells are computed at this step, the others are kept from earlier ones. ``written`` are
+    the tokens that the decoder reads, one at each step. Raises ``ValueError`` if they and the
+    source's are more than 22, or one of them is missing.
+    """
+    steps = len(written)
+    if not (source_tokens >= 1 and steps >= 1 and source_tokens + steps <= MOST_CELLS):
+        raise ValueError(
+            f"a source and a target of together at most {MOST_CELLS} tokens are drawn: got "
+            f"{source_tokens} and {steps}"
+        )
+    canvas, labels, between = Canvas(), 66.0, 10.0
+    room = (WIDEST - labels) / 2 - 40  # for the cells of a panel; the rest is for counts
+    cell = min(11.0, (room - between) / (source_tokens + steps))
+    row_height, totals = 22.0, {}
+    canvas.text(0, 22, "it reads", anchor="start")
+    for panel, name in enumerate(("without a cache", "with a cache")):
+        left, totals[name], counts = labels + panel * (WIDEST - labels) / 2, 0, []
+        canvas.text(left, 0, name, color=INK, size=TEXT, bold=True, anchor="start")
+        canvas.text(left, 22, "source", anchor="start")
+        x = left + max(source_tokens * cell + between, 56)
+        canvas.text(x, 22, "target", anchor="start")
+        for t, token in enumerate(written):
+            y = 34.0 + t * row_height
+            if not panel:
+                canvas.text(0, y + 7, fitted(token, labels - 6, SMALL), size=SMALL,
+                            color=INK, anchor="start")  # fmt: skip
+            runs = [(0, source_tokens, not (panel and t)), (source_tokens, t, not panel)]
+            runs.append((source_tokens + t, 1, True))
+            done = sum(length for _, length, now in runs if now)
+            with canvas.group(f"{name}, step {t + 1}", left, y):
+                for first, length, now in runs:
+                    x = first * cell + (between if first >= source_tokens else 0)
+                    if length:
+                        canvas.box(x, 0, length * cell - 2, 14, stroke=OTHER if now else LINE,
+                                   fill=tint(OTHER, 0.75) if now else "#fff", thick=1)  # fmt: skip
+            end = left + (source_tokens + t + 1) * cell + between
+            counts.append((end + 4, y + 7, f"{done}"))
+            totals[name] += done
+        with canvas.group(f"cells {name}", left - 1, 34):
+            cells = [i * cell for i in range(1, source_tokens)]
+            cells += [(source_tokens + i) * cell + between for i in range(1, steps)]
+            canvas.grid(cells, steps * row_height, [], 0)
+        for place in counts:
+            canvas.text(*place, color=INK, anchor="start")
+        canvas.text(left, 48.0 + steps * row_height, f"{totals[name]} in all", color=INK,
+                    anchor="start", bold=True)  # fmt: skip
+    without, kept = totals.values()
+    return canvas.finish(
+        f"The steps of writing {steps} tokens from a source of {source_tokens}. Without a cache "
+        f"the source and all tokens so far go through the blocks at every step, {without} in all. "
+        f"With a cache the source goes once, and at each step one token, {kept} in all; the others "
+        "are kept."
+    )

@@ -295,10 +295,12 @@ KEEP_ONE_OF_EACH_KIND = """
 """
 
 
-def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(page):
+def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(page, name):
     """The last test of a page, which it changes."""
     page.evaluate(KEEP_ONE_OF_EACH_KIND)
     assert browser.violations(page) == []
+    if "/lab/" in name:  # nothing stands there that no chapter has
+        return
     page.evaluate("document.querySelectorAll('book-veil').forEach(veil => veil.see())")
     page.set_viewport_size({"width": 1400, "height": 900})
     page.emulate_media(color_scheme="light")

@@ -61,6 +61,7 @@ def listed(kind, id):
     return [line for lines in LISTED[kind].get(id, {}).values() for line in lines]
 
 
+@pytest.mark.mutants
 @pytest.mark.usefixtures("as_in_a_notebook")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
@@ -71,6 +72,7 @@ def test_all_mutants_are_rejected_but_those_listed_with_a_reason(exercise):
     assert sorted(excused - found) == [], "rejected, or no mutant at all"
 
 
+@pytest.mark.mutants
 @pytest.mark.usefixtures("as_in_a_notebook")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("id", LISTED["same"])

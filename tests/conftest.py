@@ -39,9 +39,11 @@ LONG = (
     "test_exercises.py",
     "test_training.py",
     "test_interactive.py",
+    "test_break_translator.py",
     "test_classroom.py",
     "test_mutants.py",
     "test_translator.py",
+    "test_pretrained.py",
 )
 
 

@@ -41,7 +41,6 @@ LONG = (
     "test_interactive.py",
     "test_break_translator.py",
     "test_classroom.py",
-    "test_mutants.py",
     "test_translator.py",
     "test_pretrained.py",
 )

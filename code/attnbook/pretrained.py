@@ -359,7 +359,10 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Make modules without drawing random weights, where a file's take their place at once."""
+    """Make modules without drawing random weights, where a file's take their place at once.
+
+    ``torch.device("meta")`` would do it as well, but imports for two seconds what it needs.
+    """
 
     DRAWS = (Tensor.uniform_, nn.init.normal_, nn.init.kaiming_uniform_)
 

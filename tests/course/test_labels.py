@@ -19,6 +19,7 @@ LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROO
 PLANS = tomllib.loads((ROOT / "chapters/plans.toml").read_text("utf8"))
 PAGE = (ROOT / "chapters/teaching.md").read_text("utf8")
 README = (ROOT / "README.md").read_text("utf8")
+README_NUMBERS = re.search(r"<!-- computed: numbers -->\n(.*?)<!--", README, re.S)[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*.md"))]
 
 A_PLAN = """
@@ -144,6 +145,22 @@ def test_the_landing_page_says_how_long_all_chapters_and_all_exercises_take(copy
     page.write_text(labels.PATH.sub("All chapters take about 9 hours.", before), "utf8")
     assert labels.relabel(notebooks(copy.parent), [page]) == [page]
     assert page.read_text("utf8") == before
+
+
+def test_the_readme_counts_what_there_is():
+    said = {what.split()[0]: int(n.replace(",", "")) for n, what in last_rows(README_NUMBERS)}
+    texts = [path.read_text("utf8") for path in [*CHAPTERS, *LABORATORY]]
+    headings = [id for text in texts for id in re.findall(r'"### Exercise ([\d.]+) ', text)]
+    assert said["exercises;"] == len(headings) == len({*headings})
+    files = [path.with_suffix(".csv") for path in LABORATORY]
+    rows = [line for file in files for line in file.read_text().split("\n") if line[:1].isdigit()]
+    assert said["results"] == len(rows)
+    assert f" {len(files)} experiments" in README_NUMBERS
+    claims, questions = (
+        (ROOT / f"chapters/{name}.toml").read_text("utf8") for name in ("claims", "questions")
+    )
+    assert said["claims"] == len(re.findall(r"^\[C\d+\]$", claims, re.M))
+    assert said["questions"] == questions.count("\n[[question]]\n")
 
 
 def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):

@@ -28,12 +28,14 @@ from sqlalchemy.exc import SAWarning
 from tqdm import tqdm
 
 LOADED_ONCE = ["attnbook.course.handouts", "attnbook.course.nbgrader", __name__]
-MINUTES = 20  # for all cells of a submission
 LOCK_SECONDS = 60  # how long a process waits while others write into the gradebook
 
 
-def grade(course: Path, assignment: str, processes: int, minutes: float = MINUTES) -> list[str]:
-    """Grade what was handed in and is not yet graded; return who could not be graded, and why."""
+def grade(course: Path, assignment: str, processes: int, minutes: float) -> list[str]:
+    """Grade what was handed in and is not yet graded; return who could not be graded, and why.
+
+    A submission whose cells take more than so many minutes together is stopped.
+    """
     todo = [
         student
         for student in handed_in(course, assignment)

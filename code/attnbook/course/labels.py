@@ -121,10 +121,9 @@ def pages(root: Path) -> list[Path]:
 
 def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
     """The sentence of the landing page that says how long everything takes."""
-    reading = sum(map(reading_minutes, _without_laboratory(notebooks).values()))
     todo = [task for book in notebooks.values() for task in exercises_of(book)]
     return (
-        f"All chapters take {hours(reading)} to read and run, "
+        f"All chapters take {hours(_to_read(notebooks))} to read and run, "
         f"their {len(todo)} exercises {hours(sum(task.minutes for task in todo))}."
     )
 
@@ -188,6 +187,10 @@ def _exercises(notebooks: dict[Path, NotebookNode]) -> str:
     return table("Chapter | Exercises, stars and minutes", rows)
 
 
+def _to_read(notebooks: dict[Path, NotebookNode]) -> int:
+    return sum(map(reading_minutes, _without_laboratory(notebooks).values()))
+
+
 def _numbers(notebooks: dict[Path, NotebookNode]) -> str:
     """What the README counts."""
     chapters = _without_laboratory(notebooks)
@@ -195,13 +198,12 @@ def _numbers(notebooks: dict[Path, NotebookNode]) -> str:
     tasks = {task.id for book in notebooks.values() for task in exercises_of(book)}
     mistakes = sum(len(each.mistakes) for each in catalogue() if each.id in tasks)
     stored = [path.with_suffix(".csv") for path in notebooks if in_laboratory(path)]
-    runs = [Runs.read(path.read_text("utf8")) for path in stored if path.exists()]
+    runs = [Runs.read(path.read_text("utf8")) for path in stored]
     rows = sum(len(rows) for of_seed in runs for rows in of_seed.rows.values())
-    minutes = sum(map(reading_minutes, chapters.values()))
     return table(
         "How many | Of what",
         [
-            (len(chapters), f"chapters, {hours(minutes)} to read and run in all"),
+            (len(chapters), f"chapters, {hours(_to_read(notebooks))} to read and run in all"),
             (len(ledger(folder)), "claims about attention, each measured"),
             (f"{rows:,}", f"results of {len(runs)} experiments, a row each, by seed"),
             (len(tasks), f"exercises; they know {mistakes} mistakes by name"),

@@ -8,6 +8,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
 
 from attnbook.course.assignment import exercise_id
 from attnbook.course.grade import graded_notebook, handed_in, is_graded
@@ -16,6 +17,7 @@ from attnbook.exercises import catalogue
 
 SOLVED, UNNAMED, UNTRIED, NO_POINTS = "solved", "none that is known", "not tried", "stopped"
 SHOWN = 3  # mistakes a row, the most frequent ones
+EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 
 
 def summary(course: Path, assignment: str) -> str:
@@ -24,16 +26,16 @@ def summary(course: Path, assignment: str) -> str:
     graded = [student for student in students if is_graded(course, assignment, student)]
     verdicts: dict[str, Counter] = {}
     in_words: dict[str, list[float | None]] = {}
-    for student in graded:
-        notebook = nbformat.read(graded_notebook(course, assignment, student), as_version=4)
-        for cell in notebook.cells:
-            if not utils.is_grade(cell):
-                continue
-            id = exercise_id(cell.metadata.nbgrader.grade_id)
-            if cell.cell_type == "code":
-                verdicts.setdefault(id, Counter())[verdict(id, cell)] += 1
-            else:
-                in_words.setdefault(id, []).append(_marked(course, assignment, student, cell))
+    with Gradebook(CourseDirectory(root=str(course.absolute())).db_url) as gradebook:
+        for student in graded:
+            notebook = nbformat.read(graded_notebook(course, assignment, student), as_version=4)
+            for cell in filter(utils.is_grade, notebook.cells):
+                id = exercise_id(cell.metadata.nbgrader.grade_id)
+                if cell.cell_type == "code":
+                    verdicts.setdefault(id, Counter())[verdict(id, cell)] += 1
+                else:
+                    mark = _marked(gradebook, assignment, student, cell)
+                    in_words.setdefault(id, []).append(mark)
     lines = [f"{assignment}: {len(graded)} of {len(students)} submissions are graded", ""]
     rows = [_row(id, counts) for id, counts in verdicts.items()]
     header = "Exercise | Solved | Wrong | Not tried | Stopped | Mistakes that were named"
@@ -58,20 +60,21 @@ def verdict(id: str, cell: NotebookNode) -> str:
         return SOLVED
     if said.startswith("○"):
         return UNTRIED
-    known = next((exercise.mistakes for exercise in catalogue() if exercise.id == id), {})
     named = re.search(r"Recognised: (.+)", said)
-    return next((name for name in known if named and named[1].startswith(f"{name}.")), UNNAMED)
+    known = EXERCISES[id].mistakes if named else ()
+    return next((name for name in known if named[1].startswith(f"{name}.")), UNNAMED)
 
 
-def _marked(course: Path, assignment: str, student: str, cell: NotebookNode) -> float | None:
+def _marked(
+    gradebook: Gradebook, assignment: str, student: str, cell: NotebookNode
+) -> float | None:
     """The points that somebody gave an answer in words; None if nobody has."""
-    with Gradebook(f"sqlite:///{course.absolute() / 'gradebook.db'}") as gradebook:
-        try:
-            name = cell.metadata.nbgrader.grade_id
-            grade = gradebook.find_grade(name, assignment, assignment, student)
-        except MissingEntry:
-            return None
-        return None if grade.needs_manual_grade else grade.score
+    try:
+        name = cell.metadata.nbgrader.grade_id
+        grade = gradebook.find_grade(name, assignment, assignment, student)
+    except MissingEntry:
+        return None
+    return None if grade.needs_manual_grade else grade.score
 
 
 def _row(id: str, counts: Counter) -> tuple:
@@ -91,14 +94,13 @@ def _row(id: str, counts: Counter) -> tuple:
 
 def _commonest(verdicts: dict[str, Counter]) -> list[str]:
     """The mistake that was recognised most often, and what it causes."""
-    explained = {exercise.id: exercise.explanations for exercise in catalogue()}
     named = [
         (n, id, name)
         for id, counts in verdicts.items()
         for name, n in counts.items()
-        if name in explained.get(id, {})
+        if name in EXERCISES[id].explanations
     ]
     if not named:
         return []
     n, id, name = max(named)
-    return ["", f"To begin with, {id}, {n} times: {name}. {explained[id][name]}"]
+    return ["", f"To begin with, {id}, {n} times: {name}. {EXERCISES[id].explanations[name]}"]

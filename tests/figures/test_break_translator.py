@@ -82,14 +82,19 @@ def model(context):
     return page
 
 
-def numbers_for_parity():
+def numbers_for_parity(switches):
+    """Five hundred for the model as it was trained, of these another hundred for each change."""
     drawn = NUMBERS.sample(800, held_out=True, seed="parity")
-    return list(dict.fromkeys(drawn))[:500]
+    numbers = list(dict.fromkeys(drawn))[:500]
+    if not switches:
+        return numbers
+    first = 100 * ([*SINGLE, *TOGETHER].index(switches) % 5)
+    return numbers[first : first + 100]
 
 
 @pytest.mark.parametrize("switches", [*SINGLE, *TOGETHER], ids=str)
 def test_the_model_in_the_page_is_the_one_in_pytorch(model, switches):
-    numbers = numbers_for_parity()
+    numbers = numbers_for_parity(switches)
     pairs = [NUMBERS.pair(number) for number in numbers[:8]]
     targets = [[START, *target] for _, target in pairs]
     found = model.evaluate(

@@ -93,13 +93,13 @@ def rotary(
     return rotate(x, rotations(x, start=start, base=base))
 
 
-Rotations = tuple[Float[Tensor, "length pairs"], Float[Tensor, "length pairs"]]
+Rotations = tuple[Float[Tensor, "length pairs 1"], Float[Tensor, "length pairs 2"]]
 
 
 def rotations(
     x: Float[Tensor, "*batch length d_k"], *, start: int = 0, base: float = 10000.0
 ) -> Rotations:
-    """The cosines and sines by which ``rotary`` turns vectors like ``x``.
+    """What ``rotate`` turns vectors like ``x`` by: each angle's cosine, and its sine with signs.
 
     All layers turn by the same angles, so a model computes them once.
     """
@@ -107,17 +107,17 @@ def rotations(
     _require_even("the number of features", d_k)
     position = torch.arange(start, start + length, dtype=torch.float64)
     angle = torch.outer(position, frequencies(d_k, base))  # (length, pairs)
-    return angle.cos().to(x), angle.sin().to(x)
+    sin = torch.stack([-angle.sin(), angle.sin()], dim=-1)
+    return angle.cos().unsqueeze(-1).to(x), sin.to(x)
 
 
 def rotate(
     x: Float[Tensor, "*batch length d_k"], by: Rotations
 ) -> Float[Tensor, "*batch length d_k"]:
-    """Rotate the pairs of features of each vector by ``rotations``."""
+    """Rotate the pairs of features of each vector: (a, b) to (a cos − b sin, b cos + a sin)."""
     cos, sin = by
-    first, second = x.unflatten(-1, (-1, 2)).unbind(dim=-1)
-    turned = [first * cos - second * sin, first * sin + second * cos]
-    return torch.stack(turned, dim=-1).flatten(start_dim=-2)
+    pairs = x.unflatten(-1, (-1, 2))  # (..., length, pairs, 2)
+    return (pairs * cos + pairs.flip(-1) * sin).flatten(start_dim=-2)
 
 
 class SinusoidalPositions(nn.Module):

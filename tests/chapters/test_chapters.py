@@ -169,6 +169,15 @@ def test_lines_of_code_fit_the_page(path):
             assert max(map(len, cell.source.split("\n"))) <= 80, cell.source
 
 
+@every_notebook
+def test_jupyterlab_and_colab_hide_the_code_that_the_page_hides(path):
+    for cell in cells(path, "code"):
+        hidden = bool({"hide-input", "solution", "stored"} & {*tags(cell)})
+        words = cell.metadata.get("jupyter"), cell.metadata.get("cellView")
+        expected = ({"source_hidden": True}, "form") if hidden else (None, None)
+        assert words == expected, "python -m attnbook.course run writes it"
+
+
 def claim_tags(path: Path) -> dict[str, list]:
     found: dict[str, list] = {}
     for cell in cells(path, "code"):
@@ -231,8 +240,6 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
         assert tags(stub) == ["exercise"]
         assert tags(solution) == ["solution", "hide-cell"]
         assert solution.source.startswith(f"# @title Solution {exercise.id}\n")
-        assert solution.metadata["cellView"] == "form"
-        assert solution.metadata["jupyter"] == {"source_hidden": True}
         for cell, says in ((stub, "not attempted."), (solution, "solved.")):
             last = cell.source.rstrip().split("\n")[-1]
             assert last.startswith(f'check("{exercise.id}", ')

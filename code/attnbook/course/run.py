@@ -10,11 +10,12 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from playwright.sync_api import sync_playwright
 
-from attnbook.course.chapter import write_notebook
+from attnbook.course.chapter import tags, write_notebook
 from attnbook.course.pdf import CHROMIUM
 from attnbook.figures import interactive, style
 
 SVG, PNG = "image/svg+xml", "image/png"
+TO_FOLD = {"hide-input", "solution", "stored"}  # tags of cells whose code waits behind a switch
 
 
 def run(path: Path) -> None:
@@ -37,9 +38,17 @@ def run(path: Path) -> None:
         for output in cell.get("outputs", []):
             make_small(output.get("data", {}))
     add_pictures(notebook, known)
+    fold(notebook)
     # the version of whoever ran it last is no property of the chapter
     notebook.metadata.language_info = {"name": "python"}
     write_notebook(path, notebook)
+
+
+def fold(notebook: NotebookNode) -> None:
+    """Let JupyterLab and Colab hide the code that the page hides, each by a word of its own."""
+    for cell in notebook.cells:
+        if TO_FOLD & {*tags(cell)}:
+            cell.metadata.update(jupyter={"source_hidden": True}, cellView="form")
 
 
 def make_small(shown: dict) -> None:

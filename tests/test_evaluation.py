@@ -34,6 +34,14 @@ def test_the_two_figures_cut_words_differently():
     assert scores["tokenised"] != scores["sacrebleu"]
 
 
+def test_the_interval_says_how_much_the_choice_of_sentences_matters():
+    right, wrong = REFERENCE, "ein mann fährt mit dem zug, und ein hund schläft bei ihm."
+    few = bleu([right, wrong] * 5, [REFERENCE] * 10, "de")["interval"]
+    many = bleu([right, wrong] * 125, [REFERENCE] * 250, "de")["interval"]
+    assert few / many == pytest.approx(5, rel=0.3)  # as the root of the number of sentences
+    assert bleu([right] * 5, [REFERENCE] * 5, "de")["interval"] == 0
+
+
 @pytest.mark.parametrize("texts", [([], []), (["a"], []), (["a"], ["a", "b"])])
 def test_every_translation_needs_one_reference(texts):
     with pytest.raises(ValueError, match="every translation needs one ref"):
@@ -53,10 +61,10 @@ def test_the_command_scores_a_folder_and_keeps_the_result(tmp_path, monkeypatch,
     Translator.load(ENGLISH_TO_GERMAN).save(tmp_path)
     evaluation.main(["--folder", str(tmp_path)])
     kept = json.loads((tmp_path / "scores.json").read_text("utf8"))
-    assert set(kept) == set(evaluation.TESTS)
+    assert set(kept) == set(evaluation.PARTS)
     assert kept["test_2016_flickr"]["beam 5"]["tokenised"] == 100
     assert kept["test_2016_flickr"]["greedy"]["tokenised"] < 50
-    assert capsys.readouterr().out.count("BLEU 100.00 tokenised") == 3
+    assert capsys.readouterr().out.count("BLEU 100.00 ± 0.00 tokenised") == 4
 
 
 def test_a_folder_without_a_translator_is_named(tmp_path, capsys):
@@ -93,5 +101,5 @@ def test_the_packages_translator_is_small_and_translates():
 
 def test_the_packages_translator_has_the_scores_that_the_book_promises():
     kept = json.loads((ENGLISH_TO_GERMAN / "scores.json").read_text("utf8"))
-    assert set(kept) == set(evaluation.TESTS)
+    assert set(kept) == set(evaluation.PARTS)
     assert kept["test_2016_flickr"]["beam 5"]["tokenised"] >= 38

@@ -169,7 +169,8 @@ def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):
     in_words = "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
     books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
     assert labels.whole_path(books) == (
-        "All chapters take about ¼ hour to read and run, their 4 exercises about 1¾ hours."
+        "All chapters take about ¼ hour to read and run, their 3 exercises about ½ hour, "
+        "the 1 of the laboratory about 1¼ hours."
     )
 
 

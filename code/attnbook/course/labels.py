@@ -121,10 +121,13 @@ def pages(root: Path) -> list[Path]:
 
 def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
     """The sentence of the landing page that says how long everything takes."""
-    todo = [task for book in notebooks.values() for task in exercises_of(book)]
+    own, other = [], []
+    for path, book in notebooks.items():
+        (other if in_laboratory(path) else own).extend(task.minutes for task in exercises_of(book))
     return (
         f"All chapters take {hours(_to_read(notebooks))} to read and run, "
-        f"their {len(todo)} exercises {hours(sum(task.minutes for task in todo))}."
+        f"their {len(own)} exercises {hours(sum(own))}, "
+        f"the {len(other)} of the laboratory {hours(sum(other))}."
     )
 
 

@@ -269,6 +269,18 @@ def test_the_number_of_a_formula_is_seen_on_a_telephone(page):
     assert cut in ([], ["(1.5)"])  # three formulas in one line
 
 
+def test_no_formula_within_a_line_is_cut_off_on_a_telephone(page):
+    """The theme hides what is wider than the text: such a formula has to be written as two."""
+    cut = page.evaluate(
+        """[...document.querySelectorAll('article span.math:has(mjx-container)')]
+             .filter(formula => formula.checkVisibility())
+             .filter(formula => formula.querySelector('mjx-math').getBoundingClientRect().right
+               > formula.getBoundingClientRect().right + 1)
+             .map(formula => formula.textContent)"""
+    )
+    assert cut == []
+
+
 def test_a_page_weighs_at_most_a_megabyte_without_mathjax(page):
     files = {Path(urllib.parse.urlparse(url).path) for url in page.asked if "/mathjax/" not in url}
     weights = {file.name: file.stat().st_size for file in files}

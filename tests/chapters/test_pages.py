@@ -580,7 +580,7 @@ def test_a_table_of_results_has_its_numbers_under_each_other_and_one_rule(open_a
     )
     right = {text for text, align in cells if align == "right"}
     assert right == {"seeds", "range", "5", "−0.3 to 1", "✗", "7 %"}
-    grounds = page.locator(".cell_output tr").evaluate_all(
+    grounds = page.locator("article tr").evaluate_all(
         "rows => rows.map(row => getComputedStyle(row).backgroundColor)"
     )
     assert {*grounds} == {"rgba(0, 0, 0, 0)"}

@@ -1,5 +1,6 @@
 """Every chapter reads well in four places, proves its claims and stores a clean run."""
 
+import ast
 import itertools
 import json
 import re
@@ -176,6 +177,18 @@ def test_jupyterlab_and_colab_hide_the_code_that_the_page_hides(path):
         words = cell.metadata.get("jupyter"), cell.metadata.get("cellView")
         expected = ({"source_hidden": True}, "form") if hidden else (None, None)
         assert words == expected, "python -m attnbook.course run writes it"
+
+
+def test_the_right_option_of_a_prediction_is_not_mostly_the_last():
+    """Else a class learns to take the last."""
+    places = []
+    for path in CHAPTERS:
+        for cell in cells(path, "code"):
+            if "predict" in tags(cell) and "right=" in cell.source:
+                given = {k.arg: k.value for k in ast.parse(cell.source).body[-1].value.keywords}
+                options = [key.value for key in given["options"].keys]
+                places.append(options.index(given["right"].value) == len(options) - 1)
+    assert len(places) > 20 and sum(places) <= 0.4 * len(places)  # by chance a third
 
 
 def claim_tags(path: Path) -> dict[str, list]:

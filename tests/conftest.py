@@ -27,10 +27,12 @@ def pytest_sessionstart() -> None:
     torch.set_num_threads(1)
     os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start
     if sys.platform == "linux":
+        import kernels
         from pyroute2 import IPRoute, NetlinkError
 
         with IPRoute() as network, contextlib.suppress(NetlinkError):  # only root may, or has to
             network.link("set", index=1, state="up")
+        kernels.install()
 
 
 # the files that take more than half a minute, besides notebooks

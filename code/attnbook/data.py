@@ -123,9 +123,9 @@ class NumberTokenizer:
 @functools.cache  # spelling takes time
 def _vocabulary(language: str) -> Vocabulary:
     tokens = NumberTokenizer(language)
-    # what a number is put together from: up to 999, then thousands, millions, …
-    groups = [n * 1000**power for power in range(4) for n in range(1000)]
-    return Vocabulary(token for n in groups for token in tokens.split(tokens.spell(n)))
+    # what a number is put together from: up to 999, then one thousand, two thousand, a million, …
+    parts = [*range(1000), *(n * 1000**power for power in (1, 2, 3) for n in (1, 2))]
+    return Vocabulary(token for n in parts for token in tokens.split(tokens.spell(n)))
 
 
 class NumberDataset:

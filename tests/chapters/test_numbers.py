@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course.chapter import chapters, laboratory
+from attnbook.course.chapter import chapters, in_laboratory, laboratory
 
 LAB_LINK = re.compile(r"\]\((lab/[\w-]+\.ipynb)")
 
@@ -76,7 +76,7 @@ def typed_numbers(path):
 
 
 def in_the_new_form(path):
-    return path in laboratory(ROOT) or LAB_LINK.search(path.read_text("utf8"))
+    return in_laboratory(path) or LAB_LINK.search(path.read_text("utf8"))
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def _encoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
 def _decoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
     attention, feed_forward = _encoder(d_model, num_heads, d_ff)
     looking_back = ("a position looks at itself", "and those before it")
-    from_encoder = ("keys of the memory", "values of the memory")
+    from_encoder = ("memory: its keys and", "values are made inside")
     return [
         SubLayer("self-attention", "masked", WEIGHTS, looking_back),
         SubLayer("cross-attention", attention.detail, WEIGHTS, from_encoder, reads_encoder=True),
@@ -203,15 +203,11 @@ def _draw_sub_layer(
 
     if with_notes:
         start = left + WIDE + 14
-        colors = SOFT, SOFT
         if sub_layer.reads_encoder:
             start += 26
-            colors = KEY, VALUE
-        for line, dy, color in zip(sub_layer.note, (-9, 9), colors, strict=True):
-            at = box - 22 + dy
-            if sub_layer.reads_encoder:
-                canvas.arrow((start - 4, at), (left + WIDE, at), color=color)
-            canvas.text(start, at, line, size=SMALL, color=color, anchor="start")
+            canvas.arrow((start - 4, box - 22), (left + WIDE, box - 22))
+        for line, dy in zip(sub_layer.note, (-9, 9), strict=True):
+            canvas.text(start, box - 22 + dy, line, size=SMALL, color=SOFT, anchor="start")
     return top, box - 22
 
 

@@ -177,6 +177,8 @@ def test_jupyterlab_and_colab_hide_the_code_that_the_page_hides(path):
         words = cell.metadata.get("jupyter"), cell.metadata.get("cellView")
         expected = ({"source_hidden": True}, "form") if hidden else (None, None)
         assert words == expected, "python -m attnbook.course run writes it"
+        switch = cell.metadata.get("mystnb", {}).get("code_prompt_show")
+        assert switch == ("Show the solution" if "solution" in tags(cell) else None)
 
 
 def test_the_right_option_of_a_prediction_is_not_mostly_the_last():

@@ -45,10 +45,18 @@ def run(path: Path) -> None:
 
 
 def fold(notebook: NotebookNode) -> None:
-    """Let JupyterLab and Colab hide the code that the page hides, each by a word of its own."""
+    """Let JupyterLab and Colab hide the code that the page hides, each by a word of its own.
+
+    On the page, a switch says that it shows a solution.
+    """
     for cell in notebook.cells:
         if TO_FOLD & {*tags(cell)}:
             cell.metadata.update(jupyter={"source_hidden": True}, cellView="form")
+        if "solution" in tags(cell):
+            cell.metadata["mystnb"] = {
+                "code_prompt_show": "Show the solution",
+                "code_prompt_hide": "Hide the solution",
+            }
 
 
 def make_small(shown: dict) -> None:

@@ -91,6 +91,7 @@ def test_the_packages_translator_is_small_and_translates():
         "curve.json",
         "model.safetensors",
         "scores.json",
+        "seeds.json",
         "settings.json",
         "source.model",
     } == set(files)
@@ -103,3 +104,18 @@ def test_the_packages_translator_has_the_scores_that_the_book_promises():
     kept = json.loads((ENGLISH_TO_GERMAN / "scores.json").read_text("utf8"))
     assert set(kept) == set(evaluation.PARTS)
     assert kept["test_2016_flickr"]["beam 5"]["tokenised"] >= 38
+
+
+def test_the_shipped_seed_is_the_one_that_the_validation_part_prefers():
+    seeds = json.loads((ENGLISH_TO_GERMAN / "seeds.json").read_text("utf8"))
+    curve, scores = (
+        json.loads((ENGLISH_TO_GERMAN / f"{name}.json").read_text("utf8"))
+        for name in ("curve", "scores")
+    )
+    assert seeds.keys() == {"1", "2"}
+    for other in seeds.values():
+        assert other["scores"].keys() == scores.keys()
+        assert [one["step"] for one in other["curve"]] == [one["step"] for one in curve]
+        assert other["curve"][-1]["perplexity"] > curve[-1]["perplexity"]
+        of_val = other["scores"]["val"]["beam 5"]["tokenised"]
+        assert of_val < scores["val"]["beam 5"]["tokenised"]

@@ -28,6 +28,11 @@ class Kernel(FORKS.Process):
         self.join()
         return self.exitcode
 
+    def send_signal(self, number: int) -> None:
+        """Signal the kernel, unless it has ended."""
+        if self.is_alive():
+            os.kill(self.pid, number)
+
 
 def be_a_kernel(arguments: list[str], folder: str, environment: dict[str, str], started) -> None:
     """Run in a session of its own, so that no other process gets this one's signals."""

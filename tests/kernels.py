@@ -7,9 +7,12 @@ not import by itself it does not see all the same.
 import multiprocessing
 import os
 import sys
+import threading
+from pathlib import Path
 
 from jupyter_client.provisioning import local_provisioner
 
+TESTS = Path(__file__).parent
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["ipykernel.kernelapp", "matplotlib.pyplot", "torch"])
 
@@ -37,6 +40,8 @@ class Kernel(FORKS.Process):
 def be_a_kernel(arguments: list[str], folder: str, environment: dict[str, str], started) -> None:
     """Run in a session of its own, so that no other process gets this one's signals."""
     os.setsid()
+    sys.path[:] = [path for path in sys.path if not Path(path).is_relative_to(TESTS)]
+    threading.Thread(target=end_with_the_tests, daemon=True).start()
     started.set()
     import matplotlib
     from ipykernel.kernelapp import launch_new_instance
@@ -52,12 +57,19 @@ def be_a_kernel(arguments: list[str], folder: str, environment: dict[str, str], 
     launch_new_instance()
 
 
+def end_with_the_tests() -> None:
+    """Leave no kernel behind if the process that runs the tests is killed."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
+
+
 def start_kernel(cmd: list[str], *, env: dict[str, str], cwd: str = ".", **_) -> Kernel:
     """Start what the command `cmd`, python -m ipykernel_launcher, would have started."""
     started = FORKS.Event()
     kernel = Kernel(target=be_a_kernel, args=(cmd[2:], cwd, env, started))
     kernel.start()
-    started.wait()
+    if not started.wait(timeout=60):
+        raise RuntimeError(f"the kernel {cmd} has not started in a minute")
     return kernel
 
 

@@ -54,6 +54,7 @@ def fold(notebook: NotebookNode) -> None:
             cell.metadata.update(jupyter={"source_hidden": True}, cellView="form")
         if "solution" in tags(cell):
             cell.metadata["mystnb"] = {
+                **cell.metadata.get("mystnb", {}),  # such as the words for a picture
                 "code_prompt_show": "Show the solution",
                 "code_prompt_hide": "Hide the solution",
             }

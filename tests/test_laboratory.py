@@ -74,7 +74,7 @@ def test_a_fresh_run_that_differs_names_seed_column_and_both_values(fresh, says)
         agree(read_runs(STORED), {0: fresh}, right=0.5)
 
 
-def test_rows_that_hang_on_rounding_are_left_out_and_no_others():
+def test_rows_that_are_not_compared_are_left_out_and_no_others():
     stored, elsewhere = read_runs(STORED), {0: rows(right=3.0)}
     agree(stored, elsewhere, without={"design": ["one map"]})
     for without in (None, {"design": ["two maps"]}):
@@ -82,6 +82,26 @@ def test_rows_that_hang_on_rounding_are_left_out_and_no_others():
             agree(stored, elsewhere, without=without, right=0.5)
     with pytest.raises(AssertionError, match="seed 0: 0 rows, stored are 1"):
         agree(stored, {0: rows()[:1]}, without={"design": ["one map"]})
+
+
+MANY = "seed,design,right\n0,one map,20\n0,two maps,80\n1,one map,60\n1,two maps,81\n"
+
+
+def test_rows_that_hang_on_rounding_must_lie_where_other_seeds_lie():
+    def compare(one, two, **options):
+        fresh = {"design": "one map", "right": one}, {"design": "two maps", "right": two}
+        agree(read_runs(MANY), {0: fresh}, like_any_seed={"design": ["one map"]}, **options)
+
+    compare(58.0, 80.0, right=1)
+    compare(60.9, 80.0, right=1)
+    for one in (61.1, 18.9, float("nan")):
+        says = f"row 1: right is {one:g}, stored of all seeds are 20 to 60, more than 1 apart"
+        with pytest.raises(AssertionError, match=says):
+            compare(one, 80.0, right=1)
+    with pytest.raises(AssertionError, match=r"row 2: right is 81\.1, stored is 80"):
+        compare(58.0, 81.1, right=1)
+    with pytest.raises(AssertionError, match="row 1: right is 58, stored is 20"):
+        compare(58.0, 80.0)  # no column may differ
 
 
 def test_rows_that_are_not_run_anew_are_named_by_numbers_too():

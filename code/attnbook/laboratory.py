@@ -69,13 +69,15 @@ def agree(
     fresh: Mapping[int, Row | Sequence[Row]],
     *,
     without: Mapping[str, Sequence[object]] | None = None,
+    like_any_seed: Mapping[str, Sequence[object]] | None = None,
     **within: float,
 ) -> None:
     r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
 
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
-    ``without`` names rows that are not compared, by a column and its values: what is not run anew,
-    and runs that hang on rounding, and end elsewhere on another processor.
+    ``without`` names rows that are not compared, by a column and its values: what is not run anew.
+    ``like_any_seed`` names runs that hang on rounding. On another processor these end elsewhere, as
+    another seed would: they must lie where the stored seeds lie, or within that of it.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
 
     >>> stored = read_runs("seed,design,right\n0,one map,51.5")
@@ -90,22 +92,30 @@ def agree(
         stored = {name: cells[compared] for name, cells in stored.items()}
     for seed, rows in fresh.items():
         rows = [rows] if isinstance(rows, Mapping) else rows
-        rows = [row for row in rows if all(row[c] not in v for c, v in (without or {}).items())]
+        rows = [row for row in rows if not _is_named(row, without)]
         kept = where(stored, seed=seed)
         if len(rows) != len(kept["seed"]):
             raise AssertionError(f"seed {seed}: {len(rows)} rows, stored are {len(kept['seed'])}")
         for i, row in enumerate(rows):
             if {"seed", *row} != {*stored}:
                 raise AssertionError(f"seed {seed}: columns {[*row]}, stored are {[*stored]}")
+            settings = {name: kept[name][i] for name in row if name not in within}
             for name, value in row.items():
-                _compare(
-                    value, kept[name][i], within.get(name), f"seed {seed}, row {i + 1}: {name}"
-                )
+                place = f"seed {seed}, row {i + 1}: {name}"
+                if name in within and _is_named(row, like_any_seed):
+                    _compare_with_all(value, where(stored, **settings)[name], within[name], place)
+                else:
+                    _compare(value, kept[name][i], within.get(name), place)
     seeds = ", ".join(map(str, fresh))
     if len(fresh) == 1:
         print(f"✓ a fresh run of seed {seeds} agrees with the stored one")
     else:
         print(f"✓ fresh runs of seeds {seeds} agree with the stored ones")
+
+
+def _is_named(row: Row, rows: Mapping[str, Sequence[object]] | None) -> bool:
+    """Whether a row has one of the values that are named, by column."""
+    return any(row[column] in values for column, values in (rows or {}).items())
 
 
 def _compare(value: object, stored: object, within: float | None, place: str) -> None:
@@ -115,6 +125,13 @@ def _compare(value: object, stored: object, within: float | None, place: str) ->
         if value != stored:
             raise AssertionError(says)
     elif not abs(float(value) - float(stored)) <= within:  # also if one is no number
+        raise AssertionError(f"{says}, more than {within:g} apart")
+
+
+def _compare_with_all(value: object, stored: np.ndarray, within: float, place: str) -> None:
+    if not stored.min() - within <= float(value) <= stored.max() + within:
+        spread = f"{as_stored(stored.min())} to {as_stored(stored.max())}"
+        says = f"{place} is {as_stored(value)}, stored of all seeds are {spread}"
         raise AssertionError(f"{says}, more than {within:g} apart")
 
 

@@ -87,19 +87,20 @@ def test_rows_that_are_not_compared_are_left_out_and_no_others():
 MANY = "seed,design,right\n0,one map,20\n0,two maps,80\n1,one map,60\n1,two maps,81\n"
 
 
-def test_rows_that_hang_on_rounding_must_lie_where_other_seeds_lie():
+def test_rows_that_hang_on_rounding_must_lie_about_where_other_seeds_lie():
     def compare(one, two, **options):
         fresh = {"design": "one map", "right": one}, {"design": "two maps", "right": two}
         agree(read_runs(MANY), {0: fresh}, like_any_seed={"design": ["one map"]}, **options)
 
     compare(58.0, 80.0, right=1)
-    compare(60.9, 80.0, right=1)
-    for one in (61.1, 18.9, float("nan")):
-        says = f"row 1: right is {one:g}, stored of all seeds are 20 to 60, more than 1 apart"
+    compare(79.9, 80.0, right=1)
+    for one in (80.1, -0.1, float("nan")):
+        says = f"row 1: right is {one:g}, all seeds are 20 to 60, more than 20 apart"
         with pytest.raises(AssertionError, match=says):
             compare(one, 80.0, right=1)
+    compare(85.0, 80.0, right=25)
     with pytest.raises(AssertionError, match=r"row 2: right is 81\.1, stored is 80"):
-        compare(58.0, 81.1, right=1)
+        compare(58.0, 81.1, right=1)  # the other row is not named
     with pytest.raises(AssertionError, match="row 1: right is 58, stored is 20"):
         compare(58.0, 80.0)  # no column may differ
 

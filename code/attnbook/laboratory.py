@@ -77,7 +77,7 @@ def agree(
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
     ``without`` names rows that are not compared, by a column and its values: what is not run anew.
     ``like_any_seed`` names runs that hang on rounding. On another processor these end elsewhere, as
-    another seed would: they must lie where the stored seeds lie, or within that of it.
+    another seed would: they must lie where the stored seeds lie, or half their span beyond.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
 
     >>> stored = read_runs("seed,design,right\n0,one map,51.5")
@@ -129,10 +129,11 @@ def _compare(value: object, stored: object, within: float | None, place: str) ->
 
 
 def _compare_with_all(value: object, stored: np.ndarray, within: float, place: str) -> None:
-    if not stored.min() - within <= float(value) <= stored.max() + within:
-        spread = f"{as_stored(stored.min())} to {as_stored(stored.max())}"
-        says = f"{place} is {as_stored(value)}, stored of all seeds are {spread}"
-        raise AssertionError(f"{says}, more than {within:g} apart")
+    low, high = stored.min(), stored.max()
+    beyond = max(within, (high - low) / 2)
+    if not low - beyond <= float(value) <= high + beyond:  # also if it is no number
+        says = f"{place} is {as_stored(value)}, all seeds are {as_stored(low)} to {as_stored(high)}"
+        raise AssertionError(f"{says}, more than {as_stored(beyond)} apart")
 
 
 def confirm(says: str, ours: ArrayLike, theirs: ArrayLike, *, within: float = 1e-6) -> None:

@@ -41,6 +41,7 @@ def be_a_kernel(arguments: list[str], folder: str, environment: dict[str, str], 
     """Run in a session of its own, so that no other process gets this one's signals."""
     os.setsid()
     sys.path[:] = [path for path in sys.path if not Path(path).is_relative_to(TESTS)]
+    del sys.modules[__name__]
     threading.Thread(target=end_with_the_tests, daemon=True).start()
     started.set()
     import matplotlib

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
 from attnbook.course import run as module
-from attnbook.course.run import PNG, SVG, add_pictures
+from attnbook.course.run import PNG, SVG, add_pictures, fold
 
 DRAWING = """from attnbook.figures import drawings
 import torch
@@ -36,6 +36,15 @@ def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
     height = float(first[SVG].split('height="')[1].split('"')[0])
     assert abs(pixels.shape[0] - 1.5 * height) <= 2
     assert pixels.max() == 255 and pixels.min() < 100, "dark on white"
+
+
+def test_a_folded_solution_keeps_the_words_for_its_picture():
+    words = {"image": {"alt": "A plot."}}
+    cell = new_code_cell("plot()", metadata={"tags": ["solution"], "mystnb": words})
+    fold(new_notebook(cells=[cell]))
+    assert cell.metadata.mystnb["image"] == {"alt": "A plot."}
+    assert cell.metadata.mystnb["code_prompt_show"] == "Show the solution"
+    assert cell.metadata.cellView == "form" and cell.metadata.jupyter == {"source_hidden": True}
 
 
 def test_a_picture_is_drawn_anew_only_if_its_drawing_has_changed(monkeypatch):

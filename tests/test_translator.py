@@ -14,6 +14,8 @@ from attnbook.translator import NUMBERS_TO_FRENCH, Translator
 NUMBERS = NumberDataset("en", "fr", below=10_000)
 
 SMALL = ["--task", "numbers", "--below", "10000", "--num-layers", "1", "--batch", "64"]
+# at 0.003, the rate of larger batches, some seeds and some processors end below 99 %
+LEARN = [*SMALL, "--steps", "500", "--peak-rate", "0.002"]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,7 @@ def training(tmp_path_factory):
     """The folder of a translator that the command has trained, and what the command printed."""
     folder, printed = tmp_path_factory.mktemp("run"), io.StringIO()
     with contextlib.redirect_stdout(printed):
-        command.main([*SMALL, "--steps", "400", "--folder", str(folder)])
+        command.main([*LEARN, "--folder", str(folder)])
     return folder, printed.getvalue()
 
 
@@ -31,7 +33,7 @@ def translator(training):
 
 
 def test_the_command_learns_99_of_100_numbers_it_has_never_seen(training):
-    last = re.findall(r"step 400  exact ([\d.]+)", training[1])
+    last = re.findall(r"step 500  exact ([\d.]+)", training[1])
     assert len(last) == 1 and float(last[0]) >= 0.99
     assert training[1].count("as expected") >= 4
 
@@ -123,10 +125,11 @@ def test_texts_come_in_a_list_and_in_batches(translator):
         translator.translate(["one"], batch_size=0)
 
 
-def test_the_card_of_a_translator_of_numbers_says_how_often_it_is_right(training):
-    folder, _ = training
+def test_the_card_of_a_translator_of_numbers_says_how_often_it_is_right(tmp_path):
+    folder = tmp_path / "run"
+    command.main([*SMALL, "--steps", "100", "--folder", str(folder)])  # a few it gets wrong
     card = (folder / "README.md").read_text("utf8")
-    assert "python -m attnbook.train --task numbers --num-layers 1 --batch 64 --steps 400 " in card
+    assert "python -m attnbook.train --task numbers --num-layers 1 --batch 64 --steps 100 " in card
     held_out = [n for n in range(10_000) if NUMBERS.is_held_out(n)]
     texts = [NUMBERS.texts(number) for number in held_out]
     written = Translator.load(folder).translate([source for source, _ in texts])

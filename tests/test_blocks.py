@@ -73,10 +73,12 @@ def test_the_feed_forward_network_is_the_papers():
     assert FeedForward(d_model=4, d_ff=1)(torch.ones(2, 4)).shape == (2, 4)
     network = randomise(FeedForward(d_model=4, d_ff=6).double())
     (x,) = draw(0, (2, 3, 4))
-    wide = torch.clamp(x @ network.widen.weight.mT + network.widen.bias, min=0)
-    torch.testing.assert_close(network(x), wide @ network.narrow.weight.mT + network.narrow.bias)
+    wide = torch.clamp(x @ network.up_proj.weight.mT + network.up_proj.bias, min=0)
+    torch.testing.assert_close(
+        network(x), wide @ network.down_proj.weight.mT + network.down_proj.bias
+    )
     fresh = FeedForward(d_model=40, d_ff=60)
-    for linear in (fresh.widen, fresh.narrow):
+    for linear in (fresh.up_proj, fresh.down_proj):
         assert (linear.bias == 0).all()
         bound = (6 / 100) ** 0.5
         assert 0.97 * bound < linear.weight.abs().max() <= bound

@@ -25,10 +25,10 @@ class Chain(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         self.table = torch.randn(sources, size, size, generator=generator, dtype=torch.float64)
 
-    def begin(self, source, source_lengths=None, *, max_length):
+    def prefill(self, source, source_lengths=None, *, max_length):
         return State(self.table[source[:, 0]])
 
-    def step(self, tokens, state):
+    def decode_step(self, tokens, state):
         return state.tables[torch.arange(len(tokens)), tokens]
 
 

@@ -110,8 +110,8 @@ def test_writing_token_by_token_computes_the_same_as_all_tokens_at_once(name):
         return
     model = make()
     with ALL[name](model):
-        state = model.begin(SOURCE, LENGTHS, max_length=4)
-        steps = [model.step(token, state) for token in TARGET.T]
+        state = model.prefill(SOURCE, LENGTHS, max_length=4)
+        steps = [model.decode_step(token, state) for token in TARGET.T]
         torch.testing.assert_close(torch.stack(steps, dim=1), logits(model))
 
 
@@ -133,7 +133,7 @@ def test_a_model_can_be_trained_inside(name):
     model = make()
     with ALL[name](model):
         logits(model).square().sum().backward()
-    assert model.target_embedding.word.weight.grad.isfinite().all()
+    assert model.target_embedding.token.weight.grad.isfinite().all()
 
 
 def test_uniform_weights_are_equal_wherever_masks_allow_attending():
@@ -194,7 +194,7 @@ def test_the_weights_of_the_other_heads_stay():
 def test_scores_are_divided_by_another_number(number):
     layer = randomise(MultiHeadAttention(d_model=12, num_heads=3).double())
     (x,) = draw(4, (2, 5, 12))
-    scores = layer._split(layer.query(x)) @ layer._split(layer.key(x)).mT
+    scores = layer._split(layer.q_proj(x)) @ layer._split(layer.k_proj(x)).mT
     with divisor(layer, number=number):
         _, weights = layer(x, need_weights=True)
     torch.testing.assert_close(weights, masked_softmax(scores / number))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attnbook import confirm
-from attnbook.laboratory import agree, read_runs, where
+from attnbook.laboratory import assert_replicates, read_runs, where
 
 STORED = """
 # experiment 0123
@@ -45,17 +45,17 @@ def test_rows_are_chosen_by_what_stands_in_their_columns():
 
 
 def test_fresh_runs_agree_up_to_what_the_call_allows(capsys):
-    agree(read_runs(STORED), {0: rows(right=51.9), 1: rows(right=72.0)[0]}, right=0.5)
+    assert_replicates(read_runs(STORED), {0: rows(right=51.9), 1: rows(right=72.0)[0]}, right=0.5)
     assert capsys.readouterr().out == "✓ fresh runs of seeds 0, 1 agree with the stored ones\n"
-    agree(read_runs(STORED), {1: rows(right=72.0)[0]})
+    assert_replicates(read_runs(STORED), {1: rows(right=72.0)[0]})
     assert capsys.readouterr().out == "✓ a fresh run of seed 1 agrees with the stored one\n"
 
 
 def test_numbers_that_the_file_has_rounded_are_equal():
     stored = read_runs("seed,right\n0,33.333")
-    agree(stored, {0: {"right": 100 / 3}})
+    assert_replicates(stored, {0: {"right": 100 / 3}})
     with pytest.raises(AssertionError, match=r"right is 33\.433, stored is 33\.333"):
-        agree(stored, {0: {"right": 33.4333}})
+        assert_replicates(stored, {0: {"right": 33.4333}})
 
 
 @pytest.mark.parametrize(
@@ -71,17 +71,17 @@ def test_numbers_that_the_file_has_rounded_are_equal():
 )
 def test_a_fresh_run_that_differs_names_seed_column_and_both_values(fresh, says):
     with pytest.raises(AssertionError, match=says):
-        agree(read_runs(STORED), {0: fresh}, right=0.5)
+        assert_replicates(read_runs(STORED), {0: fresh}, right=0.5)
 
 
 def test_rows_that_are_not_compared_are_left_out_and_no_others():
     stored, elsewhere = read_runs(STORED), {0: rows(right=3.0)}
-    agree(stored, elsewhere, without={"design": ["one map"]})
+    assert_replicates(stored, elsewhere, skip={"design": ["one map"]})
     for without in (None, {"design": ["two maps"]}):
         with pytest.raises(AssertionError, match=r"right is 3, stored is 51\.5"):
-            agree(stored, elsewhere, without=without, right=0.5)
+            assert_replicates(stored, elsewhere, skip=without, right=0.5)
     with pytest.raises(AssertionError, match="seed 0: 0 rows, stored are 1"):
-        agree(stored, {0: rows()[:1]}, without={"design": ["one map"]})
+        assert_replicates(stored, {0: rows()[:1]}, skip={"design": ["one map"]})
 
 
 MANY = "seed,design,right\n0,one map,20\n0,two maps,80\n1,one map,60\n1,two maps,81\n"
@@ -90,7 +90,7 @@ MANY = "seed,design,right\n0,one map,20\n0,two maps,80\n1,one map,60\n1,two maps
 def test_rows_that_hang_on_rounding_must_lie_about_where_other_seeds_lie():
     def compare(one, two, **options):
         fresh = {"design": "one map", "right": one}, {"design": "two maps", "right": two}
-        agree(read_runs(MANY), {0: fresh}, like_any_seed={"design": ["one map"]}, **options)
+        assert_replicates(read_runs(MANY), {0: fresh}, chaotic={"design": ["one map"]}, **options)
 
     compare(58.0, 80.0, right=1)
     compare(79.9, 80.0, right=1)
@@ -108,14 +108,14 @@ def test_rows_that_hang_on_rounding_must_lie_about_where_other_seeds_lie():
 def test_rows_that_are_not_run_anew_are_named_by_numbers_too():
     stored = read_runs("seed,steps,right\n0,300,51.5\n0,600,77\n1,300,40\n1,600,41\n")
     fresh = {seed: {"steps": 300, "right": right} for seed, right in ((0, 51.5), (1, 40.0))}
-    agree(stored, fresh, without={"steps": [600]})
+    assert_replicates(stored, fresh, skip={"steps": [600]})
     with pytest.raises(AssertionError, match="seed 0: 1 rows, stored are 2"):
-        agree(stored, fresh, without={"steps": [900]})
+        assert_replicates(stored, fresh, skip={"steps": [900]})
 
 
 def test_a_seed_that_is_not_stored_cannot_agree():
     with pytest.raises(ValueError, match="seed"):
-        agree(read_runs(STORED), {7: rows()}, right=0.5)
+        assert_replicates(read_runs(STORED), {7: rows()}, right=0.5)
 
 
 def test_what_is_equal_is_said_in_one_line(capsys):

@@ -43,15 +43,15 @@ def test_a_block_computes_what_its_formulas_say():
     heads = []
     for h in range(4):
         own, shared = slice(4 * h, 4 * h + 4), slice(4 * (h // 2), 4 * (h // 2) + 4)
-        query = rotary(normed @ block.attention.query.weight[own].mT, base=500.0)
-        key = rotary(normed @ block.attention.key.weight[shared].mT, base=500.0)
+        query = rotary(normed @ block.attention.q_proj.weight[own].mT, base=500.0)
+        key = rotary(normed @ block.attention.k_proj.weight[shared].mT, base=500.0)
         scores = (query @ key.mT / 2).masked_fill(~causal_mask(5), -torch.inf)
-        heads.append(scores.softmax(dim=-1) @ normed @ block.attention.value.weight[shared].mT)
-    x = x + torch.cat(heads, dim=-1) @ block.attention.output.weight.mT
+        heads.append(scores.softmax(dim=-1) @ normed @ block.attention.v_proj.weight[shared].mT)
+    x = x + torch.cat(heads, dim=-1) @ block.attention.out_proj.weight.mT
     normed, feed = norm(x, block.feed_forward_residual.norm.weight), block.feed_forward
-    gate = normed @ feed.gate.weight.mT
+    gate = normed @ feed.gate_proj.weight.mT
     gate = gate / (1 + (-gate).exp())
-    x = x + (gate * (normed @ feed.widen.weight.mT)) @ feed.narrow.weight.mT
+    x = x + (gate * (normed @ feed.up_proj.weight.mT)) @ feed.down_proj.weight.mT
     expected = norm(x, model.norm.weight) @ model.embedding.weight.mT
     torch.testing.assert_close(model(tokens)[0], expected)
 
@@ -112,7 +112,7 @@ def test_a_future_token_never_changes_an_earlier_output(seed, length, position):
 def test_with_the_cache_as_without_in_any_pieces(pieces, rotary_base):
     model, tokens = make(rotary_base=rotary_base), draw_tokens(0, (2, 7), 11)
     expected, expected_maps = model(tokens, need_weights=True)
-    past = model.begin(2, max_length=7)
+    past = model.init_cache(2, max_length=7)
     for need_weights in (False, True):
         for cache in past:
             cache.length = 0
@@ -129,7 +129,7 @@ def test_with_the_cache_as_without_in_any_pieces(pieces, rotary_base):
 
 
 def test_the_cache_holds_the_heads_of_keys_and_values_alone():
-    keys, values = make().begin(3, max_length=5)[0].append(*torch.ones(2, 3, 2, 1, 4).double())
+    keys, values = make().init_cache(3, max_length=5)[0].append(*torch.ones(2, 3, 2, 1, 4).double())
     assert keys.shape == values.shape == (3, 2, 1, 4)
 
 

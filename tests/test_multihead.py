@@ -45,8 +45,8 @@ def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
     (expected**2).sum().backward()
     torch.testing.assert_close(x.grad, y.grad)
     gradients = [
-        torch.cat([getattr(ours, n).weight.grad for n in ["query", "key", "value"]]),
-        ours.output.weight.grad,
+        torch.cat([getattr(ours, n).weight.grad for n in ["q_proj", "k_proj", "v_proj"]]),
+        ours.out_proj.weight.grad,
     ]
     torch.testing.assert_close(gradients, [theirs.in_proj_weight.grad, theirs.out_proj.weight.grad])
 
@@ -73,10 +73,14 @@ def test_every_head_is_an_attention_of_its_own():
         rows = slice(2 * h, 2 * h + 2)
         query, key, value = (
             source @ linear.weight[rows].mT + linear.bias[rows]
-            for source, linear in ((x, layer.query), (memory, layer.key), (memory, layer.value))
+            for source, linear in (
+                (x, layer.q_proj),
+                (memory, layer.k_proj),
+                (memory, layer.v_proj),
+            )
         )
         heads.append(attention(query, key, value)[0])
-    torch.testing.assert_close(layer(x, memory)[0], layer.output(torch.cat(heads, dim=-1)))
+    torch.testing.assert_close(layer(x, memory)[0], layer.out_proj(torch.cat(heads, dim=-1)))
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -85,7 +89,7 @@ def test_has_the_papers_parameters(bias):
     layer = MultiHeadAttention(d_model=64, num_heads=4, bias=bias)
     count = sum(parameter.numel() for parameter in layer.parameters())
     assert count == 4 * 64 * 64 + bias * 4 * 64
-    for linear in (layer.query, layer.key, layer.value, layer.output):
+    for linear in (layer.q_proj, layer.k_proj, layer.v_proj, layer.out_proj):
         # Glorot and Bengio 2010: uniform between ±√(6 / (64 + 64))
         bound = math.sqrt(6 / 128)
         assert 0.98 * bound < linear.weight.abs().max() <= bound
@@ -124,7 +128,7 @@ def test_works_in_every_dtype_and_for_queries_without_keys(device, dtype, need_w
     mask = torch.ones(1, 5, 5, dtype=torch.bool)
     mask[0, 1] = False
     exact, _ = layer(x, mask=mask, need_weights=need_weights)
-    torch.testing.assert_close(exact[:, 1], layer.output.bias.expand(2, 12))  # W_O of zeros
+    torch.testing.assert_close(exact[:, 1], layer.out_proj.bias.expand(2, 12))  # W_O of zeros
     layer = layer.to(device, dtype)
     x = x.to(device, dtype).requires_grad_()
     output, _ = layer(x, mask=mask.to(device), need_weights=need_weights)
@@ -239,8 +243,8 @@ def test_no_gradient_passes_through_a_cache():
         past = cache.append(*layer.keys_and_values(token))
         output, _ = layer(token, past)
     output.sum().backward()
-    assert layer.key.weight.grad is None
-    assert (layer.query.weight.grad != 0).any()
+    assert layer.k_proj.weight.grad is None
+    assert (layer.q_proj.weight.grad != 0).any()
 
 
 def test_a_cache_may_get_fewer_rows():

@@ -126,7 +126,7 @@ def test_a_table_made_for_inference_serves_training_and_another_dtype():
 def test_an_embedding_rounds_exact_positions_to_its_own_dtype(device, dtype):
     embedding = TokenEmbedding(5, 6, positions=SinusoidalPositions(6))
     with torch.no_grad():
-        embedding.word.weight.zero_()
+        embedding.token.weight.zero_()
     embedding = embedding.bfloat16().to(device, dtype)  # rounds no position
     x = embedding(torch.zeros(1, 3, dtype=torch.int64, device=device), 7)
     expected = sinusoidal_positions(3, 6, start=7, dtype=dtype)
@@ -153,7 +153,7 @@ def test_an_embedding_is_word_plus_position():
     embedding = TokenEmbedding(9, 6, positions=SinusoidalPositions(6), dropout=0.5)
     embedding.eval()
     tokens = torch.tensor([[3, 4], [8, 3]])
-    words = embedding.word.weight[tokens] * math.sqrt(6)
+    words = embedding.token.weight[tokens] * math.sqrt(6)
     torch.testing.assert_close(
         embedding(tokens, start=5), words + sinusoidal_positions(2, 6, start=5)
     )
@@ -165,7 +165,7 @@ def test_an_embedding_without_positions_is_the_word_alone():
     tokens = torch.tensor([[3, 4, 3]])
     same = embedding(tokens, start=7)
     assert torch.equal(same[0, 0], same[0, 2])
-    torch.testing.assert_close(same, embedding.word.weight[tokens] * math.sqrt(6))
+    torch.testing.assert_close(same, embedding.token.weight[tokens] * math.sqrt(6))
 
 
 def test_word_vectors_are_as_large_as_positions():

@@ -75,7 +75,7 @@ def test_shapes_are_checked_in_every_module_that_annotates_them(root):
 
 # from the bottom upwards: a module imports from its own line and from those above alone
 LAYERS = """
-files laboratory scripts spread
+atomic_files figure_assets laboratory ranges
 attention positions
 multihead
 blocks

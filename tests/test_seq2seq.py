@@ -130,9 +130,9 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(energy):
     source, target = draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 4), 9)
     lengths = torch.tensor([5, 1, 3])
     expected, _ = model(source, target, lengths)
-    state = model.begin(source, lengths, max_length=4)
+    state = model.prefill(source, lengths, max_length=4)
     for t in range(4):
-        scores = model.step(target[:, t], state)
+        scores = model.decode_step(target[:, t], state)
         torch.testing.assert_close(scores, expected[:, t])
 
 
@@ -168,7 +168,7 @@ def test_works_in_every_dtype_with_finite_gradients(device, dtype, energy):
             r"at least one token each: got lengths \[3, 0\]",
         ),
         (
-            lambda: make("dot").begin(torch.zeros(0, 3).long()),
+            lambda: make("dot").prefill(torch.zeros(0, 3).long()),
             r"at least one source is needed.*got lengths \[\]",
         ),
     ],
@@ -181,4 +181,4 @@ def test_bad_input_raises_an_error_that_names_it(call, says):
 @pytest.mark.usefixtures("no_shape_checks")
 def test_every_source_needs_a_length():
     with pytest.raises(ValueError, match="2 sources and 1 lengths"):
-        make("dot").begin(draw_tokens(0, (2, 6), 11), torch.tensor([6]))
+        make("dot").prefill(draw_tokens(0, (2, 6), 11), torch.tensor([6]))

@@ -233,7 +233,7 @@ def test_a_training_killed_while_saving_keeps_the_last_whole_state(
     class Killed(BaseException):
         pass
 
-    replace = checkpoint.replace_file
+    replace = checkpoint.atomic_write
 
     def broken(path, content):
         if path.name.startswith(victim):
@@ -243,7 +243,7 @@ def test_a_training_killed_while_saving_keeps_the_last_whole_state(
             raise Killed
         replace(path, content)
 
-    monkeypatch.setattr(checkpoint, "replace_file", broken)
+    monkeypatch.setattr(checkpoint, "atomic_write", broken)
     with pytest.raises(Killed):
         run(make(), steps=8, folder=tmp_path)
     monkeypatch.undo()
@@ -614,8 +614,8 @@ def test_the_command_trains_on_sentences_with_one_vocabulary(tmp_path, capsys, m
     assert curve[1]["loss"] == pytest.approx(sum(losses[2:]) / 2, abs=1e-4)
     translator = Translator.load(folder)
     model = translator.model
-    assert translator.options["tied"] and len(translator.source_tokens) == 60
-    assert model.output.weight is model.source_embedding.word.weight
+    assert translator.options["tied"] and len(translator.source_tokenizer) == 60
+    assert model.output.weight is model.source_embedding.token.weight
     assert len(translator.translate(["A man sees six dogs."])) == 1
     assert model.output.weight.shape == (60, 16)
 

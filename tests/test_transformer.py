@@ -43,8 +43,8 @@ def test_equals_pytorchs_own_forward_and_backward(norm_first):
     torch.testing.assert_close(logits, expected)
 
     around = [
-        ours.source_embedding.word.weight,
-        ours.target_embedding.word.weight,
+        ours.source_embedding.token.weight,
+        ours.target_embedding.token.weight,
         ours.output.weight,
     ]
     within = [
@@ -133,8 +133,8 @@ def test_works_in_every_dtype_and_for_an_empty_source(device, dtype, norm_first)
 
 def test_tied_embeddings_are_one_matrix():
     model = make(source_size=9, tied=True)
-    assert model.output.weight is model.target_embedding.word.weight
-    assert model.output.weight is model.source_embedding.word.weight
+    assert model.output.weight is model.target_embedding.token.weight
+    assert model.output.weight is model.source_embedding.token.weight
     untied = make(source_size=9)
     count, more = (sum(p.numel() for p in m.parameters()) for m in (model, untied))
     assert more - count == 2 * 9 * 12
@@ -178,9 +178,9 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(seed, length):
     lengths = torch.tensor([5, 1, 3])
     expected, _ = model(source, target, lengths)
     with torch.no_grad():
-        state = model.begin(source, lengths, max_length=length)
+        state = model.prefill(source, lengths, max_length=length)
         for t in range(length):
-            scores = model.step(target[:, t], state)
+            scores = model.decode_step(target[:, t], state)
             torch.testing.assert_close(scores, expected[:, t])
 
 
@@ -188,13 +188,13 @@ def test_keys_and_values_of_the_source_are_computed_once():
     model = make()
     calls = []
     for block in model.decoder:
-        for linear in (block.cross_attention.key, block.cross_attention.value):
+        for linear in (block.cross_attention.k_proj, block.cross_attention.v_proj):
             linear.register_forward_hook(lambda *_: calls.append(1))
     source = draw_tokens(0, (3, 5), 11)
     with torch.no_grad():
-        state = model.begin(source, max_length=4)
+        state = model.prefill(source, max_length=4)
         for _ in range(4):
-            model.step(source[:, 0] % 9, state)
+            model.decode_step(source[:, 0] % 9, state)
     assert len(calls) == 2 * len(model.decoder)
 
 

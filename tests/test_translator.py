@@ -84,7 +84,7 @@ def test_subwords_are_saved_beside_the_weights(tmp_path):
     translator = Translator(*sides, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=False)
     translator.save(tmp_path)
     loaded = Translator.load(tmp_path)
-    assert (len(loaded.source_tokens), len(loaded.target_tokens)) == (40, 30)
+    assert (len(loaded.source_tokenizer), len(loaded.target_tokenizer)) == (40, 30)
     assert loaded.translate(texts[:3]) == translator.translate(texts[:3])
 
 
@@ -94,7 +94,7 @@ def test_shared_subwords_stay_shared(tmp_path):
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"config.json", "model.safetensors", "source.model"}
     model = Translator.load(tmp_path).model
-    assert model.output.weight is model.source_embedding.word.weight
+    assert model.output.weight is model.source_embedding.token.weight
 
 
 def test_a_translation_ends_where_learned_positions_end():

@@ -17,16 +17,16 @@ class FeedForward(nn.Module):
         super().__init__()
         if d_ff < 1:
             raise ValueError(f"d_ff must be at least 1: got {d_ff}")
-        self.widen = nn.Linear(d_model, d_ff)
-        self.narrow = nn.Linear(d_ff, d_model)
+        self.up_proj = nn.Linear(d_model, d_ff)
+        self.down_proj = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)
-        for linear in (self.widen, self.narrow):
+        for linear in (self.up_proj, self.down_proj):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        wide = self.widen(x).relu_()  # in place: nothing needs what was below 0
-        return self.narrow(self.dropout(wide))
+        wide = self.up_proj(x).relu_()  # in place: nothing needs what was below 0
+        return self.down_proj(self.dropout(wide))
 
 
 class Residual(nn.Module):

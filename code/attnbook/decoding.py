@@ -13,7 +13,7 @@ from torch import Tensor, nn
 class Decoder(Protocol):
     """What both searches need of a model: a ``Transformer`` and a ``Seq2Seq`` have it."""
 
-    def begin(
+    def prefill(
         self,
         source: Int[Tensor, "batch source"],
         source_lengths: Int[Tensor, " batch"] | None,
@@ -58,12 +58,12 @@ def greedy_search(
     if len(source) == 0:
         return []
     with inference(model):
-        state = model.begin(source, source_lengths, max_length=max_length)
+        state = model.prefill(source, source_lengths, max_length=max_length)
         token = source.new_full((len(source),), start_token)
         ended = torch.zeros_like(token, dtype=torch.bool)
         written = []
         while len(written) < max_length and not ended.all():
-            token = model.step(token, state).argmax(dim=-1)  # (batch,)
+            token = model.decode_step(token, state).argmax(dim=-1)  # (batch,)
             written.append(token)
             ended |= token == end_token
     targets = torch.stack(written, dim=1).tolist()
@@ -107,7 +107,7 @@ def beam_search(
     place = torch.arange(beam_size, device=source.device)
     first_row = torch.arange(batch, device=source.device)[:, None] * beam_size
     with inference(model):
-        state = model.begin(source, source_lengths, max_length=max_length)
+        state = model.prefill(source, source_lengths, max_length=max_length)
         state.repeat(beam_size)
         written = source.new_full((batch * beam_size, 1), start_token)
         # all rows of a source begin alike, so only the first counts; in float64, so that adding
@@ -115,7 +115,7 @@ def beam_search(
         scores = torch.zeros(batch, beam_size, device=source.device).double()
         scores[:, 1:] = -torch.inf
         for length in range(1, max_length + 1):
-            logits = model.step(written[:, -1], state)  # (batch · beam, words)
+            logits = model.decode_step(written[:, -1], state)  # (batch · beam, words)
             words = logits.shape[-1]
             log_probs = logits.double().log_softmax(dim=-1)
             # a model may rule out every continuation of an impossible beginning

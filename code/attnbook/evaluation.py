@@ -16,8 +16,8 @@ from sacrebleu.metrics import BLEU
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from tqdm.auto import tqdm
 
+from attnbook.atomic_files import atomic_write
 from attnbook.data import Multi30k
-from attnbook.files import replace_file
 from attnbook.translator import ENGLISH_TO_GERMAN, Translator
 
 TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
@@ -112,7 +112,7 @@ def keep_scores(folder: Path, result: dict[str, dict]) -> None:
                 f"{score['sacrebleu']:.2f} sacreBLEU ({score['signature']})"
             )
     text = json.dumps(result, indent=2) + "\n"
-    replace_file(folder / "scores.json", text.encode())
+    atomic_write(folder / "scores.json", text.encode())
 
 
 if __name__ == "__main__":

@@ -169,13 +169,13 @@ def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
     (layer,) = _attentions([layer])
     _require_heads(layer, heads)
 
-    def hook(output_map, inputs):
+    def hook(out_proj, inputs):
         (merged,) = inputs  # (batch, query, heads · d_k), the heads side by side
         kept = torch.ones(layer.num_heads, dtype=merged.dtype, device=merged.device)
         kept[list(heads)] = 0.0
         return merged * kept.repeat_interleave(merged.shape[-1] // layer.num_heads)
 
-    with layer.output.register_forward_pre_hook(hook):
+    with layer.out_proj.register_forward_pre_hook(hook):
         yield
 
 

@@ -64,35 +64,35 @@ def as_stored(value: object) -> str:
     return value if isinstance(value, str) else f"{float(value):.{DIGITS}g}"
 
 
-def agree(
+def assert_replicates(
     stored: Columns,
     fresh: Mapping[int, Row | Sequence[Row]],
     *,
-    without: Mapping[str, Sequence[object]] | None = None,
-    like_any_seed: Mapping[str, Sequence[object]] | None = None,
+    skip: Mapping[str, Sequence[object]] | None = None,
+    chaotic: Mapping[str, Sequence[object]] | None = None,
     **within: float,
 ) -> None:
     r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
 
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
-    ``without`` names rows that are not compared, by a column and its values: what is not run anew.
-    ``like_any_seed`` names runs that hang on rounding. On another processor these end elsewhere, as
+    ``skip`` names rows that are not compared, by a column and its values: what is not run anew.
+    ``chaotic`` names runs that depend on rounding. On another processor these end elsewhere, as
     another seed would: they must lie where the stored seeds lie, or half their span beyond.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
 
     >>> stored = read_runs("seed,design,right\n0,one map,51.5")
-    >>> agree(stored, {0: {"design": "one map", "right": 51.4}}, right=0.5)
+    >>> assert_replicates(stored, {0: {"design": "one map", "right": 51.4}}, right=0.5)
     ✓ a fresh run of seed 0 agrees with the stored one
-    >>> agree(stored, {0: {"design": "one map", "right": 49.0}}, right=0.5)
+    >>> assert_replicates(stored, {0: {"design": "one map", "right": 49.0}}, right=0.5)
     Traceback (most recent call last):
     AssertionError: seed 0, row 1: right is 49, stored is 51.5, more than 0.5 apart
     """
-    for column, values in (without or {}).items():
+    for column, values in (skip or {}).items():
         compared = ~np.isin(stored[column], list(values))
         stored = {name: cells[compared] for name, cells in stored.items()}
     for seed, rows in fresh.items():
         rows = [rows] if isinstance(rows, Mapping) else rows
-        rows = [row for row in rows if not _is_named(row, without)]
+        rows = [row for row in rows if not _is_named(row, skip)]
         kept = where(stored, seed=seed)
         if len(rows) != len(kept["seed"]):
             raise AssertionError(f"seed {seed}: {len(rows)} rows, stored are {len(kept['seed'])}")
@@ -102,7 +102,7 @@ def agree(
             settings = {name: kept[name][i] for name in row if name not in within}
             for name, value in row.items():
                 place = f"seed {seed}, row {i + 1}: {name}"
-                if name in within and _is_named(row, like_any_seed):
+                if name in within and _is_named(row, chaotic):
                     _compare_with_all(value, where(stored, **settings)[name], within[name], place)
                 else:
                     _compare(value, kept[name][i], within.get(name), place)

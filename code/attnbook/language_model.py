@@ -31,14 +31,14 @@ class GatedFeedForward(nn.Module):
         super().__init__()
         if d_ff < 1:
             raise ValueError(f"d_ff must be at least 1: got {d_ff}")
-        self.gate = nn.Linear(d_model, d_ff, bias=False)
-        self.widen = nn.Linear(d_model, d_ff, bias=False)
-        self.narrow = nn.Linear(d_ff, d_model, bias=False)
-        for linear in (self.gate, self.widen, self.narrow):
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        for linear in (self.gate_proj, self.up_proj, self.down_proj):
             nn.init.xavier_uniform_(linear.weight)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        return self.narrow(F.silu(self.gate(x)) * self.widen(x))
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
 class LanguageBlock(nn.Module):
@@ -170,7 +170,7 @@ class LanguageModel(nn.Module):
     ]:
         """Score every possible next token at each position.
 
-        With ``past``, from ``begin``, the tokens go on where the last call ended. Returns the
+        With ``past``, from ``init_cache``, the tokens go on where the last call ended. Returns the
         scores before softmax and, on request, the weights of all layers and heads.
         """
         hidden, maps = self.hidden(tokens, past, need_weights=need_weights)
@@ -200,7 +200,7 @@ class LanguageModel(nn.Module):
             maps.append(weights)
         return self.norm(x), torch.stack(maps) if need_weights else None
 
-    def begin(self, batch: int, *, max_length: int) -> list[KVCache]:
+    def init_cache(self, batch: int, *, max_length: int) -> list[KVCache]:
         """An empty cache for each layer, for ``batch`` texts of up to ``max_length`` tokens.
 
         For inference: no gradient passes through the caches.
@@ -267,7 +267,7 @@ def _tokens(
 ) -> Iterator[int]:
     device = model.embedding.weight.device
     generator = torch.Generator(device).manual_seed(seed)
-    past = model.begin(1, max_length=len(tokens) + max_new_tokens) if cached else None
+    past = model.init_cache(1, max_length=len(tokens) + max_new_tokens) if cached else None
     new = tokens
     # asked once: a walk through all modules takes a hundredth of a token's time
     trains = any(module.training for module in model.modules())

@@ -129,11 +129,11 @@ class MultiHeadAttention(nn.Module):
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         self.d_k = d_model // num_heads
         self.dropout = dropout
-        self.query = nn.Linear(d_model, d_model, bias=bias)
-        self.key = nn.Linear(d_model, num_kv_heads * self.d_k, bias=bias)
-        self.value = nn.Linear(d_model, num_kv_heads * self.d_k, bias=bias)
-        self.output = nn.Linear(d_model, d_model, bias=bias)
-        for linear in (self.query, self.key, self.value, self.output):
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, num_kv_heads * self.d_k, bias=bias)
+        self.v_proj = nn.Linear(d_model, num_kv_heads * self.d_k, bias=bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        for linear in (self.q_proj, self.k_proj, self.v_proj, self.out_proj):
             nn.init.xavier_uniform_(linear.weight)
             if bias:
                 nn.init.zeros_(linear.bias)
@@ -163,7 +163,7 @@ class MultiHeadAttention(nn.Module):
         Returns the output and, on request, the weights of each head. Raises ``ValueError`` for
         different batch sizes, and what ``attention`` raises.
         """
-        query = self._split(self.query(x))  # (batch, heads, query, d_k)
+        query = self._split(self.q_proj(x))  # (batch, heads, query, d_k)
         if rotation is not None:
             query = rotate(query, rotation)
         if not isinstance(memory, tuple):
@@ -185,16 +185,16 @@ class MultiHeadAttention(nn.Module):
             dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,
         )
-        return self.output(self._merge(heads)), weights  # (batch, query, d_model)
+        return self.out_proj(self._merge(heads)), weights  # (batch, query, d_model)
 
     def keys_and_values(
         self, memory: Float[Tensor, "batch key d_model"], rotation: Rotations | None = None
     ) -> KeysAndValues:
         """The keys and values of all heads: what is worth keeping while the queries change."""
-        key = self._split(self.key(memory))
+        key = self._split(self.k_proj(memory))
         if rotation is not None:
             key = rotate(key, rotation)
-        return key, self._split(self.value(memory))
+        return key, self._split(self.v_proj(memory))
 
     def _split(
         self, x: Float[Tensor, "batch length features"]

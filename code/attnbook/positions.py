@@ -202,8 +202,8 @@ class TokenEmbedding(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.word = nn.Embedding(num_tokens, d_model)
-        nn.init.normal_(self.word.weight, std=d_model**-0.5)
+        self.token = nn.Embedding(num_tokens, d_model)
+        nn.init.normal_(self.token.weight, std=d_model**-0.5)
         self.positions = positions
         self.dropout = nn.Dropout(dropout)
 
@@ -211,7 +211,7 @@ class TokenEmbedding(nn.Module):
         self, tokens: Int[Tensor, "batch length"], start: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
         """Embed tokens that stand at positions ``start``, ``start + 1``, and so on."""
-        x = self.word(tokens) * math.sqrt(self.word.embedding_dim)
+        x = self.token(tokens) * math.sqrt(self.token.embedding_dim)
         if self.positions is not None:
             x = x + self.positions(tokens.shape[1], start).to(x)
         return self.dropout(x)

@@ -61,14 +61,14 @@ MODELS = {
 # what a block's weights are called in a GGUF file, and in ours
 _NAMES = {
     "attn_norm": "attention_residual.norm",
-    "attn_q": "attention.query",
-    "attn_k": "attention.key",
-    "attn_v": "attention.value",
-    "attn_output": "attention.output",
+    "attn_q": "attention.q_proj",
+    "attn_k": "attention.k_proj",
+    "attn_v": "attention.v_proj",
+    "attn_output": "attention.out_proj",
     "ffn_norm": "feed_forward_residual.norm",
-    "ffn_gate": "feed_forward.gate",
-    "ffn_up": "feed_forward.widen",
-    "ffn_down": "feed_forward.narrow",
+    "ffn_gate": "feed_forward.gate_proj",
+    "ffn_up": "feed_forward.up_proj",
+    "ffn_down": "feed_forward.down_proj",
 }
 
 

@@ -44,19 +44,19 @@ def _attention_to_pytorch(ours: MultiHeadAttention) -> nn.MultiheadAttention:
             "in PyTorch's module every head has keys of its own: "
             f"got num_heads={ours.num_heads} and num_kv_heads={ours.num_kv_heads}"
         )
-    maps = ours.query, ours.key, ours.value
-    bias = ours.output.bias is not None
+    maps = ours.q_proj, ours.k_proj, ours.v_proj
+    bias = ours.out_proj.bias is not None
     theirs = nn.MultiheadAttention(
-        ours.output.in_features,
+        ours.out_proj.in_features,
         ours.num_heads,
         dropout=ours.dropout,
         bias=bias,
         batch_first=True,
-        dtype=ours.output.weight.dtype,
-        device=ours.output.weight.device,
+        dtype=ours.out_proj.weight.dtype,
+        device=ours.out_proj.weight.device,
     )
     theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
+    theirs.out_proj.load_state_dict(ours.out_proj.state_dict())
     if bias:
         theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
     return theirs.train(ours.training)
@@ -67,8 +67,8 @@ def _encoder_block_to_pytorch(ours: EncoderBlock) -> nn.TransformerEncoderLayer:
     theirs = nn.TransformerEncoderLayer(**_options(ours))
     theirs.self_attn = to_pytorch(ours.self_attention)
     _copy(ours.attention_residual.norm, theirs.norm1)
-    _copy(ours.feed_forward.widen, theirs.linear1)
-    _copy(ours.feed_forward.narrow, theirs.linear2)
+    _copy(ours.feed_forward.up_proj, theirs.linear1)
+    _copy(ours.feed_forward.down_proj, theirs.linear2)
     _copy(ours.feed_forward_residual.norm, theirs.norm2)
     return theirs.train(ours.training)
 
@@ -80,8 +80,8 @@ def _decoder_block_to_pytorch(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
     theirs.multihead_attn = to_pytorch(ours.cross_attention)
     _copy(ours.self_attention_residual.norm, theirs.norm1)
     _copy(ours.cross_attention_residual.norm, theirs.norm2)
-    _copy(ours.feed_forward.widen, theirs.linear1)
-    _copy(ours.feed_forward.narrow, theirs.linear2)
+    _copy(ours.feed_forward.up_proj, theirs.linear1)
+    _copy(ours.feed_forward.down_proj, theirs.linear2)
     _copy(ours.feed_forward_residual.norm, theirs.norm3)
     return theirs.train(ours.training)
 
@@ -111,9 +111,9 @@ def _transformer_to_pytorch(ours: Transformer) -> nn.Transformer:
 def _options(block: EncoderBlock | DecoderBlock) -> dict:
     residual = block.feed_forward_residual
     return {
-        "d_model": block.feed_forward.widen.in_features,
+        "d_model": block.feed_forward.up_proj.in_features,
         "nhead": block.self_attention.num_heads,
-        "dim_feedforward": block.feed_forward.widen.out_features,
+        "dim_feedforward": block.feed_forward.up_proj.out_features,
         "dropout": residual.dropout.p,
         "norm_first": residual.norm_first,
         "batch_first": True,

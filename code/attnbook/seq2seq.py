@@ -152,7 +152,7 @@ class Seq2Seq(nn.Module):
         Float[Tensor, "batch target source"] | None,
     ]:
         """The decoder's states beside their contexts, 2 · d_model features, for ``output``."""
-        state = self.begin(source, source_lengths)
+        state = self.prefill(source, source_lengths)
         hidden, alignments = [], []
         for embedded in self.target_embedding(target).unbind(dim=1):
             readout, weights = self._advance(embedded, state)
@@ -162,7 +162,7 @@ class Seq2Seq(nn.Module):
             return torch.stack(hidden, dim=1), None
         return torch.stack(hidden, dim=1), torch.stack(alignments, dim=1)
 
-    def begin(
+    def prefill(
         self,
         source: Int[Tensor, "batch source"],
         source_lengths: Int[Tensor, " batch"] | None = None,

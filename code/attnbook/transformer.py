@@ -125,8 +125,8 @@ class Transformer(nn.Module):
         self.output = nn.Linear(d_model, target_size, bias=False)
         nn.init.normal_(self.output.weight, std=d_model**-0.5)
         if tied:
-            self.output.weight = self.target_embedding.word.weight
-            self.source_embedding.word.weight = self.output.weight
+            self.output.weight = self.target_embedding.token.weight
+            self.source_embedding.token.weight = self.output.weight
 
     def forward(
         self,
@@ -196,7 +196,7 @@ class Transformer(nn.Module):
             maps.append(weights)
         return self.encoder_norm(x), mask, maps
 
-    def begin(
+    def prefill(
         self,
         source: Int[Tensor, "batch source"],
         source_lengths: Int[Tensor, " batch"] | None = None,

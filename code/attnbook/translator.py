@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
+from attnbook.atomic_files import atomic_write, read_json
 from attnbook.data import END, SPECIAL, START, NumberTokenizer, SubwordTokenizer, collate
 from attnbook.decoding import beam_search, greedy_search, inference
-from attnbook.files import read_json, replace_file
 from attnbook.training import load_weights, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
@@ -28,12 +28,12 @@ class Translator:
     """
 
     def __init__(
-        self, source_tokens: Tokenizer, target_tokens: Tokenizer, **options: object
+        self, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, **options: object
     ) -> None:
-        self.source_tokens, self.target_tokens = source_tokens, target_tokens
+        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.options = options
         self.model = Transformer(
-            source_size=len(source_tokens), target_size=len(target_tokens), **options
+            source_size=len(source_tokenizer), target_size=len(target_tokenizer), **options
         )
 
     def translate(
@@ -55,7 +55,7 @@ class Translator:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1: got {batch_size}")
         device = next(self.model.parameters()).device
-        sources = [self.source_tokens.encode(text) for text in texts]
+        sources = [self.source_tokenizer.encode(text) for text in texts]
         if max_length is None:
             max_length = 10 + 2 * max(map(len, sources), default=0)
             if self.options.get("num_positions"):
@@ -74,7 +74,7 @@ class Translator:
                     *inputs, beam_size=beam_size, length_penalty=length_penalty, **options
                 )
             for i, tokens in zip(rows, found, strict=True):
-                translations[i] = self.target_tokens.decode(tokens)
+                translations[i] = self.target_tokenizer.decode(tokens)
         return translations
 
     def attention(self, source: str, target: str) -> tuple[list[str], list[str], AttentionMaps]:
@@ -85,13 +85,13 @@ class Translator:
         row t of ``target`` and ``cross`` belongs to the writing of token t + 1.
         """
         device = next(self.model.parameters()).device
-        pair = (self.source_tokens.encode(source), self.target_tokens.encode(target))
+        pair = (self.source_tokenizer.encode(source), self.target_tokenizer.encode(target))
         batch = collate([pair]).to(device)
         with inference(self.model):
             _, maps = self.model(batch.source, batch.target[:, :-1], need_weights=True)
         return (
-            [*self.source_tokens.split(source), SPECIAL[END]],
-            [SPECIAL[START], *self.target_tokens.split(target)],
+            [*self.source_tokenizer.split(source), SPECIAL[END]],
+            [SPECIAL[START], *self.target_tokenizer.split(target)],
             maps,
         )
 
@@ -107,14 +107,14 @@ class Translator:
             tokens = getattr(self, f"{side}_tokens")
             if isinstance(tokens, NumberTokenizer):
                 config[side] = {"numbers": tokens.language}
-            elif side == "target" and tokens is self.source_tokens:
+            elif side == "target" and tokens is self.source_tokenizer:
                 config[side] = config["source"]
             else:
                 config[side] = {"subwords": f"{side}.model"}
                 tokens.save(folder / f"{side}.model")
         save_weights(self.model, folder / "model.safetensors", dtype=dtype)
         text = json.dumps(config, indent=2) + "\n"
-        replace_file(folder / "config.json", text.encode())
+        atomic_write(folder / "config.json", text.encode())
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":

@@ -20,7 +20,7 @@ from attnbook.course.chapter import (
     notebooks,
     number,
 )
-from attnbook.exercises import Choice, Prediction, catalogue
+from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
 from attnbook.laboratory import read_runs
 
 CHAPTERS = chapters(ROOT)
@@ -259,7 +259,7 @@ def test_exercises_of_chapter_and_catalogue_are_the_same(path):
             last = cell.source.rstrip().split("\n")[-1]
             assert last.startswith(f'check("{exercise.id}", ')
             assert says in cell.outputs[0].data["text/plain"]
-            if not isinstance(exercise, Choice | Prediction):
+            if not isinstance(exercise, MultipleChoice | NumericAnswer):
                 assert f"def {last.split(', ')[1][:-1]}(" in cell.source
     for notebook, i, _ in headings.values():  # those without a check have a model answer
         assert "<summary>A model answer</summary>" in notebook.cells[i].source
@@ -271,7 +271,7 @@ def test_the_chapter_asks_for_one_choice_within_its_story(path):
     choice, *more = (
         exercise
         for exercise in catalogue()
-        if isinstance(exercise, Choice) and exercise.id.startswith(chapter)
+        if isinstance(exercise, MultipleChoice) and exercise.id.startswith(chapter)
     )
     assert choice.id == f"{chapter}0" and not more
     sources = [cell.source for cell in read(path).cells]
@@ -360,7 +360,7 @@ def test_a_laboratory_notebook_has_one_experiment_and_compares_it_with_its_store
     (fresh,) = (cell.source for cell in code if re.search(r"^fresh = ", cell.source, re.M))
     assert re.search(r"^fresh = \{\s*0: ", fresh, re.M)  # one seed, run anew
     assert re.search(r"\bexperiment\(0\b|\bmeasure\(train\(", fresh)
-    compare = [cell for cell in code if re.search(r"^agree\(", cell.source, re.M)]
+    compare = [cell for cell in code if re.search(r"^assert_replicates\(", cell.source, re.M)]
     assert len(compare) == 1 and "verify" in tags(compare[0])
 
 
@@ -368,7 +368,9 @@ def test_a_laboratory_notebook_has_one_experiment_and_compares_it_with_its_store
 def test_an_experiment_holds_none_of_its_results(path):
     code = "\n".join(cell.source for cell in cells(path, "code") if "experiment" in tags(cell))
     (stored,) = (cell for cell in cells(path, "code") if "stored" in tags(cell))
-    (compared,) = (c.source for c in cells(path, "code") if re.search(r"^agree\(", c.source, re.M))
+    (compared,) = (
+        c.source for c in cells(path, "code") if re.search(r"^assert_replicates\(", c.source, re.M)
+    )
     names = {}
     exec(stored.source, names)
     measured = {

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course import claims, labels
+from attnbook.course import claims, generated_pages
 from attnbook.course.chapter import chapters, laboratory, seen_from_chapters
 
 LEDGER = claims.ledger(ROOT / "chapters")
@@ -67,7 +67,7 @@ def test_a_changed_output_changes_the_page(tmp_path):
     stored = path.read_text("utf8")
     path.write_text(stored.replace("0.969 ± 0.004", "0.123 ± 0.004"), "utf8")
     paths = [copy / seen_from_chapters(path) for path in chapters(ROOT) + laboratory(ROOT)]
-    assert labels.relabel(paths, [page]) == [page]
+    assert generated_pages.relabel(paths, [page]) == [page]
     assert PAGE.count("0.969") == 1
     assert page.read_text("utf8") == PAGE.replace("0.969", "0.123")
 

@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from attnbook.course import __main__ as commands
 from attnbook.course.chapter import exercises_of
 from attnbook.course.timing import without_exercises
-from attnbook.exercises import Choice, Prediction, catalogue, points
+from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue, points
 from shared import as_colab_saves
 
 PROGRAMS = ROOT / ".teach/bin"  # nbgrader has an environment of its own
@@ -30,10 +30,10 @@ TASKS = {
     task.id: task
     for task in exercises_of(nbformat.read(ROOT / f"chapters/{CHAPTER}.ipynb", as_version=4))
 }
-EXERCISES = {e.id: e for e in catalogue() if e.id in TASKS and not isinstance(e, Choice)}
+EXERCISES = {e.id: e for e in catalogue() if e.id in TASKS and not isinstance(e, MultipleChoice)}
 MOST_POINTS = {id: float(TASKS[id].points) for id in EXERCISES}
 (IN_WORDS,) = (id for id, task in TASKS.items() if task.model_answer)
-NUMBER, *_ = (id for id, exercise in EXERCISES.items() if isinstance(exercise, Prediction))
+NUMBER, *_ = (id for id, exercise in EXERCISES.items() if isinstance(exercise, NumericAnswer))
 FIRST, SECOND, THIRD = (id for id in EXERCISES if id != NUMBER)
 SECONDS = 8  # instead of the teacher's 120; longer than what `check` gives an answer
 IN_MY_WORDS, NOTE = "It is not right, because…", "A note to myself"
@@ -506,7 +506,7 @@ EACH_SLIDE = """
 
 
 def test_slides_show_every_drawing_and_ask_each_vote_without_a_network(tmp_path, chromium):
-    """One deck in a browser: a slide for what is shown, two for a vote, nothing cut off."""
+    """One deck in a browser: a slide for what is shown, two for a poll, nothing cut off."""
     run(ROOT, "python", "-m", "attnbook.course", "slides", str(tmp_path), "2")
     chapter = nbformat.read(ROOT / "chapters/02-queries-keys-values.ipynb", as_version=4)
     cells = without_exercises(chapter)
@@ -522,11 +522,11 @@ def test_slides_show_every_drawing_and_ask_each_vote_without_a_network(tmp_path,
         if any("image/svg+xml" in o.get("data", {}) for o in cell.get("outputs", []))
     ]
     assert page.locator(".body > svg").count() == len(drawings) > 3
-    votes = [cell for cell in cells if "predict" in cell.metadata.get("tags", [])]
+    polls = [cell for cell in cells if "predict" in cell.metadata.get("tags", [])]
     assert (
-        page.locator("section.vote").count()
+        page.locator("section.poll").count()
         == page.locator("section.answer .right").count()
-        == len(votes)
+        == len(polls)
         > 3
     )
     assert (

@@ -195,7 +195,7 @@ def test_only_takes_whole_chapters_too(root, tmp_path, monkeypatch):
     [
         (["--only", "3.2", "3.99"], r"no such exercise or chapter: 3\.99"),
         (["--only", "77"], "no such exercise or chapter: 77"),
-        (["--only", "3.0"], r"3\.0 is a vote"),
+        (["--only", "3.0"], r"3\.0 is a poll"),
         (["4", "--only", "3.2"], r"no such exercise or chapter: 3\.2; looked into 04-softmax"),
         (["77"], "no such chapter: 77"),
     ],

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 from attnbook.course import __main__ as commands, assignment, handouts
 from attnbook.course.chapter import chapters, exercises_of, laboratory, names, tags
-from attnbook.exercises import Choice, Prediction, catalogue
+from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
 from shared import as_colab_saves
 
 CHAPTERS = chapters(ROOT)
@@ -102,7 +102,7 @@ def test_every_exercise_of_the_catalogue_is_a_task_with_its_points(path):
     graded = [e for e in catalogue() if e.id.startswith(f"{number}.")]
     assert {e.id for e in graded} == {id for id, task in todo.items() if task.solution}
     for exercise in graded:
-        counts = not isinstance(exercise, Choice)
+        counts = not isinstance(exercise, MultipleChoice)
         task = todo[exercise.id]
         assert task.points == 2 * task.stars * counts
     (in_words,) = [task for task in todo.values() if task.model_answer]
@@ -151,7 +151,7 @@ def test_the_answer_book_shows_solutions_hints_and_what_is_recognised(path):
             assert all(hint in text for hint in exercise.hints)
             for name in exercise.mistakes:
                 assert f"**{name}.**" in text
-            if not isinstance(exercise, Prediction):
+            if not isinstance(exercise, NumericAnswer):
                 assert f"# @title Solution {exercise.id}" in text
 
 

@@ -160,7 +160,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_finished(lab, monkeypatc
     def full(path, content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(module, "replace_file", full)
+    monkeypatch.setattr(module, "atomic_write", full)
     with pytest.raises(UsageError, match=r"No space left on device: .*01-which\.csv; 1 seeds are"):
         replicate(lab, 2)
     monkeypatch.undo()

@@ -19,9 +19,9 @@ from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
 from attnbook.exercises import (
-    Choice,
     Exercise,
-    Prediction,
+    MultipleChoice,
+    NumericAnswer,
     catalogue,
     check,
     hint,
@@ -35,7 +35,7 @@ from attnbook.exercises.report import describe, told_apart
 from attnbook.exercises.sandbox import Outcome
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
-CHOICES = [e for e in EXERCISES.values() if isinstance(e, Choice)]
+CHOICES = [e for e in EXERCISES.values() if isinstance(e, MultipleChoice)]
 MISTAKES = [
     pytest.param(exercise, name, id=f"{exercise.id}-{name}")
     for exercise in EXERCISES.values()
@@ -86,7 +86,7 @@ def test_every_catalogued_mistake_is_diagnosed_under_its_own_name(exercise, name
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
 def test_an_exercise_is_complete(exercise):
-    fewest = 2 if isinstance(exercise, Choice) else 4
+    fewest = 2 if isinstance(exercise, MultipleChoice) else 4
     assert exercise.hints and len(exercise.mistakes) >= fewest
     for name, explanation in exercise.explanations.items():
         assert name and explanation.count(". ") >= 1, (
@@ -382,7 +382,7 @@ def test_checks_leave_no_threads_behind():
 
 
 def test_the_nearest_of_the_known_numbers_is_the_diagnosis():
-    guess = Prediction("0.1", "A number", answer=100.0, within=0.05, hints=[])
+    guess = NumericAnswer("0.1", "A number", answer=100.0, within=0.05, hints=[])
     guess.wrong_value("ten", 10.0, "")
     guess.wrong_value("a bit more", 10.3, "")
     assert guess.grade(10.1).diagnosis == "ten"
@@ -738,7 +738,7 @@ def test_hints_unfold_one_at_a_time(capsys):
 
 def test_a_prediction_is_never_answered_for_the_learner():
     for exercise in EXERCISES.values():
-        if isinstance(exercise, Prediction):
+        if isinstance(exercise, NumericAnswer):
             for wrong in (*exercise.mistakes.values(), 7.0, 1e6):
                 numbers = str(exercise.grade(wrong)).replace(",", " ").split()
                 assert f"{exercise.reference:g}" not in [n.rstrip(".") for n in numbers]

@@ -11,8 +11,8 @@ import pytest
 import torch
 from conftest import ROOT
 
-from attnbook import scripts
-from attnbook.course import without
+from attnbook import figure_assets
+from attnbook.course import ablation_data
 from attnbook.data import END, START, NumberDataset, collate
 from attnbook.figures import interactive
 from attnbook.figures.interactive.break_translator import MOST_WRITTEN, SWITCHES, held_out
@@ -78,7 +78,7 @@ def model(context):
     page = context.new_page()
     page.set_content("<title>x</title>")
     for name in ("translator_data", "translator"):
-        page.add_script_tag(content="window.attnbook ??= {};" + scripts.script(name))
+        page.add_script_tag(content="window.attnbook ??= {};" + figure_assets.script(name))
     return page
 
 
@@ -136,7 +136,7 @@ def test_numbers_are_spelt_in_the_page_as_in_the_package(model):
 
 
 def test_the_page_and_the_package_shuffle_positions_alike():
-    script = scripts.script("translator")
+    script = figure_assets.script("translator")
     (order,) = re.findall(r"SHUFFLED = (\[.*?\])", script)
     assert tuple(json.loads(order)) == SHUFFLED
     assert all(place != p for p, place in enumerate(SHUFFLED))
@@ -149,11 +149,11 @@ def test_what_the_page_tests_was_held_out_and_each_number_is_another():
 
 def small(*names):
     """Scripts as the book's pages load them."""
-    path = ROOT / "chapters/_ext/book_pages.py"
-    spec = importlib.util.spec_from_file_location("book_pages", path)
-    book_pages = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(book_pages)
-    return book_pages._small("\n".join(map(scripts.script, names)))
+    path = ROOT / "chapters/_ext/html_postprocess.py"
+    spec = importlib.util.spec_from_file_location("html_postprocess", path)
+    html_postprocess = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(html_postprocess)
+    return html_postprocess._small("\n".join(map(figure_assets.script, names)))
 
 
 def test_a_page_loads_little_for_it_and_it_works_without_spaces(context):
@@ -178,8 +178,8 @@ def test_a_page_loads_little_for_it_and_it_works_without_spaces(context):
 
 
 def test_the_figure_quotes_what_the_laboratory_has_stored():
-    stored = (ROOT / without.STORED).read_text("utf8")
-    assert (ROOT / without.QUOTED).read_text("utf8") == without.summary(stored) + "\n"
+    stored = (ROOT / ablation_data.STORED).read_text("utf8")
+    assert (ROOT / ablation_data.QUOTED).read_text("utf8") == ablation_data.summary(stored) + "\n"
 
 
 @pytest.fixture
@@ -508,7 +508,7 @@ def test_some_numbers_that_went_wrong_are_shown_with_what_they_say(show):
 
 
 def test_the_result_sets_a_changed_model_against_models_that_grew_so(show):
-    quoted = json.loads((ROOT / without.QUOTED).read_text("utf8"))
+    quoted = json.loads((ROOT / ablation_data.QUOTED).read_text("utf8"))
     page = show(481, switches={"norm": "off"})
     heading = page.locator(".title", has_text="As trained, it writes").inner_text()
     measure(page)

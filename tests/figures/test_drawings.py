@@ -50,7 +50,7 @@ TELEPHONE = 350  # pixels for a figure
 TWO_HEADS = {
     "weights": torch.tensor([[0.7, 0.0, 0.3], [0.3, 0.0, 0.7]]),
     "values": torch.tensor([[2.0, 1.0], [0.0, 0.0], [4.0, -3.0]]),
-    "output_map": torch.tensor([[1.75, -0.75], [-0.5, 1.25]]),
+    "out_proj": torch.tensor([[1.75, -0.75], [-0.5, 1.25]]),
 }
 NAMED = torch.arange(3)[:, None] + torch.arange(4) / 10  # the token, the feature
 SPLITS = {
@@ -82,9 +82,9 @@ TREE = [
 def paper_example():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
     maps = {
-        "query_map": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
-        "key_map": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
-        "value_map": torch.tensor([[3.0, 0.0], [1.0, 2.0]]),
+        "q_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+        "k_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
+        "v_proj": torch.tensor([[3.0, 0.0], [1.0, 2.0]]),
     }
     return x, maps
 
@@ -93,13 +93,13 @@ def six_characters():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(6, 768, generator=generator)
     maps = torch.randn(3, 768, 768, generator=generator) / math.sqrt(768)
-    return x, dict(zip(("query_map", "key_map", "value_map"), maps, strict=True))
+    return x, dict(zip(("q_proj", "k_proj", "v_proj"), maps, strict=True))
 
 
 def weights_of(x, maps, num_heads=1):
     query, key = (
         (x @ maps[name]).unflatten(1, (num_heads, -1)).transpose(0, 1)
-        for name in ("query_map", "key_map")
+        for name in ("q_proj", "k_proj")
     )
     return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
 
@@ -113,11 +113,11 @@ WORDS_AND_PLACES = (
 def gallery():
     x, maps = paper_example()
     large, large_maps = six_characters()
-    mapped = Matrix(maps["query_map"], name="W_Q", color=figures.QUERY)
+    mapped = Matrix(maps["q_proj"], name="W_Q", color=figures.QUERY)
     of_tokens = Matrix(x, name="x", rows=TOKENS, row=1)
-    query = Matrix(x @ maps["query_map"], name="Q", color=figures.QUERY, row=1)
+    query = Matrix(x @ maps["q_proj"], name="Q", color=figures.QUERY, row=1)
     large_x = Matrix(large, name="x", rows=PINYIN, row=0)
-    large_map = Matrix(large_maps["query_map"], name="W_Q", color=figures.QUERY)
+    large_map = Matrix(large_maps["q_proj"], name="W_Q", color=figures.QUERY)
     large_query = Matrix(large @ large_map.values.float(), name="Q", color=figures.QUERY, row=0)
     return {
         "matrix": drawings.matrix(query.values, name="Q", color=figures.QUERY, rows=TOKENS, row=1),
@@ -310,9 +310,9 @@ def test_numbers_are_those_of_the_tensors():
     drawn = GALLERY["self-attention"]
     expected = {
         "a": x,
-        "W_Q": maps["query_map"],
-        "W_K": maps["key_map"],
-        "W_V": maps["value_map"],
+        "W_Q": maps["q_proj"],
+        "W_K": maps["k_proj"],
+        "W_V": maps["v_proj"],
         "Q": query,
         "K": key,
         "V": value,
@@ -458,15 +458,15 @@ def all_numbers_in(drawing, name):
 
 def test_two_heads_are_mixed_multiplied_and_added_up():
     drawn = GALLERY["heads add up"]
-    weights, values, output_map = TWO_HEADS.values()
+    weights, values, out_proj = TWO_HEADS.values()
     joined = (weights * values.mT).sum(dim=1, keepdim=True)
     expected = {
         "weights": weights,
         "values": values.mT,
         "joined": joined,
-        "W_O": output_map,
-        "added": joined * output_map,
-        "output": joined.mT @ output_map,
+        "W_O": out_proj,
+        "added": joined * out_proj,
+        "output": joined.mT @ out_proj,
     }
     for name, tensor in expected.items():
         found = all_numbers_in(drawn, name)
@@ -481,7 +481,7 @@ def test_two_heads_are_mixed_multiplied_and_added_up():
             {
                 "weights": torch.ones(3, 3),
                 "values": torch.ones(3, 3),
-                "output_map": torch.ones(3, 2),
+                "out_proj": torch.ones(3, 2),
             },
             "the drawing has 2 heads: got weights (3, 3)",
         ),

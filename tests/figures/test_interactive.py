@@ -14,7 +14,7 @@ from conftest import ROOT
 from IPython.core.formatters import DisplayFormatter
 from playwright.sync_api import expect
 
-from attnbook import scripts
+from attnbook import figure_assets
 from attnbook.attention import attention
 from attnbook.course import run
 from attnbook.course.run import make_small
@@ -257,7 +257,7 @@ def test_every_kind_is_a_module_and_a_script_and_has_an_example_here():
     folder = ROOT / "code/attnbook/figures/interactive"
     modules = {path.stem for path in folder.glob("[!_]*.py")} - {"base"}
     files = {path.stem for path in folder.glob("*.js")} - {"base", "translator"}
-    assert modules == files == {*scripts.kinds()} == {*FIGURES}
+    assert modules == files == {*figure_assets.kinds()} == {*FIGURES}
     assert all(getattr(interactive, kind).__name__ == kind for kind in FIGURES)
 
 
@@ -339,7 +339,7 @@ def test_nothing_moves_for_who_asked_for_that(shown, kind):
 
 @every_figure
 def test_a_figure_is_small(kind):
-    needed = sum(len(scripts.script(name)) for name in scripts.NEEDS.get(kind, ()))
+    needed = sum(len(figure_assets.script(name)) for name in figure_assets.NEEDS.get(kind, ()))
     assert len(alive(kind)) - needed < 100_000
     assert needed < 130_000  # the translator's weights are 99,000 letters of this
     bundle = figure(kind)._repr_mimebundle_()
@@ -1612,7 +1612,7 @@ def test_the_shapes_are_those_of_the_books_transformer():
 
     encoder, decoder = model.encoder[0], model.decoder[0]
     for module, name, side in (
-        (model.source_embedding.word, "embedding", "source"),
+        (model.source_embedding.token, "embedding", "source"),
         (model.source_embedding, "positions", "source"),
         (encoder.self_attention, "self-attention", "source"),
         (encoder.feed_forward, "feed-forward", "source"),

@@ -15,7 +15,7 @@ import nbformat
 import yaml
 from tqdm import tqdm
 
-from attnbook.course import UsageError, assignment, handouts, pictures, without
+from attnbook.course import UsageError, ablation_data, assignment, handouts, pictures
 from attnbook.course.address import UNSET, published_page, repository, set_repository
 from attnbook.course.chapter import (
     chapters,
@@ -60,9 +60,11 @@ def home(options: Namespace) -> None:
 
 def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attnbook.course.labels import pages, relabel  # needs what builds the book
+    from attnbook.course.generated_pages import pages, relabel  # needs what builds the book
 
-    for path in relabel(_chapters([]), pages(ROOT)) + without.write(ROOT) + pictures.write(ROOT):
+    for path in (
+        relabel(_chapters([]), pages(ROOT)) + ablation_data.write(ROOT) + pictures.write(ROOT)
+    ):
         print(f"brought up to date: {path}")
 
 
@@ -128,7 +130,7 @@ def answers(options: Namespace) -> None:
 
 
 def slides(options: Namespace) -> None:
-    """Write a page of slides for each chapter: its drawings, results and votes."""
+    """Write a page of slides for each chapter: its drawings, results and polls."""
     from attnbook.course.slides import deck
 
     folder = handouts.Folder(options.folder)
@@ -228,7 +230,7 @@ def _exercises(told: list[str], books: dict[Path, nbformat.NotebookNode]) -> lis
     for name in told:
         of_chapter = [id for id in points if id.split(".")[0] == name.lstrip("0") and points[id]]
         if points.get(name) == 0:
-            raise UsageError(f"{name} is a vote before an experiment: it has no points")
+            raise UsageError(f"{name} is a poll before an experiment: it has no points")
         if not of_chapter and name not in points:
             where = ", ".join(path.stem for path in books)
             raise UsageError(f"no such exercise or chapter: {name}; looked into {where}")

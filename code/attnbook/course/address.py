@@ -8,9 +8,9 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
+from attnbook.atomic_files import atomic_write
 from attnbook.course import UsageError
 from attnbook.course.chapter import notebooks, seen_from_chapters, tags, write_notebook
-from attnbook.files import replace_file
 
 UNSET = "https://github.com/owner.invalid/"  # as the book is shipped
 
@@ -59,7 +59,7 @@ def set_repository(root: Path, url: str) -> None:
     if count != 1:
         raise UsageError(f"{config} must have one `repository:` with `url:` as its first entry")
     books = {path: nbformat.read(path, as_version=4) for path in notebooks(root)}
-    replace_file(config, text.encode())
+    atomic_write(config, text.encode())
     for path, notebook in books.items():
         for cell in notebook.cells:
             if "setup" in tags(cell):

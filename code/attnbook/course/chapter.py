@@ -14,8 +14,8 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
+from attnbook.atomic_files import atomic_write
 from attnbook.course import UsageError
-from attnbook.files import replace_file
 
 TITLE = re.compile(r"# (?:Lab )?(?P<number>\d+) · (?P<question>.+)")
 
@@ -105,7 +105,7 @@ def pages(root: Path) -> list[Path]:
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
     """Write a notebook whole or not at all."""
-    replace_file(path, (nbformat.writes(notebook) + "\n").encode())
+    atomic_write(path, (nbformat.writes(notebook) + "\n").encode())
 
 
 def tags(cell: NotebookNode) -> list[str]:

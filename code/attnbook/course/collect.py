@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from attnbook.atomic_files import atomic_write, read_json
 from attnbook.course import UsageError
-from attnbook.files import read_json, replace_file
 
 MOODLE = re.compile(
     r"(?:.*/)?(?P<name>[^/_]+)_(?P<number>\d+)_assignsubmission_[a-z]+_?/?(?P<file>[^/]*)"
@@ -205,6 +205,6 @@ def _store(course: Path, assignment: str, file: File, done: Collected) -> None:
         for graded in ("autograded", "feedback"):
             shutil.rmtree(course / graded / file.student / assignment, ignore_errors=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, file.content)
+    atomic_write(path, file.content)
     about = {"handed_in_as": file.handed_in_as, "path": file.path, "changed": file.changed}
-    replace_file(origin, json.dumps(about, ensure_ascii=False).encode())
+    atomic_write(origin, json.dumps(about, ensure_ascii=False).encode())

@@ -12,7 +12,7 @@ from nbgrader import utils
 from nbgrader.preprocessors import GetGrades
 
 from attnbook.course.assignment import exercise_id
-from attnbook.course.offline import STYLE_OF_CODE, code, text
+from attnbook.course.markdown_html import STYLE_OF_CODE, code, text
 
 TEMPLATE = Path(__file__).with_name("feedback.html")
 

@@ -16,9 +16,9 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from attnbook.atomic_files import atomic_write, read_json
 from attnbook.course import UsageError
 from attnbook.course.collect import ORIGIN
-from attnbook.files import read_json, replace_file
 
 FOLDER = "returned"
 POINTS_POSSIBLE = "Points Possible"  # Canvas has a row with this in its first column
@@ -120,8 +120,8 @@ def give_back(
         else:
             done.no_page.append(student)
     folder.mkdir(exist_ok=True)
-    replace_file(done.table, table.text().encode())
-    replace_file(done.archive, _zipped(pages))
+    atomic_write(done.table, table.text().encode())
+    atomic_write(done.archive, _zipped(pages))
     return done
 
 

@@ -15,10 +15,10 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from attnbook.atomic_files import atomic_write
 from attnbook.course.address import install_note, with_links_to
 from attnbook.course.chapter import MODEL_ANSWER, tags, without_comparison
 from attnbook.exercises import catalogue
-from attnbook.files import replace_file
 
 ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "
@@ -121,9 +121,9 @@ class Folder:
                 self.kept.append(name)
                 return
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
+        atomic_write(path, content)
         files[name] = _fingerprint(content)
-        replace_file(self._record, json.dumps(self._known, indent=1).encode())
+        atomic_write(self._record, json.dumps(self._known, indent=1).encode())
         self.written.append(name)
 
 

@@ -41,7 +41,7 @@ SHOWN_CHARACTERS = 20_000
 
 # What a submission's Python does first: it takes no more memory than this, and remembers itself.
 BEGIN = """\
-from attnbook.course.untouched import limit_memory, remember; \
+from attnbook.course.restore_modules import limit_memory, remember; \
 limit_memory({gigabytes}); _as_released = remember()"""
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"  # so torch says it
 
@@ -51,7 +51,7 @@ IN_WORDS = re.compile("### BEGIN SOLUTION\n(.*)\n### END SOLUTION", re.S)
 PUT_BACK = """\
 import sys
 [sys.modules.pop(m) for m in [*sys.modules] if m.startswith("attnbook")]
-from attnbook.course.untouched import put_back
+from attnbook.course.restore_modules import put_back
 put_back(_as_released)
 """
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import nbformat
 
-from attnbook.files import replace_file
+from attnbook.atomic_files import atomic_write
 
 FOLDER = Path("chapters/_static")
 PICTURES = {  # name: notebook and cell
@@ -33,6 +33,6 @@ def write(root: Path) -> list[Path]:
         (drawn,) = [output for cell in cells if cell.id == cell_id for output in cell.outputs]
         path, text = root / FOLDER / f"{name}.svg", on_paper(drawn.data["image/svg+xml"])
         if not path.exists() or path.read_text("utf8") != text:
-            replace_file(path, text.encode())
+            atomic_write(path, text.encode())
             changed.append(path)
     return changed

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from attnbook.course import UsageError
 from attnbook.course.chapter import exercises_of, in_laboratory, linked_title, number
 from attnbook.course.timing import MINUTES_A_VOTE, predictions, sections
-from attnbook.exercises import Choice, catalogue
+from attnbook.exercises import MultipleChoice, catalogue
 
 PLANS = "plans.toml"
 LEAST_REST = 5  # minutes of a session for what nobody has planned
@@ -66,7 +66,7 @@ class Plans:
         titles = self.titles(entry)
         return round(sum(self.sections[entry["chapter"]][title] for title in titles))
 
-    def voting(self, entry: dict) -> int:
+    def polling(self, entry: dict) -> int:
         """Minutes of the predictions in them."""
         titles = self.titles(entry)
         asked = self.predictions[entry["chapter"]]
@@ -119,18 +119,18 @@ def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
         parts = {}
         if "chapter" in entry:
             story, used = plans.story(entry), plans.reading(entry)
-            parts["votes"] = plans.voting(entry)
+            parts["polls"] = plans.polling(entry)
         else:
             story, used = f"{entry['story']} ({entry['minutes']})", entry["minutes"]
         solving = plans.solving(entry.get("together", []))
         laboratory, in_pairs = plans.in_pairs(entry)
-        rest = length - used - parts.get("votes", 0) - solving - in_pairs
+        rest = length - used - parts.get("polls", 0) - solving - in_pairs
         if rest < LEAST_REST:
             raise UsageError(
                 f"{PLANS}: session {entry['session']} takes {length - rest} of its {length} "
                 f"minutes, and {LEAST_REST} must be left"
             )
-        besides = [f"votes {parts['votes']}"] if parts else []
+        besides = [f"polls {parts['polls']}"] if parts else []
         besides += [f"together {plans.together(entry)}"] if solving else []
         row = entry["session"], story, "; ".join([*besides, f"rest {rest}"]), laboratory
         rows.append((*row, entry["discuss"]))
@@ -146,13 +146,13 @@ def one_day(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
     for entry in day["part"]:
         if "chapter" in entry:
-            story, votes = plans.story(entry), plans.voting(entry)
-            used = plans.reading(entry) + votes + plans.solving(entry.get("together", []))
+            story, polls = plans.story(entry), plans.polling(entry)
+            used = plans.reading(entry) + polls + plans.solving(entry.get("together", []))
             minutes = 5 * ceil(used / 5)
         else:
-            story, votes, minutes = entry["story"], 0, entry["minutes"]
+            story, polls, minutes = entry["story"], 0, entry["minutes"]
         rows.append(
-            (f"{now:%-H:%M}", story, votes or "", plans.together(entry), minutes),
+            (f"{now:%-H:%M}", story, polls or "", plans.together(entry), minutes),
         )
         now += timedelta(minutes=minutes)
     if now > end:
@@ -160,13 +160,13 @@ def one_day(notebooks: dict[Path, NotebookNode]) -> str:
     return table("Time | Story | Votes | Together | Minutes", rows)
 
 
-def votes(notebooks: dict[Path, NotebookNode]) -> str:
-    """The vote of each chapter, its right answer, and what those believe who choose another."""
+def polls(notebooks: dict[Path, NotebookNode]) -> str:
+    """The poll of each chapter, its right answer, and what those believe who choose another."""
     rows = []
     for path, book in notebooks.items():
         here = {task.id for task in exercises_of(book)}
         for choice in catalogue():
-            if isinstance(choice, Choice) and choice.id in here:
+            if isinstance(choice, MultipleChoice) and choice.id in here:
                 wrong = sorted((letter, name) for name, letter in choice.mistakes.items())
                 beliefs = " · ".join(f"**{letter}** {name}" for letter, name in wrong)
                 link = f"[{choice.title}]({path.name})"

@@ -22,9 +22,9 @@ import nbformat
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from attnbook.atomic_files import atomic_write
 from attnbook.course import UsageError
 from attnbook.course.chapter import tags, write_notebook
-from attnbook.files import replace_file
 
 STORED = '''\
 # What `python -m attnbook.course replicate` stored in {name}, which made this cell.
@@ -146,7 +146,7 @@ def _answers(code: str, seeds: list[int], workers: int) -> Iterator[tuple[int, d
 
 def _run(code: str, seed: int, running: set[subprocess.Popen]) -> dict:
     process = subprocess.Popen(
-        [sys.executable, "-m", "attnbook.course.one_seed"],
+        [sys.executable, "-m", "attnbook.course.experiment_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -164,7 +164,7 @@ def _run(code: str, seed: int, running: set[subprocess.Popen]) -> dict:
 
 def _write(file: Path, runs: Runs, seed: int) -> None:
     try:
-        replace_file(file, runs.text().encode())
+        atomic_write(file, runs.text().encode())
     except OSError as error:
         raise UsageError(
             f"seed {seed} could not be stored: {error.strerror}: {file}; {len(runs.rows) - 1} "

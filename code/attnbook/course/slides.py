@@ -1,4 +1,4 @@
-"""A chapter as slides, made from its notebook: one drawing, result or vote each, in one file.
+"""A chapter as slides, made from its notebook: one drawing, result or poll each, in one file.
 
 The page needs no network: reveal.js, which turns the slides, is in it, and so are the scripts of
 the figures that can be used. What stands in ``reveal`` is from the npm package reveal.js 5.2.1.
@@ -14,9 +14,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from attnbook import scripts
+from attnbook import figure_assets
 from attnbook.course.chapter import TITLE, tags
-from attnbook.course.offline import STYLE_OF_CODE, code, text
+from attnbook.course.markdown_html import STYLE_OF_CODE, code, text
 from attnbook.course.timing import without_exercises
 
 HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ class Option:
 class Slide:
     """What one slide shows; which parts it has, its kind says."""
 
-    kind: str  # figure, table, formula, code, vote or answer
+    kind: str  # figure, table, formula, code, poll or answer
     section: str
     lead: Markup = NOTHING
     body: Markup = NOTHING
@@ -83,10 +83,10 @@ def deck(chapter: NotebookNode) -> str:
 def _scripts(kinds: set[str]) -> Iterator[str]:
     """What figures of these kinds need, once."""
     if kinds:
-        yield scripts.script(scripts.SHARED)
+        yield figure_assets.script(figure_assets.SHARED)
     for kind in sorted(kinds):
-        for name in (*scripts.NEEDS.get(kind, ()), kind):
-            yield scripts.script(name)
+        for name in (*figure_assets.NEEDS.get(kind, ()), kind):
+            yield figure_assets.script(name)
 
 
 def slides_of(chapter: NotebookNode) -> Iterator[Slide]:
@@ -147,12 +147,12 @@ def _blocks(markdown: str) -> list[str]:
 def _of_code(
     cell: NotebookNode, section: str, said: list[str], choices: list[tuple[str, str]]
 ) -> Iterator[Slide]:
-    """The slides of a code cell: a vote and its answer, what it shows, or code that has the tag."""
+    """The slides of a code cell: a poll and its answer, what it shows, or code that has the tag."""
     if "predict" in tags(cell):
         data = json.loads(DATA.search(cell.outputs[0].data["text/html"])[1])
         options = _options(data, dict(choices))
         parts = section, _lead(said[:-1]), _shown(PREDICT.sub("", said[-1]))
-        for kind in ("vote", "answer"):
+        for kind in ("poll", "answer"):
             yield Slide(kind, *parts, options=options)
         return
     for output in cell.outputs:

@@ -11,10 +11,19 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.report import Report
 
-__all__ = ["Choice", "Exercise", "Prediction", "Report", "catalogue", "check", "hint", "points"]
+__all__ = [
+    "Exercise",
+    "MultipleChoice",
+    "NumericAnswer",
+    "Report",
+    "catalogue",
+    "check",
+    "hint",
+    "points",
+]
 
 _CHAPTERS = [
     import_module(f"{__name__}.{module.name}")

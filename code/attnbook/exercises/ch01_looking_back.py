@@ -5,11 +5,11 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
-cures_of_the_fixed_context = Choice(
+cures_of_the_fixed_context = MultipleChoice(
     "1.0",
     "Cures of the fixed context",
     hints=[
@@ -41,7 +41,7 @@ cures_of_the_fixed_context.wrong_option(
 )
 
 
-number_of_weights = Prediction(
+number_of_weights = NumericAnswer(
     "1.1",
     "The size of an alignment map",
     answer=130.0,

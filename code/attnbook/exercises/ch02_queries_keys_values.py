@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
-one_shared_map = Choice(
+one_shared_map = MultipleChoice(
     "2.0",
     "One map for queries and keys",
     hints=[
@@ -36,7 +36,7 @@ one_shared_map.wrong_option(
 )
 
 
-output_by_hand = Prediction(
+output_by_hand = NumericAnswer(
     "2.1",
     "An output by hand",
     answer=5.0,
@@ -99,8 +99,8 @@ def _attention(query, key, value):
 
 
 @cross_attention.solution
-def _(x, memory, query_map, key_map, value_map):
-    return _attention(x @ query_map, memory @ key_map, memory @ value_map)
+def _(x, memory, q_proj, k_proj, v_proj):
+    return _attention(x @ q_proj, memory @ k_proj, memory @ v_proj)
 
 
 @cross_attention.inputs
@@ -135,154 +135,154 @@ def _(generator):
 
 
 @cross_attention.holds("What one token asks does not change the output of another.")
-def _(f, x, memory, query_map, key_map, value_map):
+def _(f, x, memory, q_proj, k_proj, v_proj):
     if x.shape[-2] < 2:
         return None
     other = torch.cat([x[..., :1, :] + 1, x[..., 1:, :]], dim=-2)
     return changed(
-        f(x, memory, query_map, key_map, value_map)[..., 1:, :],
-        f(other, memory, query_map, key_map, value_map)[..., 1:, :],
+        f(x, memory, q_proj, k_proj, v_proj)[..., 1:, :],
+        f(other, memory, q_proj, k_proj, v_proj)[..., 1:, :],
         "changing the first token of x moves another token's output from {} to {}",
     )
 
 
 @cross_attention.holds("The order of the tokens in `memory` does not matter.")
-def _(f, x, memory, query_map, key_map, value_map):
+def _(f, x, memory, q_proj, k_proj, v_proj):
     return changed(
-        f(x, memory, query_map, key_map, value_map),
-        f(x, memory.flip(-2), query_map, key_map, value_map),
+        f(x, memory, q_proj, k_proj, v_proj),
+        f(x, memory.flip(-2), q_proj, k_proj, v_proj),
         "reversing it, an output goes from {} to {}",
     )
 
 
 @cross_attention.holds("With a key map of zeros every output is the mean of the values.")
-def _(f, x, memory, query_map, key_map, value_map):
-    found = f(x, memory, query_map, torch.zeros_like(key_map), value_map)
-    mean = (memory @ value_map).mean(dim=-2, keepdim=True).expand_as(found)
+def _(f, x, memory, q_proj, k_proj, v_proj):
+    found = f(x, memory, q_proj, torch.zeros_like(k_proj), v_proj)
+    mean = (memory @ v_proj).mean(dim=-2, keepdim=True).expand_as(found)
     return changed(mean, found, "the mean is {}, an output {}")
 
 
 @cross_attention.holds("A token whose scaled score is larger by log 3 counts three times as much.")
-def _(f, x, memory, query_map, key_map, value_map):
-    key_map = torch.zeros(2, 4)
-    key_map[0, 0] = math.log(3) * math.sqrt(4)
+def _(f, x, memory, q_proj, k_proj, v_proj):
+    k_proj = torch.zeros(2, 4)
+    k_proj[0, 0] = math.log(3) * math.sqrt(4)
     first = torch.tensor([[1.0], [0.0]])  # a value map that shows the weight of the first token
-    share = f(first.mT, torch.eye(2), torch.eye(2, 4), key_map, first).item()
+    share = f(first.mT, torch.eye(2), torch.eye(2, 4), k_proj, first).item()
     if not abs(share - 0.75) < 1e-4:
         return f"Of two tokens its weight should be 0.75 and is {told_apart(share, 0.75)}."
 
 
 @cross_attention.holds("Twice the value map, twice the output.")
-def _(f, x, memory, query_map, key_map, value_map):
+def _(f, x, memory, q_proj, k_proj, v_proj):
     return changed(
-        2 * f(x, memory, query_map, key_map, value_map),
-        f(x, memory, query_map, key_map, 2 * value_map),
+        2 * f(x, memory, q_proj, k_proj, v_proj),
+        f(x, memory, q_proj, k_proj, 2 * v_proj),
         "an output should be {} and is {}",
     )
 
 
 @cross_attention.mistake("the two sentences exchanged")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You let the tokens of `memory` ask those of `x`. The result has a row for each token of
     `memory`, and says nothing about what the tokens of `x` were looking for."""
-    return _attention(memory @ query_map, x @ key_map, x @ value_map)
+    return _attention(memory @ q_proj, x @ k_proj, x @ v_proj)
 
 
 @cross_attention.mistake("self-attention")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You take queries, keys and values from `x` alone. Nothing from `memory` can reach the
     output."""
-    return _attention(x @ query_map, x @ key_map, x @ value_map)
+    return _attention(x @ q_proj, x @ k_proj, x @ v_proj)
 
 
 @cross_attention.mistake("everything from `memory`")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You take queries, keys and values from `memory`. Nobody asks what the tokens of `x` want to
     know, and the result has a row for each token of `memory`."""
-    return _attention(memory @ query_map, memory @ key_map, memory @ value_map)
+    return _attention(memory @ q_proj, memory @ k_proj, memory @ v_proj)
 
 
 @cross_attention.mistake("values from those who ask")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You take the values from `x`. A weight says how much of a token of `memory` is wanted, and
     there is no token of `x` that belongs to it."""
-    return _attention(x @ query_map, memory @ key_map, x @ value_map)
+    return _attention(x @ q_proj, memory @ k_proj, x @ v_proj)
 
 
 @cross_attention.mistake("the tokens mixed without the value map")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You mix the tokens of `memory` as they are. The value map is never used, so what is handed
     over can't be learned."""
-    return _attention(x @ query_map, memory @ key_map, memory)
+    return _attention(x @ q_proj, memory @ k_proj, memory)
 
 
 @cross_attention.mistake("the key map for queries and keys")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You send queries and keys through the same map. Asking and being found are then the same
-    thing, and `query_map` can't learn."""
-    return _attention(x @ key_map, memory @ key_map, memory @ value_map)
+    thing, and `q_proj` can't learn."""
+    return _attention(x @ k_proj, memory @ k_proj, memory @ v_proj)
 
 
 @cross_attention.mistake("query map and key map exchanged")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You send `x` through the key map and `memory` through the query map. Each score is then that
     of another question."""
-    return _attention(x @ key_map, memory @ query_map, memory @ value_map)
+    return _attention(x @ k_proj, memory @ q_proj, memory @ v_proj)
 
 
 @cross_attention.mistake("key map and value map exchanged")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You find tokens by their values and hand over their keys. This only runs where keys and
     values have the same number of features."""
-    return _attention(x @ query_map, memory @ value_map, memory @ key_map)
+    return _attention(x @ q_proj, memory @ v_proj, memory @ k_proj)
 
 
 @cross_attention.mistake("keys handed over instead of values")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You mix the keys. They say how a token is found, not what it has to give, and the value map
     is never used."""
-    return _attention(x @ query_map, memory @ key_map, memory @ key_map)
+    return _attention(x @ q_proj, memory @ k_proj, memory @ k_proj)
 
 
 @cross_attention.mistake("no division by √d_k")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You use the scores undivided. The more features a key has, the sharper the weights become."""
-    scores = (x @ query_map) @ (memory @ key_map).mT
-    return scores.softmax(dim=-1) @ (memory @ value_map)
+    scores = (x @ q_proj) @ (memory @ k_proj).mT
+    return scores.softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("divided twice by √d_k")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights come out
     too even. Does a function that you call divide as well?"""
-    query, key = x @ query_map, memory @ key_map
-    return (query @ key.mT / query.shape[-1]).softmax(dim=-1) @ (memory @ value_map)
+    query, key = x @ q_proj, memory @ k_proj
+    return (query @ key.mT / query.shape[-1]).softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("√d_model instead of √d_k")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You divide by the root of the number of features of a token. A score adds up as many products
     as a *key* has features."""
-    scores = (x @ query_map) @ (memory @ key_map).mT / math.sqrt(x.shape[-1])
-    return scores.softmax(dim=-1) @ (memory @ value_map)
+    scores = (x @ q_proj) @ (memory @ k_proj).mT / math.sqrt(x.shape[-1])
+    return scores.softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("softmax over the queries")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """Your softmax runs down the columns, over those who ask. They then compete for each key, and
     the weights of one query do not sum to 1."""
-    query, key = x @ query_map, memory @ key_map
+    query, key = x @ q_proj, memory @ k_proj
     scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.softmax(dim=-2) @ (memory @ value_map)
+    return scores.softmax(dim=-2) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("no softmax")
-def _(x, memory, query_map, key_map, value_map):
+def _(x, memory, q_proj, k_proj, v_proj):
     """You mix the values by their scores. These may be negative and need not sum to 1, so the
     output can lie far outside the values."""
-    query, key = x @ query_map, memory @ key_map
+    query, key = x @ q_proj, memory @ k_proj
     scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores @ (memory @ value_map)
+    return scores @ (memory @ v_proj)
 
 
 contributions = Exercise(
@@ -577,8 +577,8 @@ score_matrix = Exercise(
 
 
 @score_matrix.solution
-def _(query_map, key_map):
-    return query_map @ key_map.mT / math.sqrt(query_map.shape[-1])
+def _(q_proj, k_proj):
+    return q_proj @ k_proj.mT / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.inputs
@@ -590,70 +590,68 @@ def _(generator):
 
 
 @score_matrix.holds("x M xᵀ gives the scaled scores of a sentence of any length.")
-def _(f, query_map, key_map):
+def _(f, q_proj, k_proj):
     generator = torch.Generator().manual_seed(0)
-    matrix = f(query_map, key_map)
+    matrix = f(q_proj, k_proj)
     for length in (1, 3, 7):
-        x = torch.randn(length, len(query_map), generator=generator)
-        scores = _scores(x @ query_map, x @ key_map)
+        x = torch.randn(length, len(q_proj), generator=generator)
+        scores = _scores(x @ q_proj, x @ k_proj)
         contradiction = changed(scores, x @ matrix @ x.mT, "a score is {}, yours gives {}")
         if contradiction:
             return contradiction
 
 
 @score_matrix.holds("Exchanging the two maps transposes it.")
-def _(f, query_map, key_map):
-    return changed(
-        f(query_map, key_map).mT, f(key_map, query_map), "an entry should be {} and is {}"
-    )
+def _(f, q_proj, k_proj):
+    return changed(f(q_proj, k_proj).mT, f(k_proj, q_proj), "an entry should be {} and is {}")
 
 
 @score_matrix.mistake("transposed")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You have the transpose. With it token i would be scored by how well j asks for it: looking
     for and being found are exchanged."""
-    return key_map @ query_map.mT / math.sqrt(query_map.shape[-1])
+    return k_proj @ q_proj.mT / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.mistake("no division by √d_k")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You leave out the division. The matrix gives the scores before scaling."""
-    return query_map @ key_map.mT
+    return q_proj @ k_proj.mT
 
 
 @score_matrix.mistake("√d_model instead of √d_k")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You divide by the root of the number of rows, the features of a token. The divisor belongs to
     the features of a key."""
-    return query_map @ key_map.mT / math.sqrt(query_map.shape[-2])
+    return q_proj @ k_proj.mT / math.sqrt(q_proj.shape[-2])
 
 
 @score_matrix.mistake("divided by d_k instead of its root")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You divide by d_k. All scores come out too small by a factor of √d_k, and the weights too
     even."""
-    return query_map @ key_map.mT / query_map.shape[-1]
+    return q_proj @ k_proj.mT / q_proj.shape[-1]
 
 
 @score_matrix.mistake("the maps multiplied along the wrong side")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You transposed the first map, not the second. The result is as large as a key, not as a
     token, and only fits where the two happen to be equal."""
-    return query_map.mT @ key_map / math.sqrt(query_map.shape[-1])
+    return q_proj.mT @ k_proj / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.mistake("the maps multiplied entry by entry")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You multiply matching entries of the two maps. A score mixes every feature of one token with
     every feature of the other."""
-    return query_map * key_map / math.sqrt(query_map.shape[-1])
+    return q_proj * k_proj / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.mistake("the two directions averaged")
-def _(query_map, key_map):
+def _(q_proj, k_proj):
     """You average the matrix with its transpose. A symmetric matrix can only express relations that
     hold both ways."""
-    product = query_map @ key_map.mT / math.sqrt(query_map.shape[-1])
+    product = q_proj @ k_proj.mT / math.sqrt(q_proj.shape[-1])
     return (product + product.mT) / 2
 
 
@@ -830,8 +828,8 @@ query_map_for = Exercise(
 
 
 @query_map_for.solution
-def _(wanted, key_map):
-    return math.sqrt(len(key_map)) * wanted @ torch.linalg.inv(key_map.mT)
+def _(wanted, k_proj):
+    return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj.mT)
 
 
 @query_map_for.inputs
@@ -844,64 +842,64 @@ def _(generator):
 
 
 @query_map_for.holds("The scaled scores of the one-hot tokens are as wanted.")
-def _(f, wanted, key_map):
-    scores = _scores(f(wanted, key_map), key_map)
+def _(f, wanted, k_proj):
+    scores = _scores(f(wanted, k_proj), k_proj)
     return changed(wanted, scores, "one should be {} and is {}")
 
 
 @query_map_for.holds("Where no scores are wanted, there are no queries.")
-def _(f, wanted, key_map):
-    query_map = f(torch.zeros_like(wanted), key_map)
-    return changed(torch.zeros_like(wanted), query_map, "an entry should be {} and is {}")
+def _(f, wanted, k_proj):
+    q_proj = f(torch.zeros_like(wanted), k_proj)
+    return changed(torch.zeros_like(wanted), q_proj, "an entry should be {} and is {}")
 
 
 @query_map_for.mistake("the division by √d_k forgotten")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You leave the division by √d_k out of the equation. The scores come out too small."""
-    return wanted @ torch.linalg.inv(key_map.mT)
+    return wanted @ torch.linalg.inv(k_proj.mT)
 
 
 @query_map_for.mistake("divided by √d_k once more")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You divide by √d_k. Attention will divide by it too, so the scores come out too small by a
     factor of d_k."""
-    return wanted @ torch.linalg.inv(key_map.mT) / math.sqrt(len(key_map))
+    return wanted @ torch.linalg.inv(k_proj.mT) / math.sqrt(len(k_proj))
 
 
 @query_map_for.mistake("the key map not transposed")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You invert the key map as it is. In the scores it stands transposed."""
-    return math.sqrt(len(key_map)) * wanted @ torch.linalg.inv(key_map)
+    return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj)
 
 
 @query_map_for.mistake("the key map instead of an inverse")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You multiply by the key map as it is. To undo a map one needs its inverse, which is the same
     only for a reflection."""
-    return math.sqrt(len(key_map)) * wanted @ key_map
+    return math.sqrt(len(k_proj)) * wanted @ k_proj
 
 
 @query_map_for.mistake("transposed instead of inverted")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You multiply by the key map's transpose. It undoes a map only if that is a rotation."""
-    return math.sqrt(len(key_map)) * wanted @ key_map.mT
+    return math.sqrt(len(k_proj)) * wanted @ k_proj.mT
 
 
 @query_map_for.mistake("multiplied from the left")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You put the inverse to the left of `wanted`. Products of matrices don't commute, and the key
     map acts from the right."""
-    return math.sqrt(len(key_map)) * torch.linalg.inv(key_map.mT) @ wanted
+    return math.sqrt(len(k_proj)) * torch.linalg.inv(k_proj.mT) @ wanted
 
 
 @query_map_for.mistake("the wanted table turned over")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You use the transpose of `wanted`. Row i then says who looks for i, not whom i looks for."""
-    return math.sqrt(len(key_map)) * wanted.mT @ torch.linalg.inv(key_map.mT)
+    return math.sqrt(len(k_proj)) * wanted.mT @ torch.linalg.inv(k_proj.mT)
 
 
 @query_map_for.mistake("as if the key map were the identity")
-def _(wanted, key_map):
+def _(wanted, k_proj):
     """You return the wanted scores, scaled. That is right if every key is one-hot, and the key map
     makes other keys of them."""
-    return math.sqrt(len(key_map)) * wanted
+    return math.sqrt(len(k_proj)) * wanted

@@ -5,11 +5,11 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
-average_response = Choice(
+average_response = MultipleChoice(
     "3.0",
     "Does the gradient vanish?",
     hints=[
@@ -36,7 +36,7 @@ average_response.wrong_option(
 )
 
 
-typical_score = Prediction(
+typical_score = NumericAnswer(
     "3.1",
     "A typical dot product",
     answer=20.0,
@@ -850,8 +850,8 @@ def _(generator):
 def _(f, d_model, d_k):
     generator = torch.Generator().manual_seed(d_model)
     x, y = torch.randn(2, 1000, d_model, generator=generator)
-    query_map, key_map = torch.randn(2, d_model, d_k, generator=generator)
-    query, key = (x @ query_map * to_float(f(d_model, d_k)), y @ key_map / math.sqrt(d_model))
+    q_proj, k_proj = torch.randn(2, d_model, d_k, generator=generator)
+    query, key = (x @ q_proj * to_float(f(d_model, d_k)), y @ k_proj / math.sqrt(d_model))
     spread = (query @ key.mT).std().item()
     limit = 1.3 if min(d_model, d_k) < 64 else 1.1
     if not 1 / limit < spread < limit and min(d_model, d_k) > 4:

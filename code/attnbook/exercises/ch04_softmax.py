@@ -5,11 +5,11 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
-what_the_losers_found = Choice(
+what_the_losers_found = MultipleChoice(
     "4.0",
     "Did they find the key?",
     hints=[
@@ -43,7 +43,7 @@ what_the_losers_found.wrong_option(
 )
 
 
-weight_in_a_crowd = Prediction(
+weight_in_a_crowd = NumericAnswer(
     "4.1",
     "One key against a thousand",
     answer=math.exp(5) / (math.exp(5) + 1000),

@@ -6,11 +6,11 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
-order_through_a_mask = Choice(
+order_through_a_mask = MultipleChoice(
     "5.0",
     "Order through a mask",
     hints=[
@@ -35,7 +35,7 @@ order_through_a_mask.wrong_option(
 )
 
 
-outputs_of_dog = Prediction(
+outputs_of_dog = NumericAnswer(
     "5.1",
     "One word behind a causal mask",
     answer=8.0,

@@ -4,12 +4,12 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 from attnbook.positions import sinusoidal_positions
 
-beyond_the_trained_places = Choice(
+beyond_the_trained_places = MultipleChoice(
     "6.0",
     "Beyond the trained places",
     hints=[
@@ -37,7 +37,7 @@ beyond_the_trained_places.wrong_option(
 )
 
 
-longest_wavelength = Prediction(
+longest_wavelength = NumericAnswer(
     "6.1",
     "The slowest pair",
     answer=2 * math.pi * 10000 ** (14 / 16),

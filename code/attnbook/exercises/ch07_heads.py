@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
-heads_that_start_alike = Choice(
+heads_that_start_alike = MultipleChoice(
     "7.0",
     "Heads that start alike",
     hints=[
@@ -35,7 +35,7 @@ heads_that_start_alike.wrong_option(
 )
 
 
-parameters = Prediction(
+parameters = NumericAnswer(
     "7.1",
     "Parameters of a layer",
     answer=2.0 * 512 * 128 + 2 * 512 * 512,

@@ -2,10 +2,10 @@
 
 import torch
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 
-beyond_three_quarters = Choice(
+beyond_three_quarters = MultipleChoice(
     "8.0",
     "Is attention linear?",
     hints=[
@@ -37,7 +37,7 @@ beyond_three_quarters.wrong_option(
 )
 
 
-parameters = Prediction(
+parameters = NumericAnswer(
     "8.1",
     "The parameters of a block",
     answer=49_984.0,

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 from attnbook.exercises.ch08_blocks import Parameters
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
-behind_a_wrong_word = Choice(
+behind_a_wrong_word = MultipleChoice(
     "9.0",
     "Behind a wrong word",
     hints=[
@@ -39,7 +39,7 @@ behind_a_wrong_word.wrong_option(
 )
 
 
-whole_sentences = Prediction(
+whole_sentences = NumericAnswer(
     "9.1",
     "Sentences without a mistake",
     answer=100 * 0.99**20,

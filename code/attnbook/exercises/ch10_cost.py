@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
-cost_of_the_fused_version = Choice(
+cost_of_the_fused_version = MultipleChoice(
     "10.0",
     "What the fused version saves",
     hints=[
@@ -34,7 +34,7 @@ cost_of_the_fused_version.wrong_option(
 )
 
 
-cache_size = Prediction(
+cache_size = NumericAnswer(
     "10.1",
     "The size of a cache",
     answer=1536.0,

@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Choice, Exercise, Prediction
+from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
-without_the_first = Choice(
+without_the_first = MultipleChoice(
     "11.0",
     "Without the first token",
     hints=[
@@ -39,7 +39,7 @@ without_the_first.wrong_option(
     "layer behind expects anything else: the loss does not fall.",
 )
 
-cache_bytes = Prediction(
+cache_bytes = NumericAnswer(
     "11.1",
     "The cache of a token",
     answer=46080.0,

@@ -348,7 +348,7 @@ class Exercise:
         report.printed = outcome.printed.rstrip()
 
 
-class Prediction(Exercise):
+class NumericAnswer(Exercise):
     """An exercise whose answer is a number the learner commits to before running the code."""
 
     def __init__(
@@ -387,10 +387,10 @@ class Prediction(Exercise):
                 report.explanation = self.explanations[nearest]
 
 
-class Choice(Exercise):
+class MultipleChoice(Exercise):
     """A prediction among options: the learner commits to a letter before running the code.
 
-    >>> spread = Choice(
+    >>> spread = MultipleChoice(
     ...     "0.1", "Twice the terms", hints=["Add up the variances."],
     ...     answer="B", because="Variances add up, and the spread is their root.",
     ... )

@@ -28,6 +28,7 @@ from statistics import fmean
 
 import torch
 
+from attnbook.atomic_files import atomic_write, read_json
 from attnbook.data import (
     PAD,
     EpochSampler,
@@ -39,7 +40,6 @@ from attnbook.data import (
     collate,
 )
 from attnbook.decoding import inference
-from attnbook.files import read_json, replace_file
 from attnbook.training import (
     average_checkpoints,
     processes,
@@ -249,8 +249,8 @@ def main(arguments: list[str] | None = None) -> None:
 class Task:
     """What is to be learned, and how to tell whether it has been."""
 
-    source_tokens: Tokenizer
-    target_tokens: Tokenizer
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
     pairs_of_step: PairsOfStep
     evaluate: Callable[[Translator], dict[str, float]]
     examples: list[tuple[str, str]]
@@ -267,15 +267,15 @@ def prepare(options: argparse.Namespace, settings: Settings) -> tuple[Task, Tran
     task.pairs_of_step(0)  # are there any?
     torch.manual_seed(settings.seed)
     translator = Translator(
-        task.source_tokens,
-        task.target_tokens,
+        task.source_tokenizer,
+        task.target_tokenizer,
         d_model=settings.d_model,
         num_heads=settings.num_heads,
         num_layers=settings.num_layers,
         d_ff=settings.d_ff,
         dropout=settings.dropout,
         norm_first=settings.norm == "pre",
-        tied=task.source_tokens is task.target_tokens,
+        tied=task.source_tokenizer is task.target_tokenizer,
     )
     if rank_and_world()[0] == 0:
         _keep_settings(options.folder, {"task": options.task, **asdict(settings)})
@@ -400,7 +400,7 @@ def _keep_curve(folder: Path, history: dict) -> None:
         first = evaluation["step"]
         curve.append(evaluation | {"loss": round(fmean(losses), 4)})
     text = json.dumps(curve, indent=1) + "\n"
-    replace_file(folder / "curve.json", text.encode())
+    atomic_write(folder / "curve.json", text.encode())
 
 
 CARD = """\
@@ -456,7 +456,7 @@ def _write_card(options: argparse.Namespace, settings: NumberSettings, task: Tas
         torch=torch.__version__,
         machine=platform.machine(),
     )
-    replace_file(folder / "README.md", card.encode())
+    atomic_write(folder / "README.md", card.encode())
 
 
 def _keep_settings(folder: Path, settings: dict) -> None:
@@ -466,7 +466,7 @@ def _keep_settings(folder: Path, settings: dict) -> None:
         steps = {"steps": settings["steps"]}
         require_same_settings(folder, read_json(path) | steps, settings)
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(path, (json.dumps(settings, indent=2) + "\n").encode())
+    atomic_write(path, (json.dumps(settings, indent=2) + "\n").encode())
 
 
 if __name__ == "__main__":

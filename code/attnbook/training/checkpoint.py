@@ -1,6 +1,7 @@
 """A training in a folder: saved so that no interruption loses it, continued where it was."""
 
 import json
+import re
 from pathlib import Path
 
 import torch
@@ -8,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from attnbook.files import read_json, replace_file
+from attnbook.atomic_files import atomic_write, read_json
 
 
 class Checkpoint:
@@ -36,9 +37,9 @@ class Checkpoint:
             for key, value in optimizer.state[parameter].items():
                 tensors[f"adam.{key}.{name}"] = value
         file = f"step-{len(history['losses'])}.safetensors"
-        replace_file(self.folder / file, save(tensors))
+        atomic_write(self.folder / file, save(tensors))
         state = {"tensors": file, "settings": settings, **history}
-        replace_file(self.folder / "state.json", json.dumps(state).encode())
+        atomic_write(self.folder / "state.json", json.dumps(state).encode())
         for old in saved_tensors(self.folder)[: -self.keep]:
             old.unlink()
 
@@ -119,7 +120,7 @@ def save_weights(model: nn.Module, path: str | Path, *, dtype: torch.dtype | Non
     With a ``dtype`` they are rounded to it: ``torch.float16`` halves the file.
     """
     tensors = {name: p.detach().to(dtype or p.dtype) for name, p in model.named_parameters()}
-    replace_file(Path(path), save(tensors))
+    atomic_write(Path(path), save(tensors))
 
 
 @torch.no_grad()
@@ -163,11 +164,26 @@ def _weights(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
+# what version 1 called the projections, and the embedding of tokens
+_RENAMED = {
+    "attention.query": "attention.q_proj",
+    "attention.key": "attention.k_proj",
+    "attention.value": "attention.v_proj",
+    "attention.output": "attention.out_proj",
+    "feed_forward.widen": "feed_forward.up_proj",
+    "feed_forward.narrow": "feed_forward.down_proj",
+    "feed_forward.gate.": "feed_forward.gate_proj.",
+    "embedding.word": "embedding.token",
+}
+
+
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     try:
-        return load_file(path)
+        tensors = load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged: {error}") from error
+    old_name = re.compile("|".join(map(re.escape, _RENAMED)))
+    return {old_name.sub(lambda old: _RENAMED[old[0]], name): x for name, x in tensors.items()}
 
 
 def _copy_into(model: nn.Module, tensors: dict[str, Tensor], where: Path) -> None:

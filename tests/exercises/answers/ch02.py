@@ -16,40 +16,40 @@ def wrong_in_a_batch_of_1(answer):
     return doubled
 
 
-def cross_right(x, memory, query_map, key_map, value_map):
-    return F.scaled_dot_product_attention(x @ query_map, memory @ key_map, memory @ value_map)
+def cross_right(x, memory, q_proj, k_proj, v_proj):
+    return F.scaled_dot_product_attention(x @ q_proj, memory @ k_proj, memory @ v_proj)
 
 
-def cross_by_einsum(x, memory, query_map, key_map, value_map):
-    scores = torch.einsum("...md,dk,...ne,ek->...mn", x, query_map, memory, key_map)
-    weights = F.softmax(scores / key_map.size(1) ** 0.5, -1)
-    return torch.einsum("...mn,...nd,dv->...mv", weights, memory, value_map)
+def cross_by_einsum(x, memory, q_proj, k_proj, v_proj):
+    scores = torch.einsum("...md,dk,...ne,ek->...mn", x, q_proj, memory, k_proj)
+    weights = F.softmax(scores / k_proj.size(1) ** 0.5, -1)
+    return torch.einsum("...mn,...nd,dv->...mv", weights, memory, v_proj)
 
 
-def cross_mixing_first(x, memory, query_map, key_map, value_map):
-    scores = x @ query_map @ (memory @ key_map).transpose(-1, -2)
-    weights = (scores * query_map.shape[1] ** -0.5).exp()
-    return weights @ memory @ value_map / weights.sum(-1, keepdim=True)
+def cross_mixing_first(x, memory, q_proj, k_proj, v_proj):
+    scores = x @ q_proj @ (memory @ k_proj).transpose(-1, -2)
+    weights = (scores * q_proj.shape[1] ** -0.5).exp()
+    return weights @ memory @ v_proj / weights.sum(-1, keepdim=True)
 
 
-def cross_with_a_residual(x, memory, query_map, key_map, value_map):
-    out = cross_right(x, memory, query_map, key_map, value_map)
+def cross_with_a_residual(x, memory, q_proj, k_proj, v_proj):
+    out = cross_right(x, memory, q_proj, k_proj, v_proj)
     return out + out.mean(dim=-2, keepdim=True)
 
 
-def cross_causal(x, memory, query_map, key_map, value_map):
+def cross_causal(x, memory, q_proj, k_proj, v_proj):
     return F.scaled_dot_product_attention(
-        x @ query_map, memory @ key_map, memory @ value_map, is_causal=True
+        x @ q_proj, memory @ k_proj, memory @ v_proj, is_causal=True
     )
 
 
-def cross_divided_more(x, memory, query_map, key_map, value_map):
-    return cross_right(x, memory, query_map, key_map / value_map.shape[-1] ** 0.5 / 2, value_map)
+def cross_divided_more(x, memory, q_proj, k_proj, v_proj):
+    return cross_right(x, memory, q_proj, k_proj / v_proj.shape[-1] ** 0.5 / 2, v_proj)
 
 
-def cross_by_sigmoid(x, memory, query_map, key_map, value_map):
-    scores = x @ query_map @ (memory @ key_map).mT / query_map.shape[-1] ** 0.5
-    return scores.sigmoid() @ memory @ value_map
+def cross_by_sigmoid(x, memory, q_proj, k_proj, v_proj):
+    scores = x @ q_proj @ (memory @ k_proj).mT / q_proj.shape[-1] ** 0.5
+    return scores.sigmoid() @ memory @ v_proj
 
 
 def parts_right(weights, value):
@@ -105,14 +105,14 @@ def others_evenly(query, key, words):
     return other / other.sum(-1, keepdim=True)
 
 
-def one_matrix_by_loops(query_map, key_map):
-    rows = [torch.stack([q @ k for k in key_map]) / len(q) ** 0.5 for q in query_map]
+def one_matrix_by_loops(q_proj, k_proj):
+    rows = [torch.stack([q @ k for k in k_proj]) / len(q) ** 0.5 for q in q_proj]
     return torch.stack(rows)
 
 
-def one_matrix_by_asking(query_map, key_map):
-    x = torch.eye(len(query_map))
-    query, key = x @ query_map, x @ key_map
+def one_matrix_by_asking(q_proj, k_proj):
+    x = torch.eye(len(q_proj))
+    query, key = x @ q_proj, x @ k_proj
     return (query @ key.T) / query.shape[1] ** 0.5
 
 
@@ -148,14 +148,14 @@ def by_city_blocks(query, key, value, sharpness):
     return (-sharpness * distances).softmax(-1) @ value
 
 
-def map_by_solving(wanted, key_map):
-    # key_map · query_mapᵀ = √n · wantedᵀ
+def map_by_solving(wanted, k_proj):
+    # k_proj · q_projᵀ = √n · wantedᵀ
     right = len(wanted) ** 0.5 * wanted.T
-    return torch.linalg.solve(key_map, right).T
+    return torch.linalg.solve(k_proj, right).T
 
 
-def map_by_pinv(wanted, key_map):
-    return len(wanted) ** 0.5 * wanted @ torch.linalg.pinv(key_map).T
+def map_by_pinv(wanted, k_proj):
+    return len(wanted) ** 0.5 * wanted @ torch.linalg.pinv(k_proj).T
 
 
 WRONG = [
@@ -189,12 +189,12 @@ WRONG = [
     ("2.4", lambda *args: others_by_where(*args).triu(), "Each row of weights sums to 1"),
     (
         "2.5",
-        lambda query_map, key_map: one_matrix_by_loops(query_map, key_map) ** 2,
+        lambda q_proj, k_proj: one_matrix_by_loops(q_proj, k_proj) ** 2,
         "x M xᵀ gives the scaled scores",
     ),
     (
         "2.5",
-        lambda query_map, key_map: one_matrix_by_loops(query_map, key_map) * 3,
+        lambda q_proj, k_proj: one_matrix_by_loops(q_proj, k_proj) * 3,
         "same factor everywhere",
     ),
     ("2.5", squeezed(one_matrix_by_loops), "is there a `squeeze`?"),
@@ -212,12 +212,12 @@ WRONG = [
     ),
     (
         "2.7",
-        lambda wanted, key_map: torch.linalg.inv(key_map.T),
+        lambda wanted, k_proj: torch.linalg.inv(k_proj.T),
         "The scaled scores of the one-hot tokens",
     ),
     (
         "2.7",
-        lambda wanted, key_map: map_by_solving(wanted, key_map) + 0.1,
+        lambda wanted, k_proj: map_by_solving(wanted, k_proj) + 0.1,
         "Where no scores are wanted",
     ),
     ("2.7", squeezed(map_by_solving), "is there a `squeeze`?"),
@@ -236,10 +236,10 @@ RIGHT = [
     ("2.4", others_word_by_word),
     ("2.5", one_matrix_by_loops),
     ("2.5", one_matrix_by_asking),
-    ("2.5", lambda query_map, key_map: one_matrix_by_loops(query_map, key_map).double()),
+    ("2.5", lambda q_proj, k_proj: one_matrix_by_loops(q_proj, k_proj).double()),
     ("2.6", by_cdist),
     ("2.6", by_expanding_the_square),
     ("2.7", map_by_solving),
     ("2.7", map_by_pinv),
-    ("2.7", lambda wanted, key_map: map_by_solving(wanted, key_map).double()),
+    ("2.7", lambda wanted, k_proj: map_by_solving(wanted, k_proj).double()),
 ]

@@ -39,30 +39,30 @@ WIDEST_HEAD = 64
 def self_attention(
     x: Float[Tensor, "length d_in"],
     *,
-    query_map: Float[Tensor, "d_in d_k"],
-    key_map: Float[Tensor, "d_in d_k"],
-    value_map: Float[Tensor, "d_in d_v"],
+    q_proj: Float[Tensor, "d_in d_k"],
+    k_proj: Float[Tensor, "d_in d_k"],
+    v_proj: Float[Tensor, "d_in d_v"],
     tokens: Sequence[str],
     row: int = 0,
     name: str = "x",
 ) -> Drawing:
     """The whole of self-attention, one matrix for each step, and one token's row through all.
 
-    The maps are multiplied from the right, ``x @ query_map``; the ``weight`` of an ``nn.Linear`` is
+    The maps are multiplied from the right, ``x @ q_proj``; the ``weight`` of an ``nn.Linear`` is
     the transpose.
 
     Raises ``ValueError`` if tokens or ``row`` do not fit x, or a number is not finite.
     """
-    query, key, value = x @ query_map, x @ key_map, x @ value_map
+    query, key, value = x @ q_proj, x @ k_proj, x @ v_proj
     scores = query @ key.mT
     scaled = scores / math.sqrt(query.shape[-1])
     weights = scaled.softmax(dim=-1)
     of_tokens = {"rows": tokens, "row": row}
     inputs = Matrix(x, name=name, **of_tokens)
     maps = [
-        Matrix(query_map, name="W_Q", color=QUERY),
-        Matrix(key_map, name="W_K", color=KEY),
-        Matrix(value_map, name="W_V", color=VALUE),
+        Matrix(q_proj, name="W_Q", color=QUERY),
+        Matrix(k_proj, name="W_K", color=KEY),
+        Matrix(v_proj, name="W_V", color=VALUE),
     ]
     made = [
         Matrix(query, name="Q", color=QUERY, row=row),

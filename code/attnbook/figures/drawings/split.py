@@ -30,7 +30,7 @@ NAMES = 58  # room for the names of rows
 def heads_add_up(
     weights: Float[Tensor, "heads length"],
     values: Float[Tensor, "length heads"],
-    output_map: Float[Tensor, "heads d_out"],
+    out_proj: Float[Tensor, "heads d_out"],
     *,
     tokens: Sequence[str],
     answers: Sequence[str],
@@ -43,22 +43,22 @@ def heads_add_up(
 
     Raises ``ValueError`` if there are not two heads, or if labels or numbers do not fit.
     """
-    if not len(weights) == values.shape[1] == len(output_map) == len(HEADS):
+    if not len(weights) == values.shape[1] == len(out_proj) == len(HEADS):
         raise ValueError(
             f"the drawing has 2 heads: got weights {tuple(weights.shape)}, values "
-            f"{tuple(values.shape)} and W_O {tuple(output_map.shape)}"
+            f"{tuple(values.shape)} and W_O {tuple(out_proj.shape)}"
         )
-    if not len(tokens) == weights.shape[1] == len(values) or len(answers) != output_map.shape[1]:
+    if not len(tokens) == weights.shape[1] == len(values) or len(answers) != out_proj.shape[1]:
         raise ValueError(
             f"weights {tuple(weights.shape)}, values {tuple(values.shape)} and W_O "
-            f"{tuple(output_map.shape)} do not fit {len(tokens)} tokens and {len(answers)} answers"
+            f"{tuple(out_proj.shape)} do not fit {len(tokens)} tokens and {len(answers)} answers"
         )
     results = (weights * values.mT).sum(dim=1)  # one number for each head
-    added = results[:, None] * output_map
+    added = results[:, None] * out_proj
     shares = Matrix(weights, name="weights", color=WEIGHTS).numbers()
     handed = Matrix(values.mT, name="values").numbers()
     (mixed,) = Matrix(results[None], name="heads").numbers()
-    rows = Matrix(output_map, name="W_O").numbers()
+    rows = Matrix(out_proj, name="W_O").numbers()
     products = Matrix(added, name="added").numbers()
     (sums,) = Matrix(added.sum(dim=0)[None], name="output").numbers()
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 from torch import Tensor
 
-from attnbook import scripts
+from attnbook import figure_assets
 from attnbook.figures import style
 
 DIGITS = 4  # of the numbers that a figure carries
@@ -48,8 +48,8 @@ class Interactive:
         )
 
     def _scripts(self) -> str:
-        names = [scripts.SHARED, *scripts.NEEDS.get(self.kind, ()), self.kind]
-        return "".join(map(scripts.script, names))
+        names = [figure_assets.SHARED, *figure_assets.NEEDS.get(self.kind, ()), self.kind]
+        return "".join(map(figure_assets.script, names))
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.alt}

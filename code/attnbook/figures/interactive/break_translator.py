@@ -55,7 +55,7 @@ Parts of it can be switched off.'
         raise ValueError(f"there is no switch {', '.join(unknown)}; there are {list(SWITCHES)}")
     switches = dict(switches or {})
     translator = _translator()
-    tokens = translator.source_tokens
+    tokens = translator.source_tokenizer
     words = tokens.spell(number) if isinstance(number, int) else number
     missing = [token for token in tokens.split(words) if token not in tokens.vocabulary.tokens]
     if missing:
@@ -73,7 +73,7 @@ Parts of it can be switched off.'
         "words": words,
         "show": list(show),
         "switches": switches,
-        "tokens": [side.vocabulary.tokens for side in (tokens, translator.target_tokens)],
+        "tokens": [side.vocabulary.tokens for side in (tokens, translator.target_tokenizer)],
         "heads": translator.options["num_heads"],
         "most": MOST_WRITTEN,
         "tested": held_out(),

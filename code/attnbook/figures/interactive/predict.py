@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from attnbook.exercises import Choice, catalogue
+from attnbook.exercises import MultipleChoice, catalogue
 from attnbook.exercises.compare import listed
 from attnbook.figures.interactive.base import Interactive
 
@@ -48,7 +48,7 @@ def predict(
 
 def _from_catalogue(id: str) -> tuple[list[dict[str, str]], str]:
     """The options of a choice, and the letter of the right one."""
-    choices = {item.id: item for item in catalogue() if isinstance(item, Choice)}
+    choices = {item.id: item for item in catalogue() if isinstance(item, MultipleChoice)}
     if id not in choices:
         raise KeyError(f"no choice {id!r}; there are {', '.join(choices)}")
     choice = choices[id]

@@ -117,7 +117,7 @@ window.attnbook.translator ??= (() => {
   // place is "encoder", "decoder" or "cross": the switches of each are its own
   function multiHeadAttention(layer, x, memory, { place, numHeads, allowed, switches }) {
     const [query, key, value] = [
-      linear(x, layer.query), linear(memory, layer.key), linear(memory, layer.value)];
+      linear(x, layer.q_proj), linear(memory, layer.k_proj), linear(memory, layer.v_proj)];
     const dK = x.columns / numHeads;
     const heads = [];
     const merged = matrix(x.rows, x.columns);
@@ -128,7 +128,7 @@ window.attnbook.translator ??= (() => {
       if (switches[`${place}_heads_off`]?.includes(head)) continue;
       for (let i = 0; i < x.rows; i++) row(merged, i).set(row(found.output, i), head * dK);
     }
-    const output = linear(merged, layer.output);
+    const output = linear(merged, layer.out_proj);
     return { output: switches[`${place}_weights`] === "off" ? zeros(output) : output, heads };
   }
 
@@ -136,9 +136,9 @@ window.attnbook.translator ??= (() => {
 
   function feedForward(layer, x, switches) {
     if (switches.feed_forward === "off") return zeros(x);
-    const wide = linear(x, layer.widen);
+    const wide = linear(x, layer.up_proj);
     wide.data = wide.data.map((number) => Math.max(number, 0));
-    return linear(wide, layer.narrow);
+    return linear(wide, layer.down_proj);
   }
 
   // what surrounds a sub-layer: a norm before it, and the addition behind it
@@ -317,7 +317,7 @@ window.attnbook.translator ??= (() => {
     Int8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
   // A weight is a whole number of 8 bits, times a power of two that its row shares. Gives the
-  // parameters by the parts of their names: parameters.encoder[0].self_attention.query.weight
+  // parameters by the parts of their names: parameters.encoder[0].self_attention.q_proj.weight
   function load({ shapes, numbers, powers }) {
     const parameters = {};
     const [whole, exponents] = [bytesOf(numbers), bytesOf(powers)];

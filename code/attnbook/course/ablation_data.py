@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attnbook.files import replace_file
+from attnbook.atomic_files import atomic_write
 from attnbook.laboratory import read_runs
 
 STORED = Path("chapters/lab/09-without.csv")
@@ -34,5 +34,5 @@ def write(root: Path) -> list[Path]:
     path, text = root / QUOTED, summary((root / STORED).read_text("utf8")) + "\n"
     if path.exists() and path.read_text("utf8") == text:
         return []
-    replace_file(path, text.encode())
+    atomic_write(path, text.encode())
     return [path]

@@ -2,7 +2,7 @@
 
 import re
 
-from attnbook.scenes import FOUR_KINDS, KINDS, SCENES
+from attnbook.reference_captions import FOUR_KINDS, KINDS, SCENES
 
 
 def words(text):

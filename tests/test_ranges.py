@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnbook.spread import mean_and_range, span
+from attnbook.ranges import mean_and_range, span
 
 
 def test_the_mean_stands_before_half_the_range():

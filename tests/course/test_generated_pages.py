@@ -9,7 +9,14 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attnbook.course import UsageError, __main__ as commands, labels, pictures, plans, timing
+from attnbook.course import (
+    UsageError,
+    __main__ as commands,
+    generated_pages,
+    pictures,
+    plans,
+    timing,
+)
 from attnbook.course.chapter import chapters, exercises_of, laboratory
 from attnbook.course.claims import HEADING, anchor
 from attnbook.exercises import catalogue, sandbox
@@ -30,7 +37,7 @@ session = "1.1"
 chapter = 3
 without = ["Two"]
 together = ["3.1"]
-discuss = "a vote"
+discuss = "a poll"
 
 [one_day]
 start = "9:00"
@@ -103,14 +110,14 @@ def last_rows(table):
 
 
 def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
-    assert labels.relabel(notebooks(copy.parent), labels.pages(copy.parent)) == []
+    assert generated_pages.relabel(notebooks(copy.parent), generated_pages.pages(copy.parent)) == []
     assert pictures.write(copy.parent) == []
 
 
 def test_a_chapter_says_where_each_exercise_is_whose_number_is_missing():
     for path, chapter in CHAPTERS.items():
         (text,) = [c.source for c in chapter.cells if re.search(r"^## Exercises$", c.source, re.M)]
-        said = labels.LAST_ONE.search(text)[0]
+        said = generated_pages.LAST_ONE.search(text)[0]
         links = re.findall(r"\[([\d., and]+)\]\((lab/[\w-]+\.ipynb)\)", said)
         found = {id: file for ids, file in links for id in re.split(", | and ", ids)}
         here = [task.id for task in exercises_of(chapter)]
@@ -127,13 +134,13 @@ def test_a_chapter_says_where_each_exercise_is_whose_number_is_missing():
 
 def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
     text = copy / "teaching.md"
-    blocks = [f"<!-- computed: {name} -->\nstale\n<!-- end -->" for name in labels.TABLES]
+    blocks = [f"<!-- computed: {name} -->\nstale\n<!-- end -->" for name in generated_pages.TABLES]
     text.write_text("Before.\n\n" + "\n\n%%%\n\n".join(blocks) + "\n\nAfter.\n")
-    labels.relabel(notebooks(copy.parent), [text])
+    generated_pages.relabel(notebooks(copy.parent), [text])
     written = text.read_text("utf8")
     assert written.startswith("Before.\n") and written.endswith("After.\n")
     assert "stale" not in written and written.count("%%%") == len(blocks) - 1
-    for name in labels.TABLES:
+    for name in generated_pages.TABLES:
         (filled,) = re.findall(rf"<!-- computed: {name} -->\n(.+?)<!-- end -->", written, re.S)
         assert filled.startswith(("|", "##", "```bash")) and filled.count("\n") > 3
 
@@ -141,9 +148,9 @@ def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
 def test_the_landing_page_says_how_long_all_chapters_and_all_exercises_take(copy):
     page = copy / "index.ipynb"
     before = page.read_text("utf8")
-    assert before.count(labels.whole_path(CHAPTERS | LABORATORY)) == 1
-    page.write_text(labels.PATH.sub("All chapters take about 9 hours.", before), "utf8")
-    assert labels.relabel(notebooks(copy.parent), [page]) == [page]
+    assert before.count(generated_pages.whole_path(CHAPTERS | LABORATORY)) == 1
+    page.write_text(generated_pages.PATH.sub("All chapters take about 9 hours.", before), "utf8")
+    assert generated_pages.relabel(notebooks(copy.parent), [page]) == [page]
     assert page.read_text("utf8") == before
 
 
@@ -168,7 +175,7 @@ def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):
     task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 73 min\n\n"
     in_words = "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
     books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
-    assert labels.whole_path(books) == (
+    assert generated_pages.whole_path(books) == (
         "All chapters take about ¼ hour to read and run, their 3 exercises about ½ hour, "
         "the 1 of the laboratory about 1¼ hours."
     )
@@ -178,7 +185,7 @@ def test_an_unknown_table_is_refused_by_name(copy):
     text = copy / "teaching.md"
     text.write_text("<!-- computed: weather -->\n<!-- end -->\n")
     with pytest.raises(UsageError, match=r"teaching\.md.*weather"):
-        labels.relabel(notebooks(copy.parent), [text])
+        generated_pages.relabel(notebooks(copy.parent), [text])
 
 
 def test_every_table_stands_on_one_page():
@@ -187,7 +194,7 @@ def test_every_table_stands_on_one_page():
         for path in PAGES
         for name in re.findall(r"^<!-- computed: (\w+) -->$", path.read_text("utf8"), re.M)
     ]
-    assert sorted(found) == sorted(labels.TABLES)
+    assert sorted(found) == sorted(generated_pages.TABLES)
 
 
 def test_sections_and_predictions_are_counted_where_they_stand(small):
@@ -202,8 +209,8 @@ def test_sections_and_predictions_are_counted_where_they_stand(small):
 
 def test_a_session_has_the_minutes_of_its_sections_votes_and_exercises_and_rests_the_others(small):
     ((session, story, besides, _, discuss),) = last_rows(plans.six_weeks(small(A_PLAN)))
-    assert (session, story, discuss) == ("1.1", '3 without "Two" (4)', "a vote")
-    assert besides == "votes 2; together 3.1 (10); rest 14"
+    assert (session, story, discuss) == ("1.1", '3 without "Two" (4)', "a poll")
+    assert besides == "polls 2; together 3.1 (10); rest 14"
 
 
 def test_a_question_of_the_laboratory_takes_its_minutes_of_a_session(small, tmp_path):
@@ -220,7 +227,7 @@ def test_a_question_of_the_laboratory_takes_its_minutes_of_a_session(small, tmp_
 
 def test_the_votes_name_what_is_believed_with_each_wrong_answer(small):
     choice = next(item for item in catalogue() if item.id == "3.0")
-    ((id, link, right, beliefs),) = last_rows(plans.votes(small(A_PLAN)))
+    ((id, link, right, beliefs),) = last_rows(plans.polls(small(A_PLAN)))
     assert (id, link, right) == ("3.0", f"[{choice.title}](03-why.ipynb)", choice.reference)
     assert all(f"**{letter}** {name}" in beliefs for name, letter in choice.mistakes.items())
     assert f"**{right}**" not in beliefs
@@ -254,8 +261,8 @@ def test_an_exercise_of_the_laboratory_is_planned_and_counted_with_those_of_its_
     in_words = "\n<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
     books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
     assert last_rows(plans.homework(books))[0][:3] == ["1", "3.9", "7"]
-    assert "3.9 ★ **7** *words*" in labels.TABLES["exercises"](books)
-    assert labels.TABLES["sections"](books).count("\n") == 3  # a header and the chapter
+    assert "3.9 ★ **7** *words*" in generated_pages.TABLES["exercises"](books)
+    assert generated_pages.TABLES["sections"](books).count("\n") == 3  # a header and the chapter
 
 
 @pytest.mark.parametrize(
@@ -301,7 +308,7 @@ def test_every_answer_in_words_is_assigned():
 
 def test_all_chapters_of_a_list_are_needed():
     first = new_markdown_cell("**You need first:** chapters 2, 3 and 4, matrices, and chapter 7")
-    assert labels.needs(new_notebook(cells=[first])) == [2, 3, 4, 7]
+    assert generated_pages.needs(new_notebook(cells=[first])) == [2, 3, 4, 7]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from attnbook.atomic_files import atomic_write
 from attnbook.course import UsageError, plans
 from attnbook.course.chapter import (
     ChapterExercise,
@@ -23,7 +24,6 @@ from attnbook.course.questions import asked, questions
 from attnbook.course.replicate import Runs
 from attnbook.course.timing import predictions, reading_minutes, sections
 from attnbook.exercises import catalogue
-from attnbook.files import replace_file
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
@@ -108,7 +108,7 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
         after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](notebooks) + found[3], before)
         after = PATH.sub(lambda _: whole_path(notebooks), after)
         if after != before:
-            replace_file(path, after.encode())
+            atomic_write(path, after.encode())
             changed.append(path)
     return changed
 
@@ -224,7 +224,7 @@ TABLES = {
     "questions": questions,
     "six_weeks": plans.six_weeks,
     "one_day": plans.one_day,
-    "votes": plans.votes,
+    "polls": plans.polls,
     "homework": plans.homework,
     "homework_command": plans.homework_command,
     "self_study": plans.self_study,

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def atomic_write(path: Path, content: bytes) -> None:
     """Write a file so that at any moment its old or its new content is there, whole."""
     temporary = path.with_name(f".{path.name}.part")
     with temporary.open("wb") as file:

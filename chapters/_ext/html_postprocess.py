@@ -18,7 +18,7 @@ import re
 from itertools import count
 from pathlib import Path
 
-from attnbook import scripts
+from attnbook import figure_assets
 from attnbook.course.address import published_at
 
 LONGEST = 36  # lines of code that are shown at once
@@ -122,11 +122,14 @@ def _rework(app, pagename, templatename, context, doctree) -> None:
 def _write_figures_scripts(app, builder) -> None:
     folder = Path(app.outdir) / "_static"
     folder.mkdir(parents=True, exist_ok=True)
-    files = {FIGURES_SCRIPT: [scripts.SHARED]}
-    for kind in scripts.kinds():
-        files[f"interactive-{kind}.js"] = [*scripts.NEEDS.get(kind, ()), kind]
+    files = {FIGURES_SCRIPT: [figure_assets.SHARED]}
+    for kind in figure_assets.kinds():
+        files[f"interactive-{kind}.js"] = [
+            *figure_assets.NEEDS.get(kind, ()),
+            kind,
+        ]
     for name, parts in files.items():
-        text = "\n".join(map(scripts.script, parts))
+        text = "\n".join(map(figure_assets.script, parts))
         (folder / name).write_text(_small(text), "utf8")
 
 

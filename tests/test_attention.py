@@ -77,7 +77,7 @@ def test_both_paths_equal_the_calculation_on_paper(case):
 def test_both_paths_agree_in_every_dtype(device, dtype, causal, masked):
     shapes = [(2, 3, 7, 8)] * 3
     query, key, value = draw(0, *shapes, dtype=dtype, device=device)
-    mask = padding_mask(torch.tensor([7, 4], device=device)).unsqueeze(1)
+    mask = padding_mask([7, 4], 7, device=device).unsqueeze(1)
     mask = mask if masked else None
     outputs = []
     for need_weights in (True, False):
@@ -184,11 +184,11 @@ def test_padding_never_changes_a_result(case, extra, seed):
 
 
 def test_causal_and_padding_masks_combine():
-    mask = causal_mask(3) & padding_mask(torch.tensor([3, 2]))
+    mask = causal_mask(3) & padding_mask(torch.tensor([3, 2]), 3)
     expected = [[[1, 0, 0], [1, 1, 0], [1, 1, 1]], [[1, 0, 0], [1, 1, 0], [1, 1, 0]]]
     assert mask.int().tolist() == expected
     query, key, value = draw(0, *[(2, 3, 4)] * 3)
-    padding = padding_mask(torch.tensor([3, 2]))
+    padding = padding_mask(torch.tensor([3, 2]), 3)
     by_mask = attention(query, key, value, mask, need_weights=True)[0]
     for need_weights in (True, False):
         by_flag, _ = attention(query, key, value, padding, causal=True, need_weights=need_weights)
@@ -196,7 +196,7 @@ def test_causal_and_padding_masks_combine():
 
 
 def test_an_empty_example_is_all_padding():
-    assert padding_mask(torch.tensor([0, 2])).int().tolist() == [[[0, 0]], [[1, 1]]]
+    assert padding_mask(torch.tensor([0, 2]), 2).int().tolist() == [[[0, 0]], [[1, 1]]]
 
 
 def test_pytorchs_multihead_attention_takes_the_inverted_mask():
@@ -381,8 +381,22 @@ BAD_CALLS = [
     ),
     (linear_attention, (A, torch.zeros(2, 5, 6), B), {}, ValueError, "4 and 6"),
     (linear_attention, (A, B, torch.zeros(2, 7, 4)), {}, ValueError, "5 keys and 7"),
-    (padding_mask, (torch.tensor([2, 5]), 4), {}, ValueError, "max_length=4.*2 to 5"),
-    (padding_mask, (torch.tensor([-1, 3]),), {}, ValueError, "-1 to 3"),
+    (
+        attention,
+        (A, B.expand(3, 2, 5, 4)[:, :1].expand(3, 3, 5, 4), B),
+        {},
+        ValueError,
+        r"fit together: got \(2,\), \(3, 3\), \(2,\)",
+    ),
+    (
+        linear_attention,
+        (A, B[:1].expand(3, 5, 4), B),
+        {},
+        ValueError,
+        r"got \(2,\), \(3,\), \(2,\)",
+    ),
+    (padding_mask, ([2, 5], 4), {}, ValueError, "max_length=4.*2 to 5"),
+    (padding_mask, ([-1, 3], 3), {}, ValueError, "-1 to 3"),
 ]
 
 
@@ -408,6 +422,11 @@ def test_linear_attention_survives_very_negative_features_and_half_precision():
         long = [torch.full((1, 512, 64), 5.0, dtype=torch.float16) for _ in range(3)]
         output = linear_attention(*long, quadratic=quadratic)
         torch.testing.assert_close(output, long[2], rtol=1e-2, atol=1e-2)
+        for feature in (-20.0, 40.0):
+            query, key = torch.full((2, 3, 64), feature, dtype=torch.float16)
+            value = torch.ones(3, 2, dtype=torch.float16)
+            output = linear_attention(query, key, value, quadratic=quadratic)
+            torch.testing.assert_close(output, value)
 
 
 def test_both_paths_stay_finite_for_large_inputs_in_half_precision():
@@ -440,7 +459,7 @@ def test_an_empty_row_makes_no_nan_on_the_way():
 def test_a_batch_of_no_examples_has_an_empty_mask():
     lengths = torch.zeros(0, dtype=torch.int64)
     assert padding_mask(lengths, 4).shape == (0, 1, 4)
-    assert padding_mask(lengths).shape == (0, 1, 0)
+    assert padding_mask(lengths, 0).shape == padding_mask([], 0).shape == (0, 1, 0)
 
 
 def test_positive_features_are_elu_plus_one():
@@ -477,6 +496,15 @@ def test_a_mask_may_have_the_axes_that_only_queries_or_only_keys_have(need_weigh
             for h in range(3):
                 one = query[b, h], key[b, h], key[b, h], mask[b, h]
                 torch.testing.assert_close(output[b, h], attention(*one)[0])
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_mask_may_have_the_axes_that_only_values_have(need_weights):
+    (x,), (value,) = draw(0, (3, 4)), draw(1, (5, 3, 4))
+    mask = torch.ones(5, 3, 3).bool().tril()
+    output, _ = attention(x, x, value, mask, need_weights=need_weights)
+    for b in range(5):
+        torch.testing.assert_close(output[b], attention(x, x, value[b], mask[b])[0])
 
 
 def test_tensors_may_be_named_and_options_have_to_be():

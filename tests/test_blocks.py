@@ -31,7 +31,7 @@ def test_an_encoder_block_equals_pytorchs_own(norm_first):
     ours = make(EncoderBlock, norm_first)
     theirs = to_pytorch(ours)
     x, y = (draw(1, (2, 5, 12))[0].requires_grad_() for _ in range(2))
-    mask = padding_mask(torch.tensor([5, 3]))
+    mask = padding_mask(torch.tensor([5, 3]), 5)
     output, weights = ours(x, mask, need_weights=True)
     expected = theirs(y, src_key_padding_mask=~mask.squeeze(1))
     torch.testing.assert_close(output, expected)
@@ -49,7 +49,7 @@ def test_a_decoder_block_equals_pytorchs_own(norm_first):
     ours_in, theirs_in = (
         [t.requires_grad_() for t in draw(1, (2, 4, 12), (2, 6, 12))] for _ in range(2)
     )
-    mask = padding_mask(torch.tensor([6, 2]))
+    mask = padding_mask(torch.tensor([6, 2]), 6)
     output, self_weights, cross_weights = ours(*ours_in, mask, need_weights=True)
     expected = theirs(
         *theirs_in, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask.squeeze(1)
@@ -155,7 +155,7 @@ def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
     x, rubbish, target = draw(seed, (1, length, 12), (1, extra, 12), (2, 3, 12))
     (mate,) = draw(seed + 1, (1, length + extra, 12))
     batch = torch.cat([torch.cat([x, 100 * rubbish], dim=1), mate])
-    mask = padding_mask(torch.tensor([length, length + extra]))
+    mask = padding_mask(torch.tensor([length, length + extra]), length + extra)
     output, _ = encoder(batch, mask)
     torch.testing.assert_close(output[:1, :length], encoder(x)[0])
     torch.testing.assert_close(output[1:], encoder(mate)[0])
@@ -170,7 +170,7 @@ def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
 def test_one_token_at_a_time_gives_the_same_as_all_at_once(norm_first, seed, length):
     block = make(DecoderBlock, norm_first)
     x, memory = draw(seed, (2, length, 12), (2, 4, 12))
-    mask = padding_mask(torch.tensor([4, 2]))
+    mask = padding_mask(torch.tensor([4, 2]), 4)
     expected, self_weights, cross_weights = block(x, memory, mask, need_weights=True)
     past = KVCache(2, 3, length, 4, dtype=torch.float64)
     kept = block.cross_attention.keys_and_values(memory)
@@ -192,7 +192,7 @@ def test_with_the_past_in_a_cache_only_one_token_is_taken(count):
 
 def test_inputs_may_be_named_and_sizes_have_to_be():
     x, memory = draw(0, (2, 3, 12), (2, 4, 12))
-    mask = padding_mask(torch.tensor([4, 2]))
+    mask = padding_mask(torch.tensor([4, 2]), 4)
     encoder, decoder = make(EncoderBlock), make(DecoderBlock)
     encoder(x=x, mask=None)
     decoder(x=x, memory=memory, memory_mask=mask)
@@ -214,7 +214,7 @@ def test_inputs_may_be_named_and_sizes_have_to_be():
 @BOTH_NORMS
 def test_blocks_work_in_every_dtype(device, dtype, norm_first):
     x, memory = draw(0, (2, 5, 12), (2, 4, 12))
-    mask = padding_mask(torch.tensor([4, 0]))  # one source is empty
+    mask = padding_mask(torch.tensor([4, 0]), 4)  # one source is empty
     block = make(DecoderBlock, norm_first)
     exact, _, _ = block(x, memory, mask)
     block = block.to(device, dtype)

@@ -268,7 +268,8 @@ def test_a_batch_pads_behind_and_marks_both_ends():
     empty = collate([])
     assert empty.source.shape == (0, 0) and empty.source_lengths.shape == (0,)
     assert batch.to("meta").target.device.type == "meta"
-    assert batch.to("meta").source_lengths.device.type == "meta"
+    assert batch.to("meta").source.device.type == "meta"
+    assert batch.to("meta").source_lengths is batch.source_lengths
 
 
 lengths = st.lists(st.integers(1, 20), max_size=60)

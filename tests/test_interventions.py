@@ -204,13 +204,13 @@ def test_scores_are_divided_by_another_number(number):
     torch.testing.assert_close(inside, layer(x)[0])
 
 
-def test_without_heads_their_columns_of_the_output_map_do_nothing():
+def test_without_heads_their_columns_of_the_output_projection_do_nothing():
     layer = randomise(MultiHeadAttention(d_model=12, num_heads=3).double())
     (x,) = draw(4, (2, 5, 12))
     other = deepcopy(layer)
     with torch.no_grad():
-        other.output.weight[:, 0:4] = 0
-        other.output.weight[:, 8:12] = 0
+        other.out_proj.weight[:, 0:4] = 0
+        other.out_proj.weight[:, 8:12] = 0
     with without_heads(layer, [0, 2]):
         torch.testing.assert_close(layer(x)[0], other(x)[0])
 
@@ -276,7 +276,7 @@ def test_positions_are_left_out_or_shuffled_on_the_side_that_is_named():
     with without_positions(model.source_embedding):
         torch.testing.assert_close(logits(model), logits(other))
     embedding = model.target_embedding
-    table = embedding.positions(5)
+    table = embedding.positions(torch.zeros(5, 12).double())
     words = embedding(TARGET) - table[:4]
     with shuffled_positions(embedding, order=ORDER):
         torch.testing.assert_close(embedding(TARGET), words + table[ORDER[:4]])
@@ -356,8 +356,8 @@ def test_without_positions_a_language_model_is_one_that_has_none():
     beside = make()  # positions that turn and positions that are added, both in one go
     with without_positions(model, beside):
         assert torch.equal(model(TOKENS)[0], other(TOKENS)[0])
-        assert not beside.source_embedding.positions(3).any()
-    assert beside.source_embedding.positions(3).any()
+        assert not beside.source_embedding.positions(torch.zeros(3, 12)).any()
+    assert beside.source_embedding.positions(torch.zeros(3, 12)).any()
 
 
 def test_a_grouped_head_less_leaves_the_others_that_share_its_keys():
@@ -365,7 +365,7 @@ def test_a_grouped_head_less_leaves_the_others_that_share_its_keys():
     layer = model.blocks[0].attention
     other = deepcopy(layer)
     with torch.no_grad():
-        other.output.weight[:, 4:8] = 0
+        other.out_proj.weight[:, 4:8] = 0
     (x,) = draw(6, (2, 5, 16))
     with without_heads(layer, [1]):
         torch.testing.assert_close(layer(x)[0], other(x)[0])

@@ -64,11 +64,11 @@ def test_as_many_key_heads_as_heads_of_queries_are_ordinary_heads():
     torch.testing.assert_close(grouped(x)[0], ordinary(x)[0])
 
 
-def test_grouped_heads_equal_ordinary_heads_with_copied_maps():
+def test_grouped_heads_equal_ordinary_heads_with_copied_projections():
     grouped = randomise(MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=2).double())
     ordinary = MultiHeadAttention(d_model=12, num_heads=6).double()
     state = grouped.state_dict()
-    for name in ("key.weight", "key.bias", "value.weight", "value.bias"):
+    for name in ("k_proj.weight", "k_proj.bias", "v_proj.weight", "v_proj.bias"):
         by_head = state[name].unflatten(0, (2, 2))
         state[name] = torch.cat([by_head[h // 3] for h in range(6)])
     ordinary.load_state_dict(state)
@@ -228,7 +228,7 @@ def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
     ("options", "message"),
     [
         ({"max_new_tokens": 0}, "max_new_tokens must be at least 1: got 0"),
-        ({"temperature": -1.0}, "temperature cannot be negative: got -1"),
+        ({"temperature": -1.0}, "temperature must be a number from 0 on: got -1"),
         ({"top_p": 0.0}, "top_p must be above 0 and at most 1: got 0"),
         ({"top_p": 1.5}, "top_p must be above 0 and at most 1: got 1.5"),
     ],

@@ -24,7 +24,7 @@ def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
     ours = make(bias=bias)
     theirs = to_pytorch(ours)
     x, y = (draw(1, (2, 5, 12))[0].requires_grad_() for _ in range(2))
-    padding = padding_mask(torch.tensor([5, 3]))
+    padding = padding_mask(torch.tensor([5, 3]), 5)
     causal = masked in ("causal", "both")
     mask = padding if masked in ("padding", "both") else None
     output, weights = ours(x, mask=mask, causal=causal, need_weights=need_weights)
@@ -54,7 +54,7 @@ def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
 def test_cross_attention_equals_pytorchs_own():
     ours = make()
     x, memory = draw(0, (2, 4, 12), (2, 7, 12))
-    mask = padding_mask(torch.tensor([7, 2]))
+    mask = padding_mask(torch.tensor([7, 2]), 7)
     output, weights = ours(x, memory, mask, need_weights=True)
     expected, their_weights = to_pytorch(ours)(
         x, memory, memory, key_padding_mask=~mask.squeeze(1), average_attn_weights=False
@@ -113,7 +113,7 @@ def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra):
     x, rubbish = draw(seed, (1, length, 12), (1, extra, 12))
     (mate,) = draw(seed + 1, (1, length + extra, 12))
     batch = torch.cat([torch.cat([x, 100 * rubbish], dim=1), mate])
-    mask = padding_mask(torch.tensor([length, length + extra]))
+    mask = padding_mask(torch.tensor([length, length + extra]), length + extra)
     output, _ = layer(batch, mask=mask)
     torch.testing.assert_close(output[:1, :length], layer(x)[0])
     torch.testing.assert_close(output[1:], layer(mate)[0])

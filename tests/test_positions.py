@@ -98,27 +98,9 @@ def test_the_module_gives_any_length_from_any_start():
     module = SinusoidalPositions(6).double()
     for length, start in ((3, 0), (2, 254), (256, 0), (1, 256), (700, 300)):
         expected = sinusoidal_positions(length, 6, start=start, dtype=torch.float64)
-        assert torch.equal(module(length, start), expected)
-    assert torch.equal(module(3), module(3, 0))
+        assert torch.equal(module(expected, start), expected)
+    assert torch.equal(module(expected), module(expected, 0))
     assert not list(module.parameters()) and not module.state_dict()
-
-
-def test_sinusoids_are_computed_once_and_not_again_at_every_step(monkeypatch):
-    module = SinusoidalPositions(6)
-    first = module(20)
-    monkeypatch.setattr("attnbook.positions.sinusoidal_positions", None)  # a call would fail
-    assert torch.equal(module(5, 3), first[3:8])
-
-
-def test_a_table_made_for_inference_serves_training_and_another_dtype():
-    embedding = TokenEmbedding(9, 6, positions=SinusoidalPositions(6))
-    tokens = torch.tensor([[1, 2, 3]])
-    with torch.inference_mode():
-        embedding(tokens)
-    embedding(tokens).square().sum().backward()
-    embedding.double()(tokens).square().sum().backward()
-    exact = sinusoidal_positions(3, 6, dtype=torch.float64)
-    assert torch.equal(embedding.positions(3), exact)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -136,16 +118,16 @@ def test_an_embedding_rounds_exact_positions_to_its_own_dtype(device, dtype):
 def test_learned_positions_are_rows_of_a_table_that_ends():
     module = LearnedPositions(10, 4)
     assert [p.shape for p in module.parameters()] == [(10, 4)]
-    assert torch.equal(module(3, 2), module.table[2:5])
-    assert torch.equal(module(10), module.table)
+    assert torch.equal(module(torch.zeros(2, 3, 4), 2), module.table[2:5])
+    assert torch.equal(module(torch.zeros(10, 4)), module.table)
     large = LearnedPositions(100, 40).table
     assert large.std().item() == pytest.approx(0.5**0.5, rel=0.1)
     with pytest.raises(ValueError, match="max_length=10: got 3 positions from 8"):
-        module(3, 8)
+        module(torch.zeros(3, 4), 8)
     for start in (-5, -1):
         says = rf"from 0 to.*: got 2 positions from {start}"
         with pytest.raises(ValueError, match=says):
-            module(2, start)
+            module(torch.zeros(2, 4), start)
 
 
 def test_an_embedding_is_word_plus_position():
@@ -197,7 +179,7 @@ def test_dropout_follows_the_sum_of_word_and_position():
         (lambda: shift_matrix(1, 0), "d_model must be even.*got 0"),
         (lambda: rotary(torch.zeros(2, 3)), "must be even.*got 3"),
         (lambda: SinusoidalPositions(0), "d_model must be.*got 0"),
-        (lambda: SinusoidalPositions(4)(3, -1), "cannot be negative: got 3 and -1"),
+        (lambda: SinusoidalPositions(4)(torch.zeros(3, 4), -1), "cannot be negative: got -1"),
         (lambda: LearnedPositions(0, 4), "max_length must be.*got 0"),
         (lambda: LearnedPositions(4, 0), "d_model must be.*got 0"),
     ],

@@ -5,6 +5,7 @@ attending is allowed**; it broadcasts to ``(..., L_query, L_key)``.
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -96,29 +97,34 @@ def causal_mask(
 
 
 def padding_mask(
-    lengths: Int[Tensor, " batch"], max_length: int | None = None
+    lengths: Int[Tensor, " batch"] | Sequence[int],
+    max_length: int,
+    *,
+    device: torch.device | str | None = None,
 ) -> Bool[Tensor, "batch 1 key"]:
     """Allow every query to attend to the first ``lengths[b]`` keys of example b, not to padding.
 
-    ``max_length`` is the padded length; by default that of the longest example. The axis of
-    size 1 stands for the queries, so ``causal_mask(L) & padding_mask(lengths, L)`` is the
-    ``(batch, L, L)`` mask of a padded decoder. Heads need one more axis: ``.unsqueeze(1)``.
+    ``max_length`` is the padded length. The axis of size 1 stands for the queries, so
+    ``causal_mask(L) & padding_mask(lengths, L)`` is the ``(batch, L, L)`` mask of a padded decoder.
+    Heads need one more axis: ``.unsqueeze(1)``. The mask is on ``device``, by default where the
+    lengths are.
 
-    Raises ``ValueError`` if a length is negative or larger than ``max_length``.
+    Raises ``ValueError`` if a length in a list is negative or larger than ``max_length``. The
+    numbers in a tensor are trusted: to read them, the CPU would have to wait for the GPU.
 
-    >>> padding_mask(torch.tensor([1, 3])).int()
+    >>> padding_mask([1, 3], 3).int()
     tensor([[[1, 0, 0]],
     <BLANKLINE>
             [[1, 1, 1]]], dtype=torch.int32)
     """
-    shortest, longest = 0, 0
-    if lengths.numel():
-        shortest, longest = lengths.min().item(), lengths.max().item()
-    max_length = longest if max_length is None else max_length
-    if shortest < 0 or longest > max_length:
-        raise ValueError(
-            f"lengths must lie between 0 and max_length={max_length}: got {shortest} to {longest}"
-        )
+    if not isinstance(lengths, Tensor):
+        if lengths and not 0 <= min(lengths) <= max(lengths) <= max_length:
+            raise ValueError(
+                f"lengths must lie between 0 and max_length={max_length}: "
+                f"got {min(lengths)} to {max(lengths)}"
+            )
+        lengths = torch.tensor(lengths, dtype=torch.int64)
+    lengths = lengths.to(device, non_blocking=True)
     positions = torch.arange(max_length, device=lengths.device)
     return (positions < lengths[:, None]).unsqueeze(1)
 
@@ -191,10 +197,11 @@ def attention(
             "causal attention compares positions of one sequence: "
             f"got {length_query} queries and {length_key} keys"
         )
+    batch = _batch_of(query, key, value)
     if mask is not None:
         mask = torch.atleast_2d(mask)
-        batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
         _require_mask(mask, (*batch, length_query, length_key))
+        query = query.expand(*batch, -1, -1)  # it may have fewer axes than the mask
     if causal and (mask is not None or need_weights):
         triangle = causal_mask(length_query, device=query.device)
         mask, causal = triangle if mask is None else mask & triangle, False
@@ -236,15 +243,19 @@ def linear_attention(
     """
     _require_equal_features("query", query, "key", key)
     _require_a_value_per_key(key, value)
+    _batch_of(query, key, value)
+    dtype = value.dtype
+    # half precision has neither small enough features nor large enough sums
+    query, key, value = (
+        x.to(torch.promote_types(dtype, torch.float32)) for x in (query, key, value)
+    )
     query, key = positive_features(query), positive_features(key)
-    # dividing by the number of keys cancels, but keeps sums small in half precision
-    key = key / key.shape[-2]
     if quadratic:
         weights = query @ key.mT  # (..., query, key)
-        return weights @ value / weights.sum(dim=-1, keepdim=True)
+        return (weights @ value / weights.sum(dim=-1, keepdim=True)).to(dtype)
     memory = key.mT @ value  # (..., d_k, d_v)
     normaliser = query @ key.sum(dim=-2).unsqueeze(-1)  # (..., query, 1)
-    return query @ memory / normaliser
+    return (query @ memory / normaliser).to(dtype)
 
 
 def _require_equal_features(name_a: str, a: Tensor, name_b: str, b: Tensor) -> None:
@@ -260,6 +271,19 @@ def _require_a_value_per_key(key: Tensor, value: Tensor) -> None:
         raise ValueError(
             f"every key needs one value: got {key.shape[-2]} keys and {value.shape[-2]} values"
         )
+
+
+def _batch_of(query: Tensor, key: Tensor, value: Tensor) -> torch.Size:
+    shapes = [x.shape[:-2] for x in (query, key, value)]
+    if shapes[0] == shapes[1] == shapes[2]:
+        return shapes[0]
+    try:
+        return torch.broadcast_shapes(*shapes)
+    except RuntimeError as error:
+        sizes = ", ".join(str(tuple(shape)) for shape in shapes)
+        raise ValueError(
+            f"query, key and value need batch axes that fit together: got {sizes}"
+        ) from error
 
 
 def _require_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:

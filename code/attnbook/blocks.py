@@ -7,7 +7,7 @@ from attnbook.multihead import KeysAndValues, KVCache, MultiHeadAttention
 
 
 class FeedForward(nn.Module):
-    """The same small network for each position: widen to ``d_ff``, ReLU, back to ``d_model``.
+    """The same small network for each position: up to ``d_ff`` features, ReLU, down to ``d_model``.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2; the dropout
     after the ReLU is not in the paper, but in its authors' code and in PyTorch's.
@@ -25,7 +25,7 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        wide = self.up_proj(x).relu_()  # in place: nothing needs what was below 0
+        wide = self.up_proj(x).relu()  # not in place: a hook may have kept what was below 0
         return self.down_proj(self.dropout(wide))
 
 
@@ -53,7 +53,7 @@ class Residual(nn.Module):
     def add(
         self, x: Float[Tensor, "*batch d_model"], update: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """The stream behind the sub-layer, its update added: with post-norm, the norm of that."""
+        """The stream after the sub-layer, its update added: with post-norm, the norm of that."""
         x = x + self.dropout(update)
         return x if self.norm_first else self.norm(x)
 

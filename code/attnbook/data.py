@@ -349,17 +349,27 @@ class Multi30k:
 class Batch:
     """Sources and targets padded to rectangles; every source ends with ``END``.
 
-    Targets run from ``START`` to ``END``: the decoder reads ``target[:, :-1]`` and is to say
-    ``target[:, 1:]``.
+    Targets run from ``START`` to ``END``: the decoder reads ``target[:, :-1]`` and must predict
+    ``target[:, 1:]``. The lengths stay on the CPU, where recurrent networks need them; a mask is
+    made of them on the source's device.
     """
 
     source: Int[Tensor, "batch source"]
     source_lengths: Int[Tensor, " batch"]
     target: Int[Tensor, "batch target"]
 
-    def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on a device."""
-        return Batch(self.source.to(device), self.source_lengths.to(device), self.target.to(device))
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "Batch":
+        """The same batch with source and target on a device."""
+        source, target = (
+            tokens.to(device, non_blocking=non_blocking) for tokens in (self.source, self.target)
+        )
+        return Batch(source, self.source_lengths, target)
+
+    def pin_memory(self) -> "Batch":
+        """The same batch in memory from which a GPU can copy while the CPU goes on."""
+        return Batch(
+            self.source.pin_memory(), self.source_lengths.pin_memory(), self.target.pin_memory()
+        )
 
 
 def collate(pairs: Sequence[Pair]) -> Batch:
@@ -434,7 +444,9 @@ class EpochSampler:
         return self._latest[1]
 
     def __call__(self, step: int) -> list[Pair]:
-        """The pairs of one step, counted from 0."""
+        """The pairs of one step, counted from 0. Raises ``ValueError`` for a negative step."""
+        if step < 0:
+            raise ValueError(f"steps are counted from 0: got {step}")
         while self._starts[-1] <= step:
             epoch = len(self._starts) - 1
             self._starts.append(self._starts[-1] + len(self._batches(epoch)))

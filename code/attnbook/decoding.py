@@ -1,6 +1,7 @@
 """Write a target token by token: always the likeliest, or several candidates side by side."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
@@ -16,16 +17,19 @@ class Decoder(Protocol):
     def prefill(
         self,
         source: Int[Tensor, "batch source"],
-        source_lengths: Int[Tensor, " batch"] | None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None,
         *,
         max_length: int,
     ) -> "State":
         """Read the sources and get ready to write up to ``max_length`` tokens."""
 
-    def step(
+    def decode_step(
         self, tokens: Int[Tensor, " batch"], state: "State"
     ) -> Float[Tensor, "batch vocabulary"]:
         """Append one token to each target, in ``state``, and score the next."""
+
+    def modules(self) -> Iterator[nn.Module]:
+        """The model and all its parts, as every ``nn.Module`` gives them."""
 
 
 @runtime_checkable
@@ -42,7 +46,7 @@ class State(Protocol):
 def greedy_search(
     model: Decoder,
     source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, " batch"] | None = None,
+    source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     *,
     start_token: int,
     end_token: int,
@@ -75,7 +79,7 @@ def greedy_search(
 def beam_search(
     model: Decoder,
     source: Int[Tensor, "batch source"],
-    source_lengths: Int[Tensor, " batch"] | None = None,
+    source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     *,
     start_token: int,
     end_token: int,
@@ -100,52 +104,60 @@ def beam_search(
     """
     _require_positive("max_length", max_length)
     _require_positive("beam_size", beam_size)
-    batch = len(source)
+    batch, device = source.shape[0], source.device
     if batch == 0:
         return []
-    ended = [[] for _ in range(batch)]  # of each source: (score, tokens)
-    place = torch.arange(beam_size, device=source.device)
-    first_row = torch.arange(batch, device=source.device)[:, None] * beam_size
+    precise = torch.float32 if device.type == "mps" else torch.float64  # Apple's GPUs have no other
+    ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]  # (score, tokens)
+    written: list[list[int]] = [[] for _ in range(batch * beam_size)]
+    num_ended = torch.zeros(batch, 1, dtype=torch.int64, device=device)
+    place = torch.arange(beam_size, device=device)
+    first_row = torch.arange(batch, device=device)[:, None] * beam_size
     with inference(model):
         state = model.prefill(source, source_lengths, max_length=max_length)
         state.repeat(beam_size)
-        written = source.new_full((batch * beam_size, 1), start_token)
+        token = source.new_full((batch * beam_size,), start_token)
         # all rows of a source begin alike, so only the first counts; in float64, so that adding
         # up cannot turn a lead into a tie
-        scores = torch.zeros(batch, beam_size, device=source.device).double()
+        scores = torch.zeros(batch, beam_size, dtype=precise, device=device)
         scores[:, 1:] = -torch.inf
         for length in range(1, max_length + 1):
-            logits = model.decode_step(written[:, -1], state)  # (batch · beam, words)
+            logits = model.decode_step(token, state)  # (batch · beam, words)
             words = logits.shape[-1]
-            log_probs = logits.double().log_softmax(dim=-1)
+            log_probs = logits.to(precise).log_softmax(dim=-1)
             # a model may rule out every continuation of an impossible beginning
             log_probs = log_probs.masked_fill(log_probs.isnan(), -torch.inf)
             extended = (scores.view(-1, 1) + log_probs).view(batch, -1)
             scores, index = extended.topk(beam_size, dim=-1)  # (batch, beam)
             rows, tokens = first_row + index // words, index % words
-            taken = torch.tensor([len(c) for c in ended], device=source.device)
-            scores[place >= beam_size - taken[:, None]] = -torch.inf
+            scores = scores.masked_fill(place >= beam_size - num_ended, -torch.inf)
+            # the one read of this step: until it arrives, the CPU waits for the GPU
+            found = torch.stack([rows.to(precise), tokens.to(precise), scores]).flatten(1).tolist()
 
-            ends = (tokens == end_token) & (scores > -torch.inf)
+            written = [
+                [*written[int(row)], int(token)] for row, token in zip(*found[:2], strict=True)
+            ]
             divisor = ((5 + length) / 6) ** length_penalty
-            for b, i in ends.nonzero().tolist():
-                target = written[rows[b, i], 1:].tolist()
-                ended[b].append((scores[b, i].item() / divisor, target))
-            scores[ends] = -torch.inf
-            if (scores == -torch.inf).all():
+            for i, score in enumerate(found[2]):
+                if written[i][-1] == end_token and score > -math.inf:
+                    ended[i // beam_size].append((score / divisor, written[i][:-1]))
+                    found[2][i] = -math.inf
+            if max(found[2]) == -math.inf:
                 break
-            rows = rows.flatten()
-            written = torch.cat([written[rows], tokens.view(-1, 1)], dim=1)
-            state.reorder(rows)
+            ends = (tokens == end_token) & (scores > -torch.inf)
+            num_ended = num_ended + ends.sum(dim=1, keepdim=True)
+            scores = scores.masked_fill(ends, -torch.inf)
+            token = tokens.flatten()
+            state.reorder(rows.flatten())
     for b, candidates in enumerate(ended):
         if not candidates:
-            best = scores[b].argmax().item()
-            candidates.append((0.0, written[b * beam_size + best, 1:].tolist()))
+            rows_of_b = range(b * beam_size, (b + 1) * beam_size)
+            candidates.append((0.0, written[max(rows_of_b, key=lambda row: found[2][row])]))
     return [max(candidates, key=lambda c: c[0])[1] for candidates in ended]
 
 
 @contextmanager
-def inference(model: nn.Module) -> Iterator[None]:
+def inference(model: nn.Module | Decoder) -> Iterator[None]:
     """No dropout and no gradients inside; afterwards every module is in its mode again."""
     training = [module for module in model.modules() if module.training]
     for module in training:

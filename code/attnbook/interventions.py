@@ -65,7 +65,8 @@ def attention_weights(
                 chosen = torch.zeros(layer.num_heads, dtype=torch.bool, device=query.device)
                 chosen[list(heads)] = True
                 new = torch.where(chosen[:, None, None], new, weights)
-            return new @ value, new if need_weights else None
+            group = layer.num_heads // layer.num_kv_heads
+            return new @ value.repeat_interleave(group, dim=1), new if need_weights else None
 
         return changed
 
@@ -162,7 +163,7 @@ def without_causal_mask(*within: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
-    """Keep what some heads of one attention have mixed, counted from 0, from its map W_O.
+    """Keep what some heads of one attention have mixed, counted from 0, from its projection W_O.
 
     Raises ``ValueError`` if there is no such head.
     """
@@ -250,10 +251,11 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
         raise ValueError(f"order has each of 0 to {len(order) - 1} once: got {order}")
 
     def hook(positions, inputs, output):
-        length, start = inputs
+        x, start = inputs
+        length, d_model = x.shape[-2:]
         rows = [order[p] if p < len(order) else p for p in range(start, start + length)]
         # called past its hooks, of which this is one
-        return positions.forward(max([*rows, -1]) + 1, 0)[rows]
+        return positions.forward(x.new_empty(max([*rows, -1]) + 1, d_model), 0)[rows]
 
     found = _require_some(_added_positions(within), within, "embedding with positions")
     with ExitStack() as stack:

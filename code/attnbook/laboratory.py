@@ -17,13 +17,13 @@ DIGITS = 5  # of a stored number
 
 
 def read_runs(stored: str) -> Columns:
-    r"""The columns of stored runs; those that are no numbers have texts.
+    r"""The columns of stored runs; those that are not numbers have texts.
 
     Raises ``ValueError`` if a row has not as many cells as the first line has names.
 
-    >>> runs = read_runs("# torch 2.13.0\nseed,design,right\n0,one map,51.5\n0,two maps,100\n")
+    >>> runs = read_runs("# torch 2.13.0\nseed,design,right\n0,one head,51.5\n0,two heads,100\n")
     >>> print(*runs["design"], *runs["right"], sep=", ")
-    one map, two maps, 51.5, 100.0
+    one head, two heads, 51.5, 100.0
     """
     lines = [line for line in stored.strip().split("\n") if not line.startswith("#")]
     names, *rows = (line.split(",") for line in lines)
@@ -58,8 +58,8 @@ def where(runs: Columns, **wanted: object) -> Columns:
 def as_stored(value: object) -> str:
     """A cell of a row as the file of stored runs has it: numbers are rounded.
 
-    >>> print(as_stored("one map"), as_stored(2 / 3), as_stored(100.0), as_stored(2048))
-    one map 0.66667 100 2048
+    >>> print(as_stored("one head"), as_stored(2 / 3), as_stored(100.0), as_stored(2048))
+    one head 0.66667 100 2048
     """
     return value if isinstance(value, str) else f"{float(value):.{DIGITS}g}"
 
@@ -80,10 +80,10 @@ def assert_replicates(
     another seed would: they must lie where the stored seeds lie, or half their span beyond.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
 
-    >>> stored = read_runs("seed,design,right\n0,one map,51.5")
-    >>> assert_replicates(stored, {0: {"design": "one map", "right": 51.4}}, right=0.5)
+    >>> stored = read_runs("seed,design,right\n0,one head,51.5")
+    >>> assert_replicates(stored, {0: {"design": "one head", "right": 51.4}}, right=0.5)
     ✓ a fresh run of seed 0 agrees with the stored one
-    >>> assert_replicates(stored, {0: {"design": "one map", "right": 49.0}}, right=0.5)
+    >>> assert_replicates(stored, {0: {"design": "one head", "right": 49.0}}, right=0.5)
     Traceback (most recent call last):
     AssertionError: seed 0, row 1: right is 49, stored is 51.5, more than 0.5 apart
     """
@@ -124,14 +124,14 @@ def _compare(value: object, stored: object, within: float | None, place: str) ->
     if within is None:
         if value != stored:
             raise AssertionError(says)
-    elif not abs(float(value) - float(stored)) <= within:  # also if one is no number
+    elif not abs(float(value) - float(stored)) <= within:  # also if one is not a number
         raise AssertionError(f"{says}, more than {within:g} apart")
 
 
 def _compare_with_all(value: object, stored: np.ndarray, within: float, place: str) -> None:
     low, high = stored.min(), stored.max()
     beyond = max(within, (high - low) / 2)
-    if not low - beyond <= float(value) <= high + beyond:  # also if it is no number
+    if not low - beyond <= float(value) <= high + beyond:  # also if it is not a number
         says = f"{place} is {as_stored(value)}, all seeds are {as_stored(low)} to {as_stored(high)}"
         raise AssertionError(f"{says}, more than {as_stored(beyond)} apart")
 
@@ -149,7 +149,7 @@ def confirm(says: str, ours: ArrayLike, theirs: ArrayLike, *, within: float = 1e
         raise AssertionError(f"not {says}: the shapes are {ours.shape} and {theirs.shape}")
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         differences = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
-    if not (differences <= within).all():  # also if one is no number
+    if not (differences <= within).all():  # also if one is not a number
         raise AssertionError(
             f"not {says}: the largest difference is {differences.max():.3g}, more than {within:g}"
         )

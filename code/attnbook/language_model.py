@@ -1,9 +1,11 @@
 """A language model: a decoder alone, as large models have it, which goes on with any text.
 
-What changed since 2017: the norm is RMSNorm, positions turn queries and keys in every layer, groups
-of heads share their keys and values, the feed-forward network has a gate, and there is no encoder.
+What changed since 2017: the norm is RMSNorm, positions rotate queries and keys in every layer,
+groups of heads share their keys and values, the feed-forward network has a gate, and there is no
+encoder.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
@@ -21,7 +23,7 @@ from attnbook.positions import Rotations, rotations
 class GatedFeedForward(nn.Module):
     """The same small network for each position, with a gate: ``(silu(x G) ⊙ x W) N``.
 
-    The gate decides feature by feature how much of the widened vector passes.
+    The gate decides feature by feature how much of the up projection passes.
 
     Raises ``ValueError`` for a ``d_ff`` below 1.
     Source: Shazeer 2020, https://arxiv.org/abs/2002.05202, eq. 6 (SwiGLU).
@@ -87,6 +89,7 @@ class LanguageBlock(nn.Module):
         With ``past``, the keys and values of the tokens before, x are new tokens alone; they are
         added to ``past``, and the weights are over all of them.
         """
+        is_first = past is None or past.length == 0
         normed = self.attention_residual.before(x)
         key, value = self.attention.keys_and_values(normed, rotation)
         if past is not None:
@@ -96,8 +99,8 @@ class LanguageBlock(nn.Module):
             normed,
             (key, value),
             # a single new token sees all; several see the past, and of each other what is before
-            causal_mask(seen, device=x.device)[-new:] if 1 < new < seen else None,
-            causal=new == seen,
+            None if is_first or new == 1 else causal_mask(seen, device=x.device)[-new:],
+            causal=is_first,
             rotation=rotation,
             need_weights=need_weights,
         )
@@ -107,7 +110,7 @@ class LanguageBlock(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """``num_layers`` blocks between an embedding and an output map that are one matrix.
+    """``num_layers`` blocks between an embedding and an output projection that are one matrix.
 
     ``num_kv_heads`` is the number of heads of keys and values, by default as many as queries have.
     ``rotary_base`` is the base of the rotary positions' frequencies; None leaves positions out.
@@ -191,7 +194,7 @@ class LanguageModel(nn.Module):
         rotation = None
         if self.rotary_base is not None:
             # the angles need the length, the number of features, dtype and device
-            like = x[0, :, : self.blocks[0].attention.d_k]
+            like = x[..., : self.blocks[0].attention.d_k]
             start = past[0].length if past else 0
             rotation = rotations(like, start=start, base=self.rotary_base)
         maps = []
@@ -246,8 +249,8 @@ def generate(
         raise ValueError("a text to go on with has at least one token: got none")
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be at least 1: got {max_new_tokens}")
-    if temperature < 0:
-        raise ValueError(f"temperature cannot be negative: got {temperature}")
+    if not 0 <= temperature < math.inf:
+        raise ValueError(f"temperature must be a number from 0 on: got {temperature}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1: got {top_p}")
     return _tokens(
@@ -291,9 +294,10 @@ def _choose(
     generator: torch.Generator,
 ) -> int:
     if temperature == 0:
-        return scores.argmax().item()
-    probabilities = (scores.float() / temperature).softmax(dim=-1)
+        return int(scores.argmax().item())
+    scores = scores.float()
+    probabilities = ((scores - scores.max()) / temperature).softmax(dim=-1)
     likeliest_first, order = probabilities.sort(descending=True)
     before = likeliest_first.cumsum(dim=-1) - likeliest_first
     likeliest_first[before >= top_p] = 0  # the first one always stays
-    return order[likeliest_first.multinomial(1, generator=generator)].item()
+    return int(order[likeliest_first.multinomial(1, generator=generator)].item())

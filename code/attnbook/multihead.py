@@ -76,12 +76,45 @@ class KVCache:
             setattr(self, name, new)
 
 
+def grouped_attention(
+    query: Float[Tensor, "batch heads query d_k"],
+    key: Float[Tensor, "batch kv_heads key d_k"],
+    value: Float[Tensor, "batch kv_heads key d_v"],
+    mask: Bool[Tensor, "*#batch #query #key"] | None = None,
+    *,
+    causal: bool = False,
+    dropout: float = 0.0,
+    need_weights: bool = False,
+) -> tuple[
+    Float[Tensor, "batch heads query d_v"],
+    Float[Tensor, "batch heads query key"] | None,
+]:
+    """``attention`` in which each head of keys and values serves a group of the queries' heads.
+
+    With as many heads of keys as of queries it is ``attention``. Raises what ``attention`` raises.
+    Source: Ainslie et al. 2023, https://arxiv.org/abs/2305.13245, section 2.2.
+    """
+    group = query.shape[1] // key.shape[1]
+    options = {"dropout": dropout, "need_weights": need_weights}
+    if group > 1 and query.shape[2] == 1 and mask is None and not causal:
+        # One new token: a group's queries are the rows of one head, and no key is copied. With
+        # 2000 tokens in the cache, copies would take as much time as all products of a block.
+        rows = query.reshape(*key.shape[:2], group, -1)
+        output, weights = attention(rows, key, value, **options)
+        if weights is not None:
+            weights = weights.flatten(1, 2).unsqueeze(2)
+        return output.flatten(1, 2).unsqueeze(2), weights
+    if group > 1:
+        key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
+    return attention(query, key, value, mask, causal=causal, **options)
+
+
 class MultiHeadAttention(nn.Module):
     """Attention in ``num_heads`` subspaces of ``d_k = d_model / num_heads`` features each.
 
-    Every head has its own maps to queries, keys and values; the heads' outputs, side by side, go
-    through the map W_O. The maps of all heads are stored as one: rows ``h · d_k`` to
-    ``(h + 1) · d_k`` of a weight belong to head h.
+    Every head has its own projections to queries, keys and values; the heads' outputs, side by
+    side, go through the projection W_O. The projections of all heads are stored as one: rows
+    ``h · d_k`` to ``(h + 1) · d_k`` of a weight belong to head h.
 
     With ``num_kv_heads`` there are fewer heads of keys and values than of queries: head h of the
     queries reads head ``h // (num_heads // num_kv_heads)`` of keys and values. These *grouped
@@ -102,7 +135,7 @@ class MultiHeadAttention(nn.Module):
     """
 
     # what mixes the values; attnbook.interventions puts another function in its place
-    attend = staticmethod(attention)
+    attend = staticmethod(grouped_attention)
 
     def __init__(
         self,
@@ -158,8 +191,8 @@ class MultiHeadAttention(nn.Module):
 
         ``mask`` is True where attending is allowed, and the same for all heads: ``(query, key)``
         for the whole batch, or ``(batch, query, key)``, where batch and query may be 1.
-        ``causal=True`` keeps each token from attending to those after it. ``rotation`` turns
-        queries and keys by their positions; keys that are passed as a tuple are turned already.
+        ``causal=True`` keeps each token from attending to those after it. ``rotation`` rotates
+        queries and keys by their positions; keys that are passed as a tuple are rotated already.
         Returns the output and, on request, the weights of each head. Raises ``ValueError`` for
         different batch sizes, and what ``attention`` raises.
         """
@@ -169,13 +202,12 @@ class MultiHeadAttention(nn.Module):
         if not isinstance(memory, tuple):
             memory = self.keys_and_values(x if memory is None else memory, rotation)
         key, value = memory
-        if len(key) != len(x):
-            raise ValueError(f"x and memory need the same batch: got {len(x)} and {len(key)}")
+        if key.shape[0] != x.shape[0]:
+            raise ValueError(
+                f"x and memory need the same batch: got {x.shape[0]} and {key.shape[0]}"
+            )
         if mask is not None and mask.ndim > 2:
             mask = mask.unsqueeze(1)  # the same for every head
-        if self.num_kv_heads < self.num_heads:  # each serves a group of queries
-            group = self.num_heads // self.num_kv_heads
-            key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
         heads, weights = self.attend(
             query,
             key,

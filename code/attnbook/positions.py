@@ -1,19 +1,20 @@
 """Positions: attention does not see order, so the vectors themselves have to carry it."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
-def frequencies(d_features: int, base: float = 10000.0) -> Float[Tensor, " pairs"]:
+def frequencies(
+    d_features: int, base: float = 10000.0, *, device: torch.device | str | None = None
+) -> Float[Tensor, " pairs"]:
     """Angular frequencies of the pairs of features, in radians per position, as float64.
 
-    Pair i turns by ``base^(-2i / d_features)`` from one position to the next: the first pair goes
-    round in 2π positions, the last in ``base^((d_features - 2) / d_features) · 2π``. An odd last
-    feature counts as a pair. A larger base makes slower pairs, for longer texts.
+    Pair i rotates by ``base^(-2i / d_features)`` from one position to the next: the first pair
+    completes a cycle in 2π positions, the last in ``base^((d_features - 2) / d_features) · 2π``. An
+    odd last feature counts as a pair. A larger base makes slower pairs, for longer texts.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5.
 
@@ -21,7 +22,7 @@ def frequencies(d_features: int, base: float = 10000.0) -> Float[Tensor, " pairs
     tensor([1.0000, 0.0100], dtype=torch.float64)
     """
     _require_positive("d_features", d_features)
-    even_features = torch.arange(0, d_features, 2, dtype=torch.float64)
+    even_features = torch.arange(0, d_features, 2, dtype=torch.float64, device=device)
     return torch.exp(-math.log(base) * even_features / d_features)
 
 
@@ -31,6 +32,7 @@ def sinusoidal_positions(
     *,
     start: int = 0,
     dtype: torch.dtype = torch.float32,
+    device: torch.device | str | None = None,
 ) -> Float[Tensor, "length d_model"]:
     """Vectors for positions ``start`` to ``start + length - 1``, made of sines and cosines.
 
@@ -47,20 +49,19 @@ def sinusoidal_positions(
     """
     if length < 0:
         raise ValueError(f"length cannot be negative: got {length}")
-    position = torch.arange(start, start + length, dtype=torch.float64)
-    angle = torch.outer(position, frequencies(d_model))  # (length, pairs)
+    angle = _angles(start, length, frequencies(d_model, device=_with_float64(device)))
     waves = torch.stack([angle.sin(), angle.cos()], dim=-1)
-    return waves.flatten(start_dim=1)[:, :d_model].to(dtype)
+    return waves.flatten(start_dim=1)[:, :d_model].to(device, dtype)
 
 
 def shift_matrix(offset: int, d_model: int) -> Float[Tensor, "d_model d_model"]:
     """The matrix M with ``PE(p + offset) = M PE(p)`` for every position p, in float64.
 
-    Each pair (sine, cosine) turns by its own angle, whatever p is, because
+    Each pair (sine, cosine) rotates by its own angle, whatever p is, because
     ``sin(a + b) = cos(b) sin(a) + sin(b) cos(a)`` and
     ``cos(a + b) = cos(b) cos(a) - sin(b) sin(a)``.
 
-    Raises ``ValueError`` if ``d_model`` is odd: the last sine then has no cosine to turn with.
+    Raises ``ValueError`` if ``d_model`` is odd: the last sine then has no cosine to rotate with.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.5 (stated there).
 
     >>> shift_matrix(1, 2)
@@ -99,16 +100,17 @@ Rotations = tuple[Float[Tensor, "length pairs 1"], Float[Tensor, "length pairs 2
 def rotations(
     x: Float[Tensor, "*batch length d_k"], *, start: int = 0, base: float = 10000.0
 ) -> Rotations:
-    """What ``rotate`` turns vectors like ``x`` by: each angle's cosine, and its sine with signs.
+    """What ``rotate`` rotates vectors like ``x`` by: each angle's cosine, and its sine with signs.
 
-    All layers turn by the same angles, so a model computes them once.
+    They are rounded to float32, or to the dtype of x if that is more precise. All layers rotate by
+    the same angles, so a model computes them once.
     """
     length, d_k = x.shape[-2:]
     _require_even("the number of features", d_k)
-    position = torch.arange(start, start + length, dtype=torch.float64)
-    angle = torch.outer(position, frequencies(d_k, base))  # (length, pairs)
+    angle = _angles(start, length, frequencies(d_k, base, device=_with_float64(x.device)))
     sin = torch.stack([-angle.sin(), angle.sin()], dim=-1)
-    return angle.cos().unsqueeze(-1).to(x), sin.to(x)
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    return angle.cos().unsqueeze(-1).to(x.device, dtype), sin.to(x.device, dtype)
 
 
 def rotate(
@@ -117,40 +119,34 @@ def rotate(
     """Rotate the pairs of features of each vector: (a, b) to (a cos − b sin, b cos + a sin)."""
     cos, sin = by
     pairs = x.unflatten(-1, (-1, 2))  # (..., length, pairs, 2)
-    return (pairs * cos + pairs.flip(-1) * sin).flatten(start_dim=-2)
+    # half precision is rounded once, after the sum
+    return (pairs * cos + pairs.flip(-1) * sin).flatten(start_dim=-2).to(x.dtype)
 
 
 class SinusoidalPositions(nn.Module):
     """``sinusoidal_positions`` as a module: nothing to learn, nothing to save, any length.
 
-    The table is computed when it is first needed, in the module's dtype and on its device, and
-    again whenever a longer one is needed.
+    They are computed at each call. A table that is kept would have to follow the model to other
+    devices, other dtypes and into compilers, and saves less than a hundredth of a step's time.
     """
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
         _require_positive("d_model", d_model)
-        # no buffer, which processes that train together would have to have of equal length
-        self.table = torch.empty(0, d_model)
+        self.d_model = d_model
 
-    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
-        """Positions ``start`` to ``start + length - 1``.
+    def forward(
+        self, x: Float[Tensor, "*batch length d_model"], start: int = 0
+    ) -> Float[Tensor, "length d_model"]:
+        """Vectors to be added to x, for positions ``start``, ``start + 1`` and so on.
 
-        Raises ``ValueError`` for a negative length or start.
+        Raises ``ValueError`` for a negative start.
         """
-        if length < 0 or start < 0:
-            raise ValueError(f"length and start cannot be negative: got {length} and {start}")
-        end = start + length
-        if end > len(self.table):
-            longer = max(end, 2 * len(self.table))
-            waves = sinusoidal_positions(longer, self.table.shape[1], dtype=self.table.dtype)
-            self.table = waves.to(self.table.device)
-        return self.table[start:end]
-
-    def _apply(self, convert: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        # what .to() and .double() call; a table in float32 would keep its rounding errors
-        self.table = convert(self.table[:0])
-        return super()._apply(convert, recurse)
+        if start < 0:
+            raise ValueError(f"start cannot be negative: got {start}")
+        return sinusoidal_positions(
+            x.shape[-2], self.d_model, start=start, dtype=x.dtype, device=x.device
+        )
 
 
 class LearnedPositions(nn.Module):
@@ -168,11 +164,14 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.table, std=math.sqrt(0.5))
 
-    def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
-        """Positions ``start`` to ``start + length - 1``.
+    def forward(
+        self, x: Float[Tensor, "*batch length d_model"], start: int = 0
+    ) -> Float[Tensor, "length d_model"]:
+        """Vectors to be added to x, for positions ``start``, ``start + 1`` and so on.
 
         Raises ``ValueError`` beyond ``max_length``: no vector was learned for what lies there.
         """
+        length = x.shape[-2]
         end = start + length
         if start < 0 or end > len(self.table):
             raise ValueError(
@@ -183,12 +182,12 @@ class LearnedPositions(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """Tokens to vectors: the word's vector plus the position's vector, then dropout.
+    """Tokens to vectors: the token's vector plus the position's vector, then dropout.
 
-    ``positions`` is a module that maps ``(length, start)`` to the vectors of those positions, such
-    as ``SinusoidalPositions(d_model)``; None leaves positions out. Word vectors are drawn with the
-    variance ``1 / d_model`` and multiplied by ``√d_model``, so they start out about as large as the
-    positions' features, which lie between -1 and 1.
+    ``positions`` is a module that gives the vectors to add to ``(x, start)``, such as
+    ``SinusoidalPositions(d_model)``; None leaves positions out. The tokens' vectors are drawn with
+    the variance ``1 / d_model`` and multiplied by ``√d_model``, so they start out about as large as
+    the positions' features, which lie between -1 and 1.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4.
     """
@@ -213,8 +212,18 @@ class TokenEmbedding(nn.Module):
         """Embed tokens that stand at positions ``start``, ``start + 1``, and so on."""
         x = self.token(tokens) * math.sqrt(self.token.embedding_dim)
         if self.positions is not None:
-            x = x + self.positions(tokens.shape[1], start).to(x)
+            x = x + self.positions(x, start)
         return self.dropout(x)
+
+
+def _angles(start: int, length: int, frequency: Tensor) -> Float[Tensor, "length pairs"]:
+    position = torch.arange(start, start + length, dtype=torch.float64, device=frequency.device)
+    return torch.outer(position, frequency)
+
+
+def _with_float64(device: torch.device | str | None) -> torch.device | str | None:
+    """The device, or the CPU for Apple's GPUs, which have no float64."""
+    return "cpu" if device is not None and torch.device(device).type == "mps" else device
 
 
 def _require_positive(name: str, number: int) -> None:
@@ -224,4 +233,4 @@ def _require_positive(name: str, number: int) -> None:
 
 def _require_even(name: str, number: int) -> None:
     if number < 1 or number % 2:
-        raise ValueError(f"{name} must be even, since features turn in pairs: got {number}")
+        raise ValueError(f"{name} must be even, since features rotate in pairs: got {number}")

@@ -1,5 +1,6 @@
 """Translation with recurrent networks: one fixed context vector, or attention at every step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -93,7 +94,7 @@ class Seq2Seq(nn.Module):
     last states. With an energy it makes a new one at every step: its state before the step is the
     query, the encoder's states are the keys and the values. Both have the same parameters but
     for the energy's own. The decoder's state and the context together give the scores, by one
-    linear map.
+    linear projection.
 
     Raises ``ValueError`` if ``d_model`` is odd (each direction of the encoder has half of it) or
     the energy unknown. Sources: Cho et al. 2014, https://arxiv.org/abs/1406.1078 (fixed context);
@@ -129,7 +130,7 @@ class Seq2Seq(nn.Module):
         self,
         source: Int[Tensor, "batch source"],
         target: Int[Tensor, "batch target"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     ) -> tuple[
         Float[Tensor, "batch target target_size"],
         Float[Tensor, "batch target source"] | None,
@@ -146,7 +147,7 @@ class Seq2Seq(nn.Module):
         self,
         source: Int[Tensor, "batch source"],
         target: Int[Tensor, "batch target"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     ) -> tuple[
         Float[Tensor, "batch target readout"],
         Float[Tensor, "batch target source"] | None,
@@ -165,7 +166,7 @@ class Seq2Seq(nn.Module):
     def prefill(
         self,
         source: Int[Tensor, "batch source"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
         *,
         max_length: int | None = None,
     ) -> RecurrentState:
@@ -174,20 +175,19 @@ class Seq2Seq(nn.Module):
         Raises ``ValueError`` for a source without tokens, and for no source at all.
         """
         batch, length = source.shape
-        mask = None
-        if source_lengths is None:
-            source_lengths = source.new_full((batch,), length)
-        else:
+        mask, lengths = None, torch.full((batch,), length)
+        if source_lengths is not None:
             require_a_length_for_each(source, source_lengths)
-            mask = padding_mask(source_lengths, length)
-        if batch == 0 or source_lengths.min() < 1:
+            mask = padding_mask(source_lengths, length, device=source.device)
+            lengths = torch.as_tensor(source_lengths).cpu()  # where packing needs them
+        if batch == 0 or lengths.min() < 1:
             raise ValueError(
                 "at least one source is needed, with at least one token each: "
-                f"got lengths {source_lengths.tolist()}"
+                f"got lengths {lengths.tolist()}"
             )
         packed = pack_padded_sequence(
             self.source_embedding(source),
-            source_lengths.cpu(),
+            lengths,
             batch_first=True,
             enforce_sorted=False,
         )
@@ -196,7 +196,7 @@ class Seq2Seq(nn.Module):
         context = last.transpose(0, 1).flatten(start_dim=1)  # both directions
         return RecurrentState(self.initial_state(context).tanh(), memory, mask, context)
 
-    def step(
+    def decode_step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> Float[Tensor, "batch target_size"]:
         """Take one more token of each target and score the next; ``state`` goes on by one."""

@@ -1,5 +1,6 @@
 """The Transformer: an encoder that reads the source, a decoder that writes the target."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -52,13 +53,13 @@ class DecodingState:
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder of ``num_layers`` blocks each, between embeddings and an output map.
+    """Encoder and decoder of ``num_layers`` blocks, between embeddings and an output projection.
 
     ``source_size`` and ``target_size`` are the numbers of different tokens on the two sides.
     Positions are sinusoidal. With ``num_positions`` they are learned instead, a table for each
     side, and longer inputs are an error. ``norm_first=True`` is pre-norm, with one more norm after
     each stack; ``False`` is the post-norm of 2017. ``tied=True`` lets the source embedding, the
-    target embedding and the output map share one matrix.
+    target embedding and the output projection share one matrix.
 
     Raises ``ValueError`` for less than one layer, and if embeddings are tied between vocabularies
     of different sizes.
@@ -132,7 +133,7 @@ class Transformer(nn.Module):
         self,
         source: Int[Tensor, "batch source"],
         target: Int[Tensor, "batch target"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
         *,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch target target_size"], AttentionMaps | None]:
@@ -140,7 +141,8 @@ class Transformer(nn.Module):
 
         ``target`` starts with the start symbol: position t sees tokens 0 to t and scores token
         t + 1. ``source_lengths`` tells tokens from padding in the source; None means no padding.
-        Returns the scores before softmax and, on request, all attention weights.
+        Lengths in a list are checked, see ``padding_mask``. Returns the scores before softmax and,
+        on request, all attention weights.
         """
         hidden, maps = self.hidden(source, target, source_lengths, need_weights=need_weights)
         return self.output(hidden), maps
@@ -149,7 +151,7 @@ class Transformer(nn.Module):
         self,
         source: Int[Tensor, "batch source"],
         target: Int[Tensor, "batch target"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
         *,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch target d_model"], AttentionMaps | None]:
@@ -173,7 +175,7 @@ class Transformer(nn.Module):
     def encode(
         self,
         source: Int[Tensor, "batch source"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
         *,
         need_weights: bool = False,
     ) -> tuple[
@@ -188,7 +190,7 @@ class Transformer(nn.Module):
         mask = None
         if source_lengths is not None:
             require_a_length_for_each(source, source_lengths)
-            mask = padding_mask(source_lengths, source.shape[1])
+            mask = padding_mask(source_lengths, source.shape[1], device=source.device)
         x = self.source_embedding(source)
         maps = []
         for block in self.encoder:
@@ -199,7 +201,7 @@ class Transformer(nn.Module):
     def prefill(
         self,
         source: Int[Tensor, "batch source"],
-        source_lengths: Int[Tensor, " batch"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
         *,
         max_length: int,
     ) -> DecodingState:
@@ -223,7 +225,7 @@ class Transformer(nn.Module):
         ]
         return DecodingState(keys_and_values, mask, past)
 
-    def step(
+    def decode_step(
         self, tokens: Int[Tensor, " batch"], state: DecodingState
     ) -> Float[Tensor, "batch target_size"]:
         """Take one more token of each target and score the next; ``state`` goes on by one."""
@@ -233,10 +235,10 @@ class Transformer(nn.Module):
         return self.output(self.decoder_norm(y)).squeeze(1)
 
 
-def require_a_length_for_each(source: Tensor, source_lengths: Tensor) -> None:
+def require_a_length_for_each(source: Tensor, source_lengths: Tensor | Sequence[int]) -> None:
     """Raise ``ValueError`` if there are more or fewer lengths than sources."""
-    if len(source_lengths) != len(source):
+    if len(source_lengths) != source.shape[0]:
         raise ValueError(
             "every source needs a length: "
-            f"got {len(source)} sources and {len(source_lengths)} lengths"
+            f"got {source.shape[0]} sources and {len(source_lengths)} lengths"
         )

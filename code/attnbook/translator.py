@@ -104,14 +104,14 @@ class Translator:
         folder.mkdir(parents=True, exist_ok=True)
         config = {"model": self.options}
         for side in ("source", "target"):
-            tokens = getattr(self, f"{side}_tokens")
-            if isinstance(tokens, NumberTokenizer):
-                config[side] = {"numbers": tokens.language}
-            elif side == "target" and tokens is self.source_tokenizer:
+            tokenizer = getattr(self, f"{side}_tokenizer")
+            if isinstance(tokenizer, NumberTokenizer):
+                config[side] = {"numbers": tokenizer.language}
+            elif side == "target" and tokenizer is self.source_tokenizer:
                 config[side] = config["source"]
             else:
                 config[side] = {"subwords": f"{side}.model"}
-                tokens.save(folder / f"{side}.model")
+                tokenizer.save(folder / f"{side}.model")
         save_weights(self.model, folder / "model.safetensors", dtype=dtype)
         text = json.dumps(config, indent=2) + "\n"
         atomic_write(folder / "config.json", text.encode())
@@ -124,13 +124,16 @@ class Translator:
         """
         folder = Path(folder)
         config = read_json(folder / "config.json")
-        sides = [
-            NumberTokenizer(config[side]["numbers"])
-            if "numbers" in config[side]
-            else SubwordTokenizer.load(folder / config[side]["subwords"])
-            for side in ("source", "target")
-        ]
-        translator = cls(*sides, **config["model"])
+        source = _load_tokenizer(folder, config["source"])
+        one_for_both = config["target"] == config["source"]
+        target = source if one_for_both else _load_tokenizer(folder, config["target"])
+        translator = cls(source, target, **config["model"])
         load_weights(translator.model, folder / "model.safetensors")
         translator.model.eval()
         return translator
+
+
+def _load_tokenizer(folder: Path, described: dict[str, str]) -> Tokenizer:
+    if "numbers" in described:
+        return NumberTokenizer(described["numbers"])
+    return SubwordTokenizer.load(folder / described["subwords"])

@@ -96,7 +96,7 @@ def layer_side(ours: bool, kind: type, where: Where) -> Run:
 
 
 class PyTorchTransformer(nn.Module):
-    """nn.Transformer with the embeddings and the output map of ours."""
+    """nn.Transformer with the embeddings and the output projection of ours."""
 
     def __init__(self, ours: Transformer) -> None:
         super().__init__()

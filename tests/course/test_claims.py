@@ -137,7 +137,10 @@ def test_every_laboratory_notebook_is_on_the_page_with_its_result(path):
 
 
 def test_a_number_may_stand_in_a_table(tmp_path):
-    shown = {"text/markdown": "| maps | right |", "text/plain": "maps  right\none   51 ± 7"}
+    shown = {
+        "text/markdown": "| projections | right |",
+        "text/plain": "projections  right\none   51 ± 7",
+    }
     proof = cell("")
     proof.outputs = [nbformat.v4.new_output("display_data", data=shown)]
     found = chapter("## Measure it", proof, "## Next")

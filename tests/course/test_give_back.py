@@ -116,7 +116,7 @@ def test_nobody_gets_a_mark_that_is_not_whole_and_all_are_named(course):
         ([GRADEBOOK[0].replace("03-scaling (7)", "Week 3 (7)")], None, "no columns are called 03"),
         ([GRADEBOOK[0].replace("04-softmax (8)", "03-scaling (8)")], None, "2 columns are called"),
         (WORKSHEET, "Marks", "no columns are called Marks"),
-        (["a,b", "c,d"], None, "no grading worksheet.*its columns are a, b"),
+        (["a,b", "c,d"], None, "not a grading worksheet.*its columns are a, b"),
         ([], None, "its columns are none"),
     ],
 )

@@ -52,7 +52,7 @@ def test_each_answer_stands_on_a_number_with_its_place():
     [
         ({"verdict": "Maybe"}, "is Maybe: not one of"),
         ({"measured": ["C05.9"]}, "C05 has no line 9"),
-        ({"measured": ["C99.1"]}, "C99 is no claim"),
+        ({"measured": ["C99.1"]}, "C99 is not a claim"),
         (
             {"measured": [{"notebook": "03-scaling", "find": "no such text #", "say": "{0}"}]},
             "has the text 'no such text #'",

@@ -71,7 +71,7 @@ def define(source: str, function: Callable) -> Callable:
 
 
 def _with_helpers(function: Callable) -> list[Callable]:
-    """The function, behind the helpers that it needs."""
+    """The function, after the helpers that it needs."""
     function, found = inspect.unwrap(function), []
     known = _namespace(function)
     for node in ast.walk(_parsed(function)):

@@ -128,7 +128,7 @@ def test_the_slip_may_be_in_a_helper_and_names_are_known_to_it():
     bias = 10
 
     def answer(x):
-        """Its docstring is no part of the mutants."""
+        """Its docstring is not a part of the mutants."""
         return _half(x) + bias
 
     found = mutants(answer)

@@ -81,24 +81,24 @@ TREE = [
 
 def paper_example():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
-    maps = {
+    projections = {
         "q_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
         "k_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
         "v_proj": torch.tensor([[3.0, 0.0], [1.0, 2.0]]),
     }
-    return x, maps
+    return x, projections
 
 
 def six_characters():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(6, 768, generator=generator)
-    maps = torch.randn(3, 768, 768, generator=generator) / math.sqrt(768)
-    return x, dict(zip(("q_proj", "k_proj", "v_proj"), maps, strict=True))
+    projections = torch.randn(3, 768, 768, generator=generator) / math.sqrt(768)
+    return x, dict(zip(("q_proj", "k_proj", "v_proj"), projections, strict=True))
 
 
-def weights_of(x, maps, num_heads=1):
+def weights_of(x, projections, num_heads=1):
     query, key = (
-        (x @ maps[name]).unflatten(1, (num_heads, -1)).transpose(0, 1)
+        (x @ projections[name]).unflatten(1, (num_heads, -1)).transpose(0, 1)
         for name in ("q_proj", "k_proj")
     )
     return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
@@ -111,19 +111,21 @@ WORDS_AND_PLACES = (
 
 
 def gallery():
-    x, maps = paper_example()
-    large, large_maps = six_characters()
-    mapped = Matrix(maps["q_proj"], name="W_Q", color=figures.QUERY)
+    x, projections = paper_example()
+    large, large_projections = six_characters()
+    projection = Matrix(projections["q_proj"], name="W_Q", color=figures.QUERY)
     of_tokens = Matrix(x, name="x", rows=TOKENS, row=1)
-    query = Matrix(x @ maps["q_proj"], name="Q", color=figures.QUERY, row=1)
+    query = Matrix(x @ projections["q_proj"], name="Q", color=figures.QUERY, row=1)
     large_x = Matrix(large, name="x", rows=PINYIN, row=0)
-    large_map = Matrix(large_maps["q_proj"], name="W_Q", color=figures.QUERY)
-    large_query = Matrix(large @ large_map.values.float(), name="Q", color=figures.QUERY, row=0)
+    large_projection = Matrix(large_projections["q_proj"], name="W_Q", color=figures.QUERY)
+    large_query = Matrix(
+        large @ large_projection.values.float(), name="Q", color=figures.QUERY, row=0
+    )
     return {
         "matrix": drawings.matrix(query.values, name="Q", color=figures.QUERY, rows=TOKENS, row=1),
-        "matrices": drawings.matrices(of_tokens, "·", mapped, "=", query),
+        "matrices": drawings.matrices(of_tokens, "·", projection, "=", query),
         "product": drawings.product(
-            of_tokens, mapped, name="Q", color=figures.QUERY, row=1, column=3
+            of_tokens, projection, name="Q", color=figures.QUERY, row=1, column=3
         ),
         "score": drawings.score(*QUERY_AND_KEY),
         "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
@@ -132,8 +134,8 @@ def gallery():
             torch.tensor([5.0, -5.0, -4.99]), torch.tensor([10.0, -20.0, 60.25])
         ),
         "softmax of one": drawings.softmax(torch.zeros(1), torch.ones(1)),
-        "large matrices": drawings.matrices(large_x, "·", large_map, "=", large_query),
-        "large product": drawings.product(large_x, large_map, name="Q", color=figures.QUERY),
+        "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),
+        "large product": drawings.product(large_x, large_projection, name="Q", color=figures.QUERY),
         "weights": drawings.matrix(
             torch.linspace(0, 1, 36).view(6, 6),
             name="weights",
@@ -142,8 +144,10 @@ def gallery():
             columns=PINYIN,
             row=0,
         ),
-        "self-attention": drawings.self_attention(x, **maps, tokens=TOKENS, row=1, name="a"),
-        "large self-attention": drawings.self_attention(large, **large_maps, tokens=PINYIN, row=0),
+        "self-attention": drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a"),
+        "large self-attention": drawings.self_attention(
+            large, **large_projections, tokens=PINYIN, row=0
+        ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
         "looking back at two": drawings.looking_back(-ASKS, STATES[:2], tokens=["six", "END"]),
         "two orders": drawings.two_orders(
@@ -154,8 +158,8 @@ def gallery():
         "word plus position": drawings.word_plus_position(
             *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
         ),
-        "12 heads": drawings.heads(weights_of(large, large_maps, 12), d_model=768, head=2),
-        "2 heads": drawings.heads(weights_of(x, maps, 2), d_model=4),
+        "12 heads": drawings.heads(weights_of(large, large_projections, 12), d_model=768, head=2),
+        "2 heads": drawings.heads(weights_of(x, projections, 2), d_model=4),
         "heads add up": drawings.heads_add_up(
             **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]
         ),
@@ -277,8 +281,8 @@ def test_a_drawing_is_small_stands_alone_and_is_said_in_words(name):
 
 
 def test_a_drawing_is_the_same_each_time():
-    x, maps = paper_example()
-    again = drawings.self_attention(x, **maps, tokens=TOKENS, row=1, name="a")
+    x, projections = paper_example()
+    again = drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a")
     assert again == GALLERY["self-attention"]
 
 
@@ -304,15 +308,15 @@ def numbers_in(drawing, name):
 
 
 def test_numbers_are_those_of_the_tensors():
-    x, maps = paper_example()
-    query, key, value = (x @ map for map in maps.values())
+    x, projections = paper_example()
+    query, key, value = (x @ projection for projection in projections.values())
     output, weights = attention(query, key, value, need_weights=True)
     drawn = GALLERY["self-attention"]
     expected = {
         "a": x,
-        "W_Q": maps["q_proj"],
-        "W_K": maps["k_proj"],
-        "W_V": maps["v_proj"],
+        "W_Q": projections["q_proj"],
+        "W_K": projections["k_proj"],
+        "W_V": projections["v_proj"],
         "Q": query,
         "K": key,
         "V": value,
@@ -343,23 +347,25 @@ def test_numbers_have_no_more_decimals_than_they_need(values, texts):
 
 def test_matrices_are_drawn_to_scale():
     drawn = GALLERY["matrices"]
-    (x, *_), (map, *_), (query, *_) = (parts(drawn, name, "rect") for name in ("x", "W_Q", "Q"))
-    assert size(map)[0] == size(query)[0] == 2 * size(x)[0]
-    assert size(x)[1] == size(query)[1] == 2 * size(map)[1]
+    (x, *_), (projection, *_), (query, *_) = (
+        parts(drawn, name, "rect") for name in ("x", "W_Q", "Q")
+    )
+    assert size(projection)[0] == size(query)[0] == 2 * size(x)[0]
+    assert size(x)[1] == size(query)[1] == 2 * size(projection)[1]
 
 
 def test_a_long_axis_has_a_break_and_its_true_length_in_words():
     drawn = GALLERY["large matrices"]
-    x, map = parts(drawn, "x", "rect")[0], parts(drawn, "W_Q", "rect")[0]
-    assert size(x)[0] == size(map)[0] == size(map)[1]
+    x, projection = parts(drawn, "x", "rect")[0], parts(drawn, "W_Q", "rect")[0]
+    assert size(x)[0] == size(projection)[0] == size(projection)[1]
     assert size(x)[0] < size(x)[1] * 768 / 6
     assert [text.text for text in parts(drawn, "x", "text")][-1] == "6 × 768"
     assert "x has 6 rows and 768 columns" in drawn.alt
     short = drawings.matrix(torch.zeros(12, 12), name="x")
-    assert [*map_dots(short)] == [] and [*map_dots(drawn)] != []
+    assert [*projection_dots(short)] == [] and [*projection_dots(drawn)] != []
 
 
-def map_dots(drawing):
+def projection_dots(drawing):
     return re.findall('stroke-linecap="round"', drawing.svg)
 
 

@@ -572,13 +572,13 @@ def check_scale(page, d, *, divided=False, draw=0):
         f"d = {d}, {'divided by √d' if divided else 'undivided'}: key "
         f"{weights.argmax() + 1} has the largest weight, {weights.max():.2f}."
     )
-    assert said.endswith("deaf." if jacobian < 0.01 else "listens.")
+    assert said.endswith("saturated." if jacobian < 0.01 else "listens.")
     return jacobian < 0.01
 
 
 def test_the_weights_at_each_size_are_pytorchs(show):
     page = show(alive("scale"))
-    deaf = []
+    saturated = []
     for draw in range(3):
         page.get_by_label("Draw").select_option(f"draw {draw + 1}")
         for divided in (False, True):
@@ -586,8 +586,8 @@ def test_the_weights_at_each_size_are_pytorchs(show):
             for place in range(6):
                 page.get_by_role("slider").fill(str(place))
                 at = {"divided": divided, "draw": draw}
-                deaf.append(check_scale(page, 2 ** (place + 1), **at))
-    assert True in deaf and False in deaf
+                saturated.append(check_scale(page, 2 ** (place + 1), **at))
+    assert True in saturated and False in saturated
 
 
 def test_the_size_is_set_and_divided_by_keyboard_alone(show):
@@ -737,13 +737,13 @@ def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
 
 @pytest.mark.usefixtures("no_shape_checks")
 def test_weights_and_probabilities_that_are_not_finite_are_refused():
-    strange = WEIGHTS[0, 0].clone()
-    strange[2, 1] = torch.nan
+    unexpected = WEIGHTS[0, 0].clone()
+    unexpected[2, 1] = torch.nan
     with pytest.raises(ValueError, match="weights must be finite: got nan"):
-        interactive.attention_map(strange, rows=ROWS, columns=COLUMNS, alt="")
+        interactive.attention_map(unexpected, rows=ROWS, columns=COLUMNS, alt="")
     options = {"source": COLUMNS, "written": ROWS, "alt": ""}
     with pytest.raises(ValueError, match="weights must be finite: got nan"):
-        interactive.decoding(strange, likeliest=LIKELIEST, **options)
+        interactive.decoding(unexpected, likeliest=LIKELIEST, **options)
     unlikely = [*LIKELIEST[:-1], [("x", torch.inf)]]
     with pytest.raises(ValueError, match="likeliest must be finite: got inf"):
         interactive.decoding(WEIGHTS[0, 0], likeliest=unlikely, **options)
@@ -1179,7 +1179,7 @@ def test_clocks_and_products_are_those_of_the_positions(show):
         assert page.locator("label output").all_inner_texts() == [*map(str, now)]
 
 
-def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
+def test_moving_p_rotates_every_hand_and_leaves_the_product_and_the_curve(show):
     page = show(alive("waves"))
 
     def attributes(selector):
@@ -1192,7 +1192,7 @@ def test_moving_p_turns_every_hand_and_leaves_the_product_and_the_curve(show):
     product_before, curve_before = product(page), curve()
     hands = attributes(".hand")
     page.get_by_label("Position p").press("ArrowRight")
-    assert said(page).startswith("Moving p turns all hands, but the product s")
+    assert said(page).startswith("Moving p rotates all hands, but the product s")
     assert product(page) == product_before
     assert close(curve(), curve_before)
     assert not {*hands} & {*attributes(".hand")}
@@ -1212,9 +1212,9 @@ def test_hands_point_to_sine_and_cosine(show):
     marks = sinusoidal_positions(15, 20).view(15, 10, 2)
     right = marks[[9, 14]][:, PAIRS] * torch.tensor([1, -1])  # y grows downwards
     assert close(ends.view(8, 2, 2), right.transpose(0, 1))
-    arcs = page.eval_on_selector_all(".turn", "all => all.map(e => e.getAttribute('d'))")
+    arcs = page.eval_on_selector_all(".rotation", "all => all.map(e => e.getAttribute('d'))")
     large = [re.search(r"A30,30 0 (\d) 1 ", arc)[1] for arc in arcs]
-    assert large == [*"10000000"]  # five steps of pair 0 are beyond half a turn
+    assert large == [*"10000000"]  # five steps of pair 0 are beyond half a cycle
 
 
 def test_the_curve_is_the_product_against_the_offset(show):
@@ -1383,7 +1383,7 @@ def test_all_steps_are_walked_by_keyboard_alone(show):
         page.keyboard.press("ArrowRight")
         assert at(step), step
         assert page.locator("[label]").evaluate(IN_FOCUS) == "step"
-    page.keyboard.press("ArrowRight")  # there is nothing behind the last
+    page.keyboard.press("ArrowRight")  # there is nothing after the last
     assert at(6)
     page.keyboard.press("Home")
     assert at(0)
@@ -1570,11 +1570,11 @@ def test_numbers_that_do_not_fit_into_cells_are_refused():
     for follow in (-1, 4):
         with pytest.raises(ValueError, match=f"follow must be from 0 to 3: got {follow}"):
             interactive.token(*PAPER, tokens="abcd", follow=follow, alt="")
-    x, *maps = PAPER
+    x, *projections = PAPER
     with pytest.raises(ValueError, match="W_V must be finite: got inf"):
-        interactive.token(x, *maps[:2], maps[2] / 0, tokens="abcd", alt="")
+        interactive.token(x, *projections[:2], projections[2] / 0, tokens="abcd", alt="")
     with pytest.raises(ValueError, match="numbers up to 999 fit into the cells: got 3200"):
-        interactive.token(20 * x, *maps, tokens="abcd", alt="")
+        interactive.token(20 * x, *projections, tokens="abcd", alt="")
 
 
 def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(show):
@@ -1629,7 +1629,7 @@ def test_the_shapes_are_those_of_the_books_transformer():
     found |= {("source", "source"): tuple(source.shape), ("target", "target"): tuple(target.shape)}
     found["probabilities", "target"] = tuple(logits.softmax(dim=-1).shape)
     key, value = encoder.self_attention.keys_and_values(torch.ones(2, 5, 6))
-    found["maps", "source"] = tuple(key.shape)
+    found["projections", "source"] = tuple(key.shape)
     crossing = {"L_query": "target", "L_key": "source"}
     weights = tuple(maps.cross[0].shape)
     found |= {(name, "target"): weights for name in ("scores", "scaling", "mask", "softmax")}

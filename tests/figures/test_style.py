@@ -134,8 +134,11 @@ def test_the_style_sheet_and_the_colours_agree():
 
 def test_each_run_is_a_dot_in_the_row_of_its_name_with_a_line_at_their_median():
     _, axes = style.subplots()
-    style.dots(axes, {"one map": [50.0, 72.0, 75.0], "two maps": np.full(20, 100.0)})
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["one map", "two maps"]
+    style.dots(axes, {"one projection": [50.0, 72.0, 75.0], "two projections": np.full(20, 100.0)})
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "one projection",
+        "two projections",
+    ]
     one, two = axes.lines
     assert one.get_xdata().tolist() == [50.0, 72.0, 75.0]
     heights = sorted(two.get_ydata())
@@ -158,14 +161,16 @@ def test_dots_stand_at_the_same_place_each_time():
 
 
 def test_a_table_is_markdown_with_its_numbers_to_the_right():
-    shown = table(["design", "right", "of | seeds"], [["one map", "51 ± 7", "0"], ["two", 100, 20]])
+    shown = table(
+        ["design", "right", "of | seeds"], [["one projection", "51 ± 7", "0"], ["two", 100, 20]]
+    )
     assert shown._repr_markdown_() == (
         "| design | right | of \\| seeds |\n"
         "| --- | ---: | ---: |\n"
-        "| one map | 51 ± 7 | 0 |\n"
+        "| one projection | 51 ± 7 | 0 |\n"
         "| two | 100 | 20 |"
     )
-    assert repr(shown).split("\n")[1] == "one map  51 ± 7           0"
+    assert repr(shown).split("\n")[1] == "one projection  51 ± 7           0"
 
 
 @pytest.mark.parametrize("cell", ["3e-8", "−0.5", "72–78 %", "589,824", "12 %"])

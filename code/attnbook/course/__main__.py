@@ -137,7 +137,7 @@ def slides(options: Namespace) -> None:
     paths = _chapters(options.chapter) if options.chapter else chapters(ROOT)
     for path in tqdm(paths, unit="chapter"):
         if in_laboratory(path):
-            raise UsageError(f"{path} is no chapter: slides are made of chapters")
+            raise UsageError(f"{path} is not a chapter: slides are made of chapters")
         folder.write(f"{path.stem}.html", deck(nbformat.read(path, as_version=4)))
     _tell(folder)
 

@@ -186,7 +186,7 @@ def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
 def cells_to_answer_in(chapter: NotebookNode, place: int) -> list[NotebookNode]:
     """The stub and the solution of the exercise whose text is at a place of a chapter.
 
-    They follow right behind it, or behind the buttons that a page has instead.
+    They follow right after it, or after the buttons that a page has instead.
     """
     buttons = "predict" in tags(chapter.cells[place + 1])
     return chapter.cells[place + 1 + buttons : place + 3 + buttons]

@@ -126,7 +126,7 @@ def _entries(source: Path) -> Iterator[tuple[str, tuple, bytes]]:
 
 
 def _exercises(content: bytes) -> set[str]:
-    """The exercises in a notebook, whatever its name is; none if it is no notebook."""
+    """The exercises in a notebook, whatever its name is; none if it is not a notebook."""
     try:
         cells = json.loads(content)["cells"]
         text = "\n".join("".join(cell["source"]) for cell in cells)

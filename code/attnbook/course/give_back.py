@@ -147,8 +147,8 @@ def read_table(path: Path, assignment: str, column: str | None = None) -> Table:
         maximum = rows[1][header.index(MAXIMUM)] if MAXIMUM in header else ""
         return Table(rows, delimiter, 0, marks, [*range(len(header))], _number(maximum))
     raise UsageError(
-        f"{path} is no grading worksheet of Moodle, whose first column says Participant 12345, and "
-        f"no gradebook of Canvas, with the columns ID and Section; its columns are "
+        f"{path} is not a grading worksheet of Moodle, whose first column says Participant "
+        f"12345, and not a gradebook of Canvas, with the columns ID and Section; its columns are "
         f"{', '.join(header) or 'none'}"
     )
 

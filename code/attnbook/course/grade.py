@@ -34,7 +34,7 @@ LOCK_SECONDS = 60  # how long a process waits while others write into the gradeb
 def grade(course: Path, assignment: str, processes: int, minutes: float) -> list[str]:
     """Grade what was handed in and is not yet graded; return who could not be graded, and why.
 
-    A submission whose cells take more than so many minutes together is stopped.
+    A submission whose cells take more than the given number of minutes together is stopped.
     """
     todo = [
         student

@@ -81,8 +81,8 @@ class Restore(NbGraderPreprocessor):
     """Put a student's answers into a fresh copy of the assignment.
 
     Cells that were deleted, locked cells that were edited and metadata that an editor dropped
-    (Google Colab does) are thus as they were released. Cells that the student added stay, behind
-    the cell that they stood behind.
+    (Google Colab does) are thus as they were released. Cells that the student added stay, after the
+    cell that they stood after.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -163,10 +163,10 @@ class Overwrite(OverwriteCells):
 class Run(Execute):
     """Run a submission to its end, whatever is in it.
 
-    A cell that kills Python, or that can't be stopped, is named. The cells behind it run in a
-    fresh Python, after all those before it but the culprit. Output is cut to a readable length.
-    A graded cell that returned no number gets an error: nbgrader gives all points to a cell that
-    shows nothing.
+    A cell that kills Python, or that can't be stopped, is named. The cells after it run in a fresh
+    Python, after all those before it but the culprit. Output is cut to a readable length. A graded
+    cell that returned no number gets an error: nbgrader gives all points to a cell that shows
+    nothing.
     """
 
     @default("log")
@@ -222,7 +222,7 @@ class Run(Execute):
             return "Python ended here: out of memory, or by a command such as exit."
         except CellTimeoutError:
             return f"This cell was not done after {self.timeout} seconds and could not be stopped."
-        if _lacks_memory(cell):  # and what it has taken is lost to all cells behind it
+        if _lacks_memory(cell):  # and what it has taken is lost to all cells after it
             return "This cell needs more memory than a submission may take."
         return None
 

@@ -54,7 +54,7 @@ def _measured(item: dict, folder: Path, notebooks: dict[Path, NotebookNode]) -> 
 def _line_of_claim(name: str, claims: dict[str, dict], notebooks: dict[Path, NotebookNode]) -> str:
     id, line = name.split(".")
     if id not in claims:
-        raise UsageError(f"{id} is no claim of the ledger")
+        raise UsageError(f"{id} is not a claim of the ledger")
     here = {p: book for p, book in notebooks.items() if number(p) == claims[id]["chapter"]}
     lines = [*measured(id, claims[id], here)]
     if not 0 < int(line) <= len(lines):

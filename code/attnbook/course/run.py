@@ -39,7 +39,7 @@ def run(path: Path) -> None:
             make_small(output.get("data", {}))
     add_pictures(notebook, known)
     fold(notebook)
-    # the version of whoever ran it last is no property of the chapter
+    # the version of whoever ran it last is not a property of the chapter
     notebook.metadata.language_info = {"name": "python"}
     write_notebook(path, notebook)
 

@@ -11,8 +11,8 @@ WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 12  # of code, read and run
 MINUTES_A_FIGURE = 0.5
 MINUTES_A_VOTE = 2
-# Sections are timed as a teacher shows them. Who reads alone, and tries every figure, takes longer:
-# six readers of two chapters took 35 to 50 minutes for what a teacher shows in 25 to 30.
+# Sections are timed as a teacher shows them. Whoever reads alone, and tries every figure, takes
+# longer: six readers of two chapters took 35 to 50 minutes for what a teacher shows in 25 to 30.
 READERS_TAKE = 1.4
 
 

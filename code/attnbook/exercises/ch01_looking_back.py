@@ -398,7 +398,7 @@ def _(query, memory, lengths):
 @context_vectors.mistake("no softmax")
 def _(query, memory, lengths):
     """You mix the states with the energies themselves. These may be negative and sum to anything,
-    so the result is no mixture."""
+    so the result is not a mixture."""
     energies = (query @ memory.mT).masked_fill(~_is_real(memory, lengths), 0.0)
     return energies @ memory
 

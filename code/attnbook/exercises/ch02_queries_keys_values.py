@@ -8,31 +8,31 @@ from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
-one_shared_map = MultipleChoice(
+one_shared_projection = MultipleChoice(
     "2.0",
-    "One map for queries and keys",
+    "One projection for queries and keys",
     hints=[
-        "With one map, compare the score of the woman for the man with that of the man for the "
-        "woman.",
+        "With one projection, compare the score of the woman for the man with that of the man for "
+        "the woman.",
         "Go once round the circle, and write down which score has to be larger than which.",
     ],
     answer="B",
-    because='One trained map can make "she" and "Anna" alike. But its scores are the same in both '
-    "directions, and a circle has a direction.",
+    because='One trained projection can make "she" and "Anna" alike. But its scores are the same '
+    "in both directions, and a circle has a direction.",
 )
-one_shared_map.wrong_option(
+one_shared_projection.wrong_option(
     "A",
-    "a map can't change what is similar",
-    "This assumes that with equal maps only words that were alike from the start find each other. "
-    "But the map is trained and decides what becomes alike: look how far this design gets with "
-    '"she" and "Anna".',
+    "a projection can't change what is similar",
+    "This assumes that with equal projections only words that were alike from the start find each "
+    "other. But the projection is trained and decides what becomes alike: look how far this design "
+    'gets with "she" and "Anna".',
 )
-one_shared_map.wrong_option(
+one_shared_projection.wrong_option(
     "C",
     "more training cures everything",
-    "This assumes that one map can be trained for any relation. But with one map the woman scores "
-    "the man as the man scores the woman, in every sentence: look whether a single seed gets "
-    "round the circle.",
+    "This assumes that one projection can be trained for any relation. But with one projection the "
+    "woman scores the man as the man scores the woman, in every sentence: look whether a single "
+    "seed gets round the circle.",
 )
 
 
@@ -85,7 +85,7 @@ cross_attention = Exercise(
     "2.2",
     "One sentence asks another",
     hints=[
-        "Three products first: which of `x` and `memory` goes through which map?",
+        "Three products first: which of `x` and `memory` goes through which projection?",
         "Those who ask have queries. Those who are asked have keys and values.",
         "From there on it is equation (2.2), which the chapter has as `attention`.",
     ],
@@ -155,7 +155,7 @@ def _(f, x, memory, q_proj, k_proj, v_proj):
     )
 
 
-@cross_attention.holds("With a key map of zeros every output is the mean of the values.")
+@cross_attention.holds("With a key projection of zeros every output is the mean of the values.")
 def _(f, x, memory, q_proj, k_proj, v_proj):
     found = f(x, memory, q_proj, torch.zeros_like(k_proj), v_proj)
     mean = (memory @ v_proj).mean(dim=-2, keepdim=True).expand_as(found)
@@ -166,13 +166,14 @@ def _(f, x, memory, q_proj, k_proj, v_proj):
 def _(f, x, memory, q_proj, k_proj, v_proj):
     k_proj = torch.zeros(2, 4)
     k_proj[0, 0] = math.log(3) * math.sqrt(4)
-    first = torch.tensor([[1.0], [0.0]])  # a value map that shows the weight of the first token
+    # a value projection that shows the weight of the first token
+    first = torch.tensor([[1.0], [0.0]])
     share = f(first.mT, torch.eye(2), torch.eye(2, 4), k_proj, first).item()
     if not abs(share - 0.75) < 1e-4:
         return f"Of two tokens its weight should be 0.75 and is {told_apart(share, 0.75)}."
 
 
-@cross_attention.holds("Twice the value map, twice the output.")
+@cross_attention.holds("Twice the value projection, twice the output.")
 def _(f, x, memory, q_proj, k_proj, v_proj):
     return changed(
         2 * f(x, memory, q_proj, k_proj, v_proj),
@@ -209,28 +210,28 @@ def _(x, memory, q_proj, k_proj, v_proj):
     return _attention(x @ q_proj, memory @ k_proj, x @ v_proj)
 
 
-@cross_attention.mistake("the tokens mixed without the value map")
+@cross_attention.mistake("the tokens mixed without the value projection")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You mix the tokens of `memory` as they are. The value map is never used, so what is handed
-    over can't be learned."""
+    """You mix the tokens of `memory` as they are. The value projection is never used, so what is
+    handed over can't be learned."""
     return _attention(x @ q_proj, memory @ k_proj, memory)
 
 
-@cross_attention.mistake("the key map for queries and keys")
+@cross_attention.mistake("the key projection for queries and keys")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You send queries and keys through the same map. Asking and being found are then the same
-    thing, and `q_proj` can't learn."""
+    """You send queries and keys through the same projection. Asking and being found are then the
+    same thing, and `q_proj` can't learn."""
     return _attention(x @ k_proj, memory @ k_proj, memory @ v_proj)
 
 
-@cross_attention.mistake("query map and key map exchanged")
+@cross_attention.mistake("query projection and key projection exchanged")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You send `x` through the key map and `memory` through the query map. Each score is then that
-    of another question."""
+    """You send `x` through the key projection and `memory` through the query projection. Each score
+    is then that of another question."""
     return _attention(x @ k_proj, memory @ q_proj, memory @ v_proj)
 
 
-@cross_attention.mistake("key map and value map exchanged")
+@cross_attention.mistake("key projection and value projection exchanged")
 def _(x, memory, q_proj, k_proj, v_proj):
     """You find tokens by their values and hand over their keys. This only runs where keys and
     values have the same number of features."""
@@ -239,8 +240,8 @@ def _(x, memory, q_proj, k_proj, v_proj):
 
 @cross_attention.mistake("keys handed over instead of values")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You mix the keys. They say how a token is found, not what it has to give, and the value map
-    is never used."""
+    """You mix the keys. They say how a token is found, not what it has to give, and the value
+    projection is never used."""
     return _attention(x @ q_proj, memory @ k_proj, memory @ k_proj)
 
 
@@ -566,9 +567,9 @@ def _(query, key, words):
 
 score_matrix = Exercise(
     "2.5",
-    "One matrix for two maps",
+    "One matrix for two projections",
     hints=[
-        "Write the scores with the maps in place: (x W_Q)(x W_K)ᵀ / √d_k.",
+        "Write the scores with the projections in place: (x W_Q)(x W_K)ᵀ / √d_k.",
         "The transpose of a product is the product of the transposes in reverse: (x W_K)ᵀ = "
         "W_Kᵀ xᵀ.",
         "Everything between x and xᵀ is M.",
@@ -601,7 +602,7 @@ def _(f, q_proj, k_proj):
             return contradiction
 
 
-@score_matrix.holds("Exchanging the two maps transposes it.")
+@score_matrix.holds("Exchanging the two projections transposes it.")
 def _(f, q_proj, k_proj):
     return changed(f(q_proj, k_proj).mT, f(k_proj, q_proj), "an entry should be {} and is {}")
 
@@ -633,17 +634,17 @@ def _(q_proj, k_proj):
     return q_proj @ k_proj.mT / q_proj.shape[-1]
 
 
-@score_matrix.mistake("the maps multiplied along the wrong side")
+@score_matrix.mistake("the projections multiplied along the wrong side")
 def _(q_proj, k_proj):
-    """You transposed the first map, not the second. The result is as large as a key, not as a
-    token, and only fits where the two happen to be equal."""
+    """You transposed the first projection, not the second. The result is as large as a key, not as
+    a token, and only fits where the two happen to be equal."""
     return q_proj.mT @ k_proj / math.sqrt(q_proj.shape[-1])
 
 
-@score_matrix.mistake("the maps multiplied entry by entry")
+@score_matrix.mistake("the projections multiplied entry by entry")
 def _(q_proj, k_proj):
-    """You multiply matching entries of the two maps. A score mixes every feature of one token with
-    every feature of the other."""
+    """You multiply matching entries of the two projections. A score mixes every feature of one
+    token with every feature of the other."""
     return q_proj * k_proj / math.sqrt(q_proj.shape[-1])
 
 
@@ -795,7 +796,7 @@ def _(query, key, value, sharpness):
 @lookup_by_distance.mistake("softmax over the queries")
 def _(query, key, value, sharpness):
     """Your softmax runs over the queries. The weights of one query then do not sum to 1, and its
-    output is no mean of the values."""
+    output is not a mean of the values."""
     distances = _squared_distances(query, key)
     return (-sharpness * distances).softmax(dim=-2) @ value
 
@@ -815,9 +816,9 @@ def _(query, key, value, sharpness):
     return (-sharpness * distances).exp() @ value
 
 
-query_map_for = Exercise(
+q_proj_for = Exercise(
     "2.7",
-    "Maps written by hand",
+    "Projections written by hand",
     hints=[
         "With x = I the queries are the rows of W_Q and the keys those of W_K. Write the scaled "
         "scores as a product of matrices.",
@@ -827,12 +828,12 @@ query_map_for = Exercise(
 )
 
 
-@query_map_for.solution
+@q_proj_for.solution
 def _(wanted, k_proj):
     return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj.mT)
 
 
-@query_map_for.inputs
+@q_proj_for.inputs
 def _(generator):
     yield (torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
     yield torch.tensor([[3.0]]), torch.tensor([[2.0]])
@@ -841,65 +842,66 @@ def _(generator):
         yield (torch.randn(n, n, generator=generator), 2 * torch.eye(n) + noise)
 
 
-@query_map_for.holds("The scaled scores of the one-hot tokens are as wanted.")
+@q_proj_for.holds("The scaled scores of the one-hot tokens are as wanted.")
 def _(f, wanted, k_proj):
     scores = _scores(f(wanted, k_proj), k_proj)
     return changed(wanted, scores, "one should be {} and is {}")
 
 
-@query_map_for.holds("Where no scores are wanted, there are no queries.")
+@q_proj_for.holds("Where no scores are wanted, there are no queries.")
 def _(f, wanted, k_proj):
     q_proj = f(torch.zeros_like(wanted), k_proj)
     return changed(torch.zeros_like(wanted), q_proj, "an entry should be {} and is {}")
 
 
-@query_map_for.mistake("the division by √d_k forgotten")
+@q_proj_for.mistake("the division by √d_k forgotten")
 def _(wanted, k_proj):
     """You leave the division by √d_k out of the equation. The scores come out too small."""
     return wanted @ torch.linalg.inv(k_proj.mT)
 
 
-@query_map_for.mistake("divided by √d_k once more")
+@q_proj_for.mistake("divided by √d_k once more")
 def _(wanted, k_proj):
     """You divide by √d_k. Attention will divide by it too, so the scores come out too small by a
     factor of d_k."""
     return wanted @ torch.linalg.inv(k_proj.mT) / math.sqrt(len(k_proj))
 
 
-@query_map_for.mistake("the key map not transposed")
+@q_proj_for.mistake("the key projection not transposed")
 def _(wanted, k_proj):
-    """You invert the key map as it is. In the scores it stands transposed."""
+    """You invert the key projection as it is. In the scores it stands transposed."""
     return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj)
 
 
-@query_map_for.mistake("the key map instead of an inverse")
+@q_proj_for.mistake("the key projection instead of an inverse")
 def _(wanted, k_proj):
-    """You multiply by the key map as it is. To undo a map one needs its inverse, which is the same
-    only for a reflection."""
+    """You multiply by the key projection as it is. To undo a linear map one needs its inverse,
+    which is the same only for a reflection."""
     return math.sqrt(len(k_proj)) * wanted @ k_proj
 
 
-@query_map_for.mistake("transposed instead of inverted")
+@q_proj_for.mistake("transposed instead of inverted")
 def _(wanted, k_proj):
-    """You multiply by the key map's transpose. It undoes a map only if that is a rotation."""
+    """You multiply by the key projection's transpose. It undoes a linear map only if that is a
+    rotation."""
     return math.sqrt(len(k_proj)) * wanted @ k_proj.mT
 
 
-@query_map_for.mistake("multiplied from the left")
+@q_proj_for.mistake("multiplied from the left")
 def _(wanted, k_proj):
     """You put the inverse to the left of `wanted`. Products of matrices don't commute, and the key
-    map acts from the right."""
+    projection acts from the right."""
     return math.sqrt(len(k_proj)) * torch.linalg.inv(k_proj.mT) @ wanted
 
 
-@query_map_for.mistake("the wanted table turned over")
+@q_proj_for.mistake("the wanted table turned over")
 def _(wanted, k_proj):
     """You use the transpose of `wanted`. Row i then says who looks for i, not whom i looks for."""
     return math.sqrt(len(k_proj)) * wanted.mT @ torch.linalg.inv(k_proj.mT)
 
 
-@query_map_for.mistake("as if the key map were the identity")
+@q_proj_for.mistake("as if the key projection were the identity")
 def _(wanted, k_proj):
-    """You return the wanted scores, scaled. That is right if every key is one-hot, and the key map
-    makes other keys of them."""
+    """You return the wanted scores, scaled. That is right if every key is one-hot, and the key
+    projection makes other keys of them."""
     return math.sqrt(len(k_proj)) * wanted

@@ -25,8 +25,8 @@ average_response = MultipleChoice(
 average_response.wrong_option(
     "A",
     "the gradient vanishes",
-    "This takes the deaf rows for all rows. Look at the two columns of the table: the median does "
-    "what you expect, the mean does not.",
+    "This takes the saturated rows for all rows. Look at the two columns of the table: the median "
+    "does what you expect, the mean does not.",
 )
 average_response.wrong_option(
     "B",
@@ -886,7 +886,7 @@ def _(d_model, d_k):
     return 1 / (math.sqrt(d_model) * d_k)
 
 
-@query_init_std.mistake("the scale shared out between both maps")
+@query_init_std.mistake("the scale shared out between both projections")
 def _(d_model, d_k):
     """You take the fourth root of d_k, which is right when W_Q and W_K share the work. Here W_K
     keeps its usual spread, so W_Q has to do all of it."""

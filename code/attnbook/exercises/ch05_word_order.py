@@ -588,7 +588,7 @@ def _(value, window):
 
 @even_window_attention.mistake("the sum instead of the mean")
 def _(value, window):
-    """You add up the values of the window. Weights of 1 each are no softmax: those of a row must
+    """You add up the values of the window. Weights of 1 each are not a softmax: those of a row must
     add up to 1."""
     return _in_window(value.shape[-2], window - 1).float() @ value
 

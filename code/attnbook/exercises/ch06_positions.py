@@ -15,25 +15,25 @@ beyond_the_trained_places = MultipleChoice(
     hints=[
         "Which vectors of the learned table has training ever touched? Is place 16 any nearer to "
         "them than place 32?",
-        "Waves come back. Many maps look one place back at the places 1 to 15: does anything in "
-        "the training say what they do elsewhere?",
+        "Waves come back. Many projections look one place back at the places 1 to 15: does "
+        "anything in the training say what they do elsewhere?",
     ],
     answer="C",
-    because="Training asks for the trained places only, and many maps solve those. The table holds "
-    "random numbers beyond them. What a run has made of the waves fits some far places by chance, "
-    "and another run fits others.",
+    because="Training asks for the trained places only, and many projections solve those. The "
+    "table holds random numbers beyond them. What a run has made of the waves fits some far places "
+    "by chance, and another run fits others.",
 )
 beyond_the_trained_places.wrong_option(
     "A",
     "a near place is half known",
     "This assumes that a place is known in part if one near it was trained. But the vectors of a "
-    "learned table have no neighbours: look at its curve right behind place 15 in Figure 6.3.",
+    "learned table have no neighbours: look at its curve right after place 15 in Figure 6.3.",
 )
 beyond_the_trained_places.wrong_option(
     "B",
     "what was not trained is never right",
     "No place beyond 15 was trained, that is true, and the table knows nothing of them. But waves "
-    "are made of the same turns everywhere: look at the band of the sinusoids in Figure 6.3.",
+    "are made of the same rotations everywhere: look at the band of the sinusoids in Figure 6.3.",
 )
 
 
@@ -45,8 +45,8 @@ longest_wavelength = NumericAnswer(
     hints=[
         "How many pairs do 16 features make, and which number has the last one if the first is "
         "pair 0?",
-        "Equation (6.1) gives the pair's frequency ω. It goes round when ω times the position is "
-        "2π.",
+        "Equation (6.1) gives the pair's frequency ω. It completes a cycle when ω times the "
+        "position is 2π.",
     ],
 )
 longest_wavelength.wrong_value(
@@ -70,14 +70,14 @@ longest_wavelength.wrong_value(
 longest_wavelength.wrong_value(
     "the fastest pair",
     2 * math.pi,
-    "You gave the wavelength of pair 0, which turns by one radian with each step. It is the first "
-    "to be back, the question is for the last.",
+    "You gave the wavelength of pair 0, which rotates by one radian with each step. It is the "
+    "first to be back, the question is for the last.",
 )
 longest_wavelength.wrong_value(
-    "the whole turn left out",
+    "the whole cycle left out",
     10000 ** (14 / 16),
-    "You inverted the frequency. After that many positions the hand has turned by one radian, and "
-    "a whole turn takes more than six of them.",
+    "You inverted the frequency. After that many positions the hand has rotated by one radian, and "
+    "a whole cycle takes more than six of them.",
 )
 longest_wavelength.wrong_value(
     "one pair too early",
@@ -195,7 +195,7 @@ def _(positions, d):
 
 @encode.mistake("cosine with the next frequency")
 def _(positions, d):
-    """You give every feature a frequency of its own, so a cosine turns more slowly than its sine.
+    """You give every feature a frequency of its own, so a cosine rotates more slowly than its sine.
     They are no longer one hand, and the lengths of the vectors differ."""
     each = torch.arange(d, dtype=torch.float64)
     angle = positions[..., None] * 10000.0 ** (-each / d)
@@ -223,8 +223,8 @@ def _(positions, d):
 
 @encode.mistake("frequencies that grow")
 def _(positions, d):
-    """You multiply by the power of 10000 instead of dividing. Each pair then turns faster than the
-    one before, and the last ones by thousands of radians at each step."""
+    """You multiply by the power of 10000 instead of dividing. Each pair then rotates faster than
+    the one before, and the last ones by thousands of radians at each step."""
     return _waves(positions[..., None] * _frequencies(d, factor=-1.0), d)
 
 
@@ -353,7 +353,7 @@ def _(is_token):
 
 @positions_of.mistake("padding gets the number of the word before it")
 def _(is_token):
-    """You let the count stand still over padding. Padding behind a word then has that word's
+    """You let the count stand still over padding. Padding after a word then has that word's
     position instead of 0."""
     return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0)
 
@@ -375,8 +375,8 @@ def _(is_token):
 
 @positions_of.mistake("all padding of the sentence taken off")
 def _(is_token):
-    """You subtract the number of all paddings of the sentence, wherever they stand. Padding behind
-    a word then moves the word, too."""
+    """You subtract the number of all paddings of the sentence, wherever they stand. Padding after a
+    word then moves the word, too."""
     padding = (~is_token).sum(dim=-1, keepdim=True)
     places = torch.arange(is_token.shape[-1]) - padding
     return places.clamp(min=0) * is_token
@@ -494,14 +494,14 @@ def _(distances, d):
 @similarity_at.mistake("the exponent doubled")
 def _(distances, d):
     """You double a number that is even already, so the exponent is 4i/d. Most pairs then hardly
-    turn, and all positions look too much alike."""
+    rotate, and all positions look too much alike."""
     slow = _frequencies(d, factor=2.0)
     return (distances[..., None] * slow).cos().mean(dim=-1).float()
 
 
 @similarity_at.mistake("one cosine of the mean angle")
 def _(distances, d):
-    """You average the frequencies first and take one cosine. The pairs turn at different speeds,
+    """You average the frequencies first and take one cosine. The pairs rotate at different speeds,
     and the mean of cosines is not the cosine of the mean."""
     return (distances * _frequencies(d).mean()).cos().float()
 
@@ -609,7 +609,7 @@ def _(vectors, first, length):
 
 @nearest_position.mistake("the slowest pair alone")
 def _(vectors, first, length):
-    """You compare only the slow hand, the last two features. It hardly turns from one position to
+    """You compare only the slow hand, the last two features. It hardly rotates from one position to
     the next, so a little noise sends it far away."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
@@ -773,7 +773,7 @@ def _(rows, columns, d):
     return both.mT.flatten(start_dim=-2).flatten(end_dim=1)
 
 
-turn_halves = Exercise(
+rotate_halves = Exercise(
     "6.7",
     "Rotary positions with the other pairing",
     hints=[
@@ -781,13 +781,14 @@ turn_halves = Exercise(
         "hands.",
         "Angles have the shape (length, d/2): the row number times the d/2 frequencies of (6.1). "
         "They fit either half as it is.",
-        "A turn makes (a cos − b sin, a sin + b cos) of (a, b). Where do the two results belong?",
+        "A rotation makes (a cos − b sin, a sin + b cos) of (a, b). Where do the two results "
+        "belong?",
     ],
     differentiable=True,
 )
 
 
-def _turn(x, *, angle=None, back=False):
+def _rotate(x, *, angle=None, back=False):
     length, d = x.shape[-2:]
     if angle is None:
         place = torch.arange(length, dtype=torch.float64)
@@ -798,35 +799,35 @@ def _turn(x, *, angle=None, back=False):
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-@turn_halves.solution
+@rotate_halves.solution
 def _(x):
-    return _turn(x)
+    return _rotate(x)
 
 
-@turn_halves.inputs
+@rotate_halves.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
     for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (2, 3, 4, 6)]:
         yield (torch.randn(shape, generator=generator),)
 
 
-@turn_halves.holds("A turn changes no vector's length.")
+@rotate_halves.holds("A rotation changes no vector's length.")
 def _(f, x):
     return changed(x.norm(dim=-1), f(x).norm(dim=-1), "one goes from {} to {}")
 
 
-@turn_halves.holds("What stands at position 0 stays as it is.")
+@rotate_halves.holds("What stands at position 0 stays as it is.")
 def _(f, x):
     return changed(x[..., 0, :], f(x)[..., 0, :], "there a feature goes from {} to {}")
 
 
-@turn_halves.holds("The product of two rows depends on their distance alone.")
+@rotate_halves.holds("The product of two rows depends on their distance alone.")
 def _(f, x):
     length = x.shape[-2]
     if length > 2:
         alike = x[..., :1, :].expand_as(x)  # the same vector everywhere
-        turned = f(alike)
-        next_to = (turned[..., 1:, :] * turned[..., :-1, :]).sum(dim=-1)
+        rotated = f(alike)
+        next_to = (rotated[..., 1:, :] * rotated[..., :-1, :]).sum(dim=-1)
         return changed(
             next_to[..., :1].expand_as(next_to),
             next_to,
@@ -834,21 +835,21 @@ def _(f, x):
         )
 
 
-@turn_halves.holds("At position 1 the first pair has turned by one radian.")
+@rotate_halves.holds("At position 1 the first pair has rotated by one radian.")
 def _(f, x):
     length, d = x.shape[-2:]
     if length > 1:
         hand = torch.zeros_like(x)
         hand[..., 0] = 1.0
-        turned = f(hand)[..., 1, [0, d // 2]]
-        radian = torch.tensor([math.cos(1), math.sin(1)]).expand_as(turned)
-        wrong = (turned - radian).abs().max() > 1e-4
+        rotated = f(hand)[..., 1, [0, d // 2]]
+        radian = torch.tensor([math.cos(1), math.sin(1)]).expand_as(rotated)
+        wrong = (rotated - radian).abs().max() > 1e-4
         if wrong:
-            a, b = turned.flatten()[:2].tolist()
-            return f"For d={d} you turn (1, 0) there into ({a:.5g}, {b:.5g})."
+            a, b = rotated.flatten()[:2].tolist()
+            return f"For d={d} you rotate (1, 0) there into ({a:.5g}, {b:.5g})."
 
 
-@turn_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
+@rotate_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
 def _(f, x):
     d = x.shape[-1]
     one = torch.zeros_like(x)
@@ -859,26 +860,26 @@ def _(f, x):
         return f"For d={d} feature 0 reaches feature {extra[0]}."
 
 
-@turn_halves.mistake("neighbours paired")
+@rotate_halves.mistake("neighbours paired")
 def _(x):
-    """You turn features 0 and 1, 2 and 3, and so on, as the chapter does. Weights that were trained
-    with the other pairing would meet the wrong partners."""
+    """You rotate features 0 and 1, 2 and 3, and so on, as the chapter does. Weights that were
+    trained with the other pairing would meet the wrong partners."""
     a, b = x[..., 0::2], x[..., 1::2]
-    turned = _turn(torch.cat([a, b], dim=-1))
-    return torch.stack(turned.chunk(2, dim=-1), dim=-1).flatten(start_dim=-2)
+    rotated = _rotate(torch.cat([a, b], dim=-1))
+    return torch.stack(rotated.chunk(2, dim=-1), dim=-1).flatten(start_dim=-2)
 
 
-@turn_halves.mistake("turned back")
+@rotate_halves.mistake("rotated back")
 def _(x):
-    """You turn the other way round. If query and key are both turned so, nothing shows; next to
+    """You rotate the other way round. If query and key are both rotated so, nothing shows; next to
     keys that were stored by another program, everything is wrong."""
-    return _turn(x, back=True)
+    return _rotate(x, back=True)
 
 
-@turn_halves.mistake("a mirror instead of a turn")
+@rotate_halves.mistake("a mirror instead of a rotation")
 def _(x):
-    """You have the same sign twice, as in (a cos + b sin, a sin + b cos). This is no turn: it
-    changes lengths, and scores no longer depend on the distance alone."""
+    """You have the same sign twice, as in (a cos + b sin, a sin + b cos). This is not a rotation:
+    it changes lengths, and scores no longer depend on the distance alone."""
     place = torch.arange(x.shape[-2])
     angle = place[:, None] * _frequencies(x.shape[-1])
     cos, sin = angle.cos().to(x), angle.sin().to(x)
@@ -886,10 +887,10 @@ def _(x):
     return torch.cat([a * cos + b * sin, a * sin + b * cos], dim=-1)
 
 
-@turn_halves.mistake("frequencies in the order of neighbours")
+@rotate_halves.mistake("frequencies in the order of neighbours")
 def _(x):
     """You pair the halves, but repeat each frequency twice in a row, as neighbours would need it.
-    The two features of a pair then turn by different angles."""
+    The two features of a pair then rotate by different angles."""
     length, d = x.shape[-2:]
     angle = torch.arange(length)[:, None] * _frequencies(d)
     angle = angle.repeat_interleave(2, dim=-1)  # (length, d)
@@ -898,34 +899,34 @@ def _(x):
     return x * cos + torch.cat([-b, a], dim=-1) * sin
 
 
-@turn_halves.mistake("frequencies for half the features")
+@rotate_halves.mistake("frequencies for half the features")
 def _(x):
     """You compute the frequencies with d/2 in the exponent instead of d. They fall too fast, and
-    the slow pairs hardly turn at all."""
+    the slow pairs hardly rotate at all."""
     length, d = x.shape[-2:]
     omega = 10000.0 ** (-2 * torch.arange(0, d, 2, dtype=torch.float64) / d)
-    return _turn(x, angle=torch.arange(length)[:, None] * omega)
+    return _rotate(x, angle=torch.arange(length)[:, None] * omega)
 
 
-@turn_halves.mistake("positions counted from 1")
+@rotate_halves.mistake("positions counted from 1")
 def _(x):
-    """You turn row 0, too, and every row by one step too many. Scores within one text stay the
+    """You rotate row 0, too, and every row by one step too many. Scores within one text stay the
     same, but the row at position 0 should not move at all."""
     place = torch.arange(1, x.shape[-2] + 1)
-    return _turn(x, angle=place[:, None] * _frequencies(x.shape[-1]))
+    return _rotate(x, angle=place[:, None] * _frequencies(x.shape[-1]))
 
 
-@turn_halves.mistake("one angle for all pairs")
+@rotate_halves.mistake("one angle for all pairs")
 def _(x):
-    """You turn every pair by the position itself. All hands then run at the same speed, and places
-    six apart can hardly be told apart."""
+    """You rotate every pair by the position itself. All hands then run at the same speed, and
+    places six apart can hardly be told apart."""
     place = torch.arange(x.shape[-2], dtype=torch.float64)
-    return _turn(x, angle=place[:, None].expand(-1, x.shape[-1] // 2))
+    return _rotate(x, angle=place[:, None].expand(-1, x.shape[-1] // 2))
 
 
-@turn_halves.mistake("sinusoids added")
+@rotate_halves.mistake("sinusoids added")
 def _(x):
-    """You add position vectors instead of turning. The length of the vectors changes, and so does
+    """You add position vectors instead of rotating. The length of the vectors changes, and so does
     the word in them."""
     return x + sinusoidal_positions(*x.shape[-2:])
 

@@ -13,18 +13,19 @@ heads_that_start_alike = MultipleChoice(
     "Heads that start alike",
     hints=[
         "Two heads that compute the same numbers: can their gradients differ?",
-        "On its way back from the loss to a head's query map, what does the gradient pass through?",
+        "On its way back from the loss to a head's query projection, what does the gradient pass "
+        "through?",
     ],
     answer="C",
     because="Equal heads with equal blocks of W_O receive equal gradients and stay equal. "
-    "Different blocks send different gradients to maps that were the same.",
+    "Different blocks send different gradients to projections that were the same.",
 )
 heads_that_start_alike.wrong_option(
     "A",
-    "equal maps stay equal",
-    "Equal maps look at the same tokens at the start, that is true. But they learn by gradients, "
-    "which reach each head through its own block of W_O: compare the second and the third row of "
-    "the table.",
+    "equal projections stay equal",
+    "Equal projections look at the same tokens at the start, that is true. But they learn by "
+    "gradients, which reach each head through its own block of W_O: compare the second and the "
+    "third row of the table.",
 )
 heads_that_start_alike.wrong_option(
     "B",
@@ -41,8 +42,8 @@ parameters = NumericAnswer(
     answer=2.0 * 512 * 128 + 2 * 512 * 512,
     within=0.001,
     hints=[
-        "Each of the four maps is a matrix: how many features go in, how many come out, all heads "
-        "together?",
+        "Each of the four projections is a matrix: how many features go in, how many come out, all "
+        "heads together?",
         "The heads' outputs are values, mixed. How many features do 8 of them have side by side?",
     ],
 )
@@ -55,26 +56,26 @@ parameters.wrong_value(
 parameters.wrong_value(
     "without W_O",
     2.0 * 512 * 128 + 512 * 512,
-    "You counted the maps that lead into the heads. The map that leads out of them has parameters, "
-    "too.",
+    "You counted the projections that lead into the heads. The projection that leads out of them "
+    "has parameters, too.",
 )
 parameters.wrong_value(
-    "all four maps made smaller",
+    "all four projections made smaller",
     4.0 * 512 * 128,
-    "You gave all four maps 16 features for each head. The values keep theirs, and with them the "
-    "map that reads them.",
+    "You gave all four projections 16 features for each head. The values keep theirs, and with "
+    "them the projection that reads them.",
 )
 parameters.wrong_value(
     "W_O for one head",
     2.0 * 512 * 128 + 512 * 512 + 64 * 512,
-    "You let the last map read the features of one head. It gets the outputs of all of them, side "
-    "by side.",
+    "You let the last projection read the features of one head. It gets the outputs of all of "
+    "them, side by side.",
 )
 parameters.wrong_value(
-    "the maps of one head",
+    "the projections of one head",
     2.0 * 512 * 16 + 512 * 64 + 512 * 512,
-    "You counted the three maps of a single head. Each head has its own, so most of the maps are "
-    "missing.",
+    "You counted the three projections of a single head. Each head has its own, so most of the "
+    "projections are missing.",
 )
 parameters.wrong_value(
     "the queries alone made smaller",
@@ -93,7 +94,7 @@ parameters.wrong_value(
 parameters.wrong_value(
     "with biases",
     2.0 * 512 * 128 + 2 * 512 * 512 + 2 * 128 + 2 * 512,
-    "You counted biases, one for each feature that comes out of a map. This layer has none.",
+    "You counted biases, one for each feature that comes out of a projection. This layer has none.",
 )
 
 
@@ -118,7 +119,7 @@ def _(together, num_heads):
 
 @split_three.inputs
 def _(generator):
-    # the number before the point is the token, behind it the feature
+    # the number before the point is the token, after it the feature
     token, feature = torch.arange(2)[:, None], torch.arange(12)
     yield (token + feature / 100)[None], 2
     for batch, length, d_k, num_heads in [
@@ -234,7 +235,8 @@ score_matrices = Exercise(
     hints=[
         "For one head the scores are (x W_Q)(x W_K)ᵀ / √d_k. Which product stands between x and "
         "xᵀ?",
-        "An `nn.Linear` stores the transpose of the map: the features that come out are its rows.",
+        "An `nn.Linear` stores the transpose of the projection: the features that come out are its "
+        "rows.",
         "`weight.unflatten(0, (num_heads, -1))` gives the rows of each head. Which of the two has "
         "to be transposed so that a (d_model, d_model) matrix comes out?",
     ],
@@ -306,7 +308,7 @@ def _(f, query_weight, key_weight, num_heads):
     )
 
 
-@score_matrices.holds("The maps of one head change no other head's B.")
+@score_matrices.holds("The projections of one head change no other head's B.")
 def _(f, query_weight, key_weight, num_heads):
     d_k = len(query_weight) // num_heads
     stronger = query_weight.clone()
@@ -320,8 +322,8 @@ def _(f, query_weight, key_weight, num_heads):
 
 @score_matrices.mistake("not scaled")
 def _(query_weight, key_weight, num_heads):
-    """You multiply the two maps and leave it at that. The scores are then too large by the root of
-    a head's features, and softmax too sharp."""
+    """You multiply the two projections and leave it at that. The scores are then too large by the
+    root of a head's features, and softmax too sharp."""
     return _by_rows(query_weight, num_heads).mT @ _by_rows(key_weight, num_heads)
 
 
@@ -351,8 +353,8 @@ def _(query_weight, key_weight, num_heads):
 
 @score_matrices.mistake("query and key exchanged")
 def _(query_weight, key_weight, num_heads):
-    """You transpose the key's map instead of the query's. Your B says what is asked for by what:
-    the two tokens have changed their roles."""
+    """You transpose the key's projection instead of the query's. Your B says what is asked for by
+    what: the two tokens have changed their roles."""
     query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
     return key.mT @ query / math.sqrt(query.shape[1])
 
@@ -369,8 +371,8 @@ def _(query_weight, key_weight, num_heads):
 
 @score_matrices.mistake("all heads together")
 def _(query_weight, key_weight, num_heads):
-    """You multiply the whole maps, so that the features of all heads are added up, and give every
-    head the result. That is one wide head, several times."""
+    """You multiply the whole projections, so that the features of all heads are added up, and give
+    every head the result. That is one wide head, several times."""
     d_k = len(query_weight) // num_heads
     B = query_weight.T @ key_weight / math.sqrt(d_k)
     return B.expand(num_heads, -1, -1).clone()
@@ -398,8 +400,10 @@ def _merge(heads):
     return heads.transpose(1, 2).flatten(start_dim=2)
 
 
-def _attend(x, memory, maps, num_heads, mask, *, split=_split, merge=_merge, scale=None, dim=-1):
-    W_Q, W_K, W_V, W_O = maps
+def _attend(
+    x, memory, projections, num_heads, mask, *, split=_split, merge=_merge, scale=None, dim=-1
+):
+    W_Q, W_K, W_V, W_O = projections
     query, key, value = (split(made, num_heads) for made in (x @ W_Q, memory @ W_K, memory @ W_V))
     scores = query @ key.mT / (scale or math.sqrt(query.shape[-1]))
     if mask is not None:
@@ -408,18 +412,18 @@ def _attend(x, memory, maps, num_heads, mask, *, split=_split, merge=_merge, sca
     return merge(weights @ value) @ W_O
 
 
-def _scores(x, memory, maps, num_heads):
-    query, key = _split(x @ maps[0], num_heads), _split(memory @ maps[1], num_heads)
+def _scores(x, memory, projections, num_heads):
+    query, key = _split(x @ projections[0], num_heads), _split(memory @ projections[1], num_heads)
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-def _mixed(weights, memory, maps, num_heads):
-    return _merge(weights @ _split(memory @ maps[2], num_heads)) @ maps[3]
+def _mixed(weights, memory, projections, num_heads):
+    return _merge(weights @ _split(memory @ projections[2], num_heads)) @ projections[3]
 
 
 @attend.solution
-def _(x, memory, maps, num_heads, mask):
-    return _attend(x, memory, maps, num_heads, mask[:, None])
+def _(x, memory, projections, num_heads, mask):
+    return _attend(x, memory, projections, num_heads, mask[:, None])
 
 
 def _mask(generator, *shape):
@@ -457,7 +461,7 @@ def _(generator):
 
 
 @attend.holds("What is forbidden to all queries changes nothing.")
-def _(f, x, memory, maps, num_heads, mask):
+def _(f, x, memory, projections, num_heads, mask):
     if memory.shape[1] == 1:
         return None
     hidden = mask.clone()
@@ -466,109 +470,109 @@ def _(f, x, memory, maps, num_heads, mask):
     other = memory.clone()
     other[:, -1] += 3.0
     return changed(
-        f(x, memory, maps, num_heads, hidden),
-        f(x, other, maps, num_heads, hidden),
+        f(x, memory, projections, num_heads, hidden),
+        f(x, other, projections, num_heads, hidden),
         "with another last token in memory, an output goes from {} to {}",
     )
 
 
 @attend.holds("The order of memory does not matter, if the mask follows it.")
-def _(f, x, memory, maps, num_heads, mask):
+def _(f, x, memory, projections, num_heads, mask):
     return changed(
-        f(x, memory, maps, num_heads, mask),
-        f(x, memory.flip(1), maps, num_heads, mask.flip(2)),
+        f(x, memory, projections, num_heads, mask),
+        f(x, memory.flip(1), projections, num_heads, mask.flip(2)),
         "in reverse order an output goes from {} to {}",
     )
 
 
 @attend.holds("Each query is answered by itself.")
-def _(f, x, memory, maps, num_heads, mask):
+def _(f, x, memory, projections, num_heads, mask):
     return changed(
-        f(x, memory, maps, num_heads, mask)[:, -1:],
-        f(x[:, -1:], memory, maps, num_heads, mask[:, -1:]),
+        f(x, memory, projections, num_heads, mask)[:, -1:],
+        f(x[:, -1:], memory, projections, num_heads, mask[:, -1:]),
         "among others the last query has the output {}, alone {}",
     )
 
 
 @attend.holds("Each sentence is answered by itself.")
-def _(f, x, memory, maps, num_heads, mask):
+def _(f, x, memory, projections, num_heads, mask):
     return changed(
-        f(x, memory, maps, num_heads, mask)[-1:],
-        f(x[-1:], memory[-1:], maps, num_heads, mask[-1:]),
+        f(x, memory, projections, num_heads, mask)[-1:],
+        f(x[-1:], memory[-1:], projections, num_heads, mask[-1:]),
         "in its batch the last sentence has the output {}, alone {}",
     )
 
 
-def _last_head_alone(maps, num_heads):
-    """The maps of a layer in which W_O reads the last head and no other."""
-    maps, d_k = maps.clone(), maps.shape[-1] // num_heads
-    maps[3, :-d_k] = 0.0
-    return maps
+def _last_head_alone(projections, num_heads):
+    """The projections of a layer in which W_O reads the last head and no other."""
+    projections, d_k = projections.clone(), projections.shape[-1] // num_heads
+    projections[3, :-d_k] = 0.0
+    return projections
 
 
 @attend.holds("What one head asks changes no other head.")
-def _(f, x, memory, maps, num_heads, mask):
-    maps, d_k = _last_head_alone(maps, num_heads), maps.shape[-1] // num_heads
-    others = maps.clone()
+def _(f, x, memory, projections, num_heads, mask):
+    projections, d_k = _last_head_alone(projections, num_heads), projections.shape[-1] // num_heads
+    others = projections.clone()
     others[0, :, :-d_k] *= -2.0
     return changed(
-        f(x, memory, maps, num_heads, mask),
+        f(x, memory, projections, num_heads, mask),
         f(x, memory, others, num_heads, mask),
         "with other queries in the heads before, an output of the last one goes from {} to {}",
     )
 
 
 @attend.holds("Every head has a part in the output.")
-def _(f, x, memory, maps, num_heads, mask):
-    if not f(x, memory, _last_head_alone(maps, num_heads), num_heads, mask).any():
+def _(f, x, memory, projections, num_heads, mask):
+    if not f(x, memory, _last_head_alone(projections, num_heads), num_heads, mask).any():
         return "If W_O reads the last head alone, you return zeros."
 
 
 @attend.holds("With equal scores, all tokens that are allowed have equal parts.")
-def _(f, x, memory, maps, num_heads, mask):
-    maps = maps.clone()
-    maps[0] = 0.0  # queries of zeros
+def _(f, x, memory, projections, num_heads, mask):
+    projections = projections.clone()
+    projections[0] = 0.0  # queries of zeros
     share = mask / mask.sum(dim=-1, keepdim=True)
     return changed(
-        share @ (memory @ maps[2]) @ maps[3],
-        f(x, memory, maps, num_heads, mask),
+        share @ (memory @ projections[2]) @ projections[3],
+        f(x, memory, projections, num_heads, mask),
         "from equal parts an output would be {}, you return {}",
     )
 
 
 @attend.holds("A score that is higher by log 2 gives twice the weight.")
-def _(f, x, memory, maps, num_heads, mask):
+def _(f, x, memory, projections, num_heads, mask):
     d_k, L_key = x.shape[-1] // num_heads, memory.shape[1]
-    maps = maps.clone()
-    maps[0] = maps[1] = torch.eye(x.shape[-1])
+    projections = projections.clone()
+    projections[0] = projections[1] = torch.eye(x.shape[-1])
     x, memory = torch.zeros_like(x), torch.zeros_like(memory)
     x[..., ::d_k] = math.sqrt(d_k)
     memory[:, 0, ::d_k] = math.log(2)  # the first token's score in each head; all others have 0
-    value = memory[:, :1] @ maps[2] @ maps[3]
+    value = memory[:, :1] @ projections[2] @ projections[3]
     return changed(
         (2 / (L_key + 1) * value).expand_as(x),
-        f(x, memory, maps, num_heads, torch.ones_like(mask)),
+        f(x, memory, projections, num_heads, torch.ones_like(mask)),
         "by that an output would be {}, you return {}",
     )
 
 
 @attend.holds("Where one token alone is allowed, its value comes out, however low its score is.")
-def _(f, x, memory, maps, num_heads, mask):
-    maps, alone = maps.clone(), torch.zeros_like(mask)
-    maps[0] = maps[1] = torch.eye(x.shape[-1])
+def _(f, x, memory, projections, num_heads, mask):
+    projections, alone = projections.clone(), torch.zeros_like(mask)
+    projections[0] = projections[1] = torch.eye(x.shape[-1])
     alone[..., 0] = True
     x, memory = torch.full_like(x, 32.0), torch.full_like(memory, 32.0)
     memory[:, 0] *= -1.0  # scores of −1000 and below, all others of 1000 and above
-    value = memory[:, :1] @ maps[2] @ maps[3]
+    value = memory[:, :1] @ projections[2] @ projections[3]
     return changed(
         value.expand_as(x),
-        f(x, memory, maps, num_heads, alone),
+        f(x, memory, projections, num_heads, alone),
         "of the value alone an output would be {}, you return {}",
     )
 
 
 @attend.mistake("split without a transpose")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You split by one view with the heads before the tokens, and merge as well without a
     transpose. Tokens are cut up and mixed, though every shape is right."""
 
@@ -578,134 +582,134 @@ def _(x, memory, maps, num_heads, mask):
     def merge(heads):
         return heads.reshape(len(heads), heads.shape[2], -1)
 
-    return _attend(x, memory, maps, num_heads, mask[:, None], split=view, merge=merge)
+    return _attend(x, memory, projections, num_heads, mask[:, None], split=view, merge=merge)
 
 
 @attend.mistake("merged without a transpose")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You split the heads well and merge them by a view alone. A token's output is then put
     together from one head at several tokens."""
 
     def merge(heads):
         return heads.reshape(len(heads), heads.shape[2], -1)
 
-    return _attend(x, memory, maps, num_heads, mask[:, None], merge=merge)
+    return _attend(x, memory, projections, num_heads, mask[:, None], merge=merge)
 
 
 @attend.mistake("without W_O")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You stop after putting the heads side by side. Each head then writes to features of its own,
     and nothing brings them together."""
-    same = torch.stack([*maps[:3], torch.eye(maps.shape[-1])])
+    same = torch.stack([*projections[:3], torch.eye(projections.shape[-1])])
     return _attend(x, memory, same, num_heads, mask[:, None])
 
 
 @attend.mistake("divided by the root of d_model")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You divide by the root of the whole width. A head's scores add up fewer products, so the
     weights become too even."""
     scale = math.sqrt(x.shape[-1])
-    return _attend(x, memory, maps, num_heads, mask[:, None], scale=scale)
+    return _attend(x, memory, projections, num_heads, mask[:, None], scale=scale)
 
 
 @attend.mistake("not scaled")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You leave out the division of the scores. Softmax is then too sharp, and the more so the
     wider the heads are."""
-    return _attend(x, memory, maps, num_heads, mask[:, None], scale=1.0)
+    return _attend(x, memory, projections, num_heads, mask[:, None], scale=1.0)
 
 
 @attend.mistake("one wide head")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You never split the features. All of them are one head with one row of weights, whatever the
     number of heads."""
-    return _attend(x, memory, maps, 1, mask[:, None])
+    return _attend(x, memory, projections, 1, mask[:, None])
 
 
 @attend.mistake("the mask ignored")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You let every query attend to every token of memory. What is padding, or still to come, is
     mixed into the output."""
-    return _attend(x, memory, maps, num_heads, None)
+    return _attend(x, memory, projections, num_heads, None)
 
 
 @attend.mistake("the mask inverted")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You forbid what the mask allows, and allow the rest. PyTorch's `nn.MultiheadAttention` reads
     masks that way; here True means that attending is allowed."""
-    return _attend(x, memory, maps, num_heads, ~mask[:, None])
+    return _attend(x, memory, projections, num_heads, ~mask[:, None])
 
 
 @attend.mistake("the mask after softmax")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You set weights to 0 after softmax. What is forbidden has then taken its share of the sum,
     and a row of weights sums to less than 1."""
-    weights = _scores(x, memory, maps, num_heads).softmax(dim=-1)
-    return _mixed(weights * mask[:, None], memory, maps, num_heads)
+    weights = _scores(x, memory, projections, num_heads).softmax(dim=-1)
+    return _mixed(weights * mask[:, None], memory, projections, num_heads)
 
 
 @attend.mistake("forbidden scores set to 0")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You set forbidden scores to 0. That is a score like others, and its token still gets
     weight."""
-    scores = _scores(x, memory, maps, num_heads) * mask[:, None]
-    return _mixed(scores.softmax(dim=-1), memory, maps, num_heads)
+    scores = _scores(x, memory, projections, num_heads) * mask[:, None]
+    return _mixed(scores.softmax(dim=-1), memory, projections, num_heads)
 
 
 @attend.mistake("one row of weights for all heads")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You average the weights over the heads, and every head uses the mean. What one head looks for
     is then mixed with what the others look for."""
-    scores = _scores(x, memory, maps, num_heads).masked_fill(~mask[:, None], -math.inf)
+    scores = _scores(x, memory, projections, num_heads).masked_fill(~mask[:, None], -math.inf)
     mean = scores.softmax(dim=-1).mean(dim=1, keepdim=True)
-    return _mixed(mean, memory, maps, num_heads)
+    return _mixed(mean, memory, projections, num_heads)
 
 
 @attend.mistake("the best token alone")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You hand over the value with the highest score and nothing of the others. No gradient then
     tells queries and keys which other token would have been better."""
-    scores = _scores(x, memory, maps, num_heads).masked_fill(~mask[:, None], -math.inf)
+    scores = _scores(x, memory, projections, num_heads).masked_fill(~mask[:, None], -math.inf)
     best = torch.nn.functional.one_hot(scores.argmax(dim=-1), memory.shape[1])
-    return _mixed(best.to(x), memory, maps, num_heads)
+    return _mixed(best.to(x), memory, projections, num_heads)
 
 
 @attend.mistake("no exponential")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You divide the scores by their sum and leave out the exponential. Scores may be negative, and
-    the sum of a row may be 0, so what comes out is no row of weights."""
-    scores = _scores(x, memory, maps, num_heads) * mask[:, None]
-    return _mixed(scores / scores.sum(dim=-1, keepdim=True), memory, maps, num_heads)
+    the sum of a row may be 0, so what comes out is not a row of weights."""
+    scores = _scores(x, memory, projections, num_heads) * mask[:, None]
+    return _mixed(scores / scores.sum(dim=-1, keepdim=True), memory, projections, num_heads)
 
 
 @attend.mistake("divided by the root of the number of tokens")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You divide by the root of the length of memory. A score adds up the features of a head, and
     their number is what makes scores large."""
     scale = math.sqrt(memory.shape[1])
-    return _attend(x, memory, maps, num_heads, mask[:, None], scale=scale)
+    return _attend(x, memory, projections, num_heads, mask[:, None], scale=scale)
 
 
 @attend.mistake("softmax over the heads")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You normalise over the axis of heads. The heads then compete for each token, and the weights
     of one head do not sum to 1."""
-    return _attend(x, memory, maps, num_heads, mask[:, None], dim=1)
+    return _attend(x, memory, projections, num_heads, mask[:, None], dim=1)
 
 
 @attend.mistake("keys handed over instead of values")
-def _(x, memory, maps, num_heads, mask):
+def _(x, memory, projections, num_heads, mask):
     """You mix the keys by the weights. What a token can be found by is then handed over instead of
     what it has to say."""
-    same = torch.stack([maps[0], maps[1], maps[1], maps[3]])
+    same = torch.stack([projections[0], projections[1], projections[1], projections[3]])
     return _attend(x, memory, same, num_heads, mask[:, None])
 
 
-@attend.mistake("maps transposed")
-def _(x, memory, maps, num_heads, mask):
-    """You multiply by the transposed maps, as `nn.Linear` does with its weights. These maps are
-    used as they are."""
-    return _attend(x, memory, maps.mT, num_heads, mask[:, None])
+@attend.mistake("projections transposed")
+def _(x, memory, projections, num_heads, mask):
+    """You multiply by the transposed projections, as `nn.Linear` does with its weights. These
+    projections are used as they are."""
+    return _attend(x, memory, projections.mT, num_heads, mask[:, None])
 
 
 without_pairs = Exercise(
@@ -884,8 +888,8 @@ def _(heads, weight):
 
 @without_pairs.mistake("blocks in reverse")
 def _(heads, weight):
-    """You pair the first head with the last block of W_O. Every head then speaks through the map of
-    another."""
+    """You pair the first head with the last block of W_O. Every head then speaks through the
+    projection of another."""
     blocks = _blocks(weight, heads.shape[1]).flip(0)
     added = (heads @ blocks).transpose(0, 1)
     return _gated(_gates(heads.shape[1]), added)
@@ -1034,8 +1038,8 @@ def _(weights):
 
 @divergences.mistake("u + v without the half")
 def _(weights):
-    """You take the entropy of the sum of the two rows. The sum is no row of weights, as it adds up
-    to 2."""
+    """You take the entropy of the sum of the two rows. The sum is not a row of weights, as it adds
+    up to 2."""
     u, v = _pairs(weights)
     between = _entropy(u + v) - (_entropy(u) + _entropy(v)) / 2
     return between.mean(dim=(0, 3))

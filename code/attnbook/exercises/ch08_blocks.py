@@ -43,9 +43,10 @@ parameters = NumericAnswer(
     answer=49_984.0,
     within=0.0005,
     hints=[
-        "Count three kinds of parts: the maps of attention, the maps of the network, the norms.",
-        "Attention has four maps of d_model features each, whatever the number of heads. A map has "
-        "a bias with one number for each feature that comes out.",
+        "Count three kinds of parts: the projections of attention, the projections of the network, "
+        "the norms.",
+        "Attention has four projections of d_model features each, whatever the number of heads. A "
+        "projection has a bias with one number for each feature that comes out.",
         "How many sub-layers has the block, and so how many norms? Each has a scale and a shift.",
     ],
 )
@@ -63,20 +64,20 @@ parameters.wrong_value(
 parameters.wrong_value(
     "no biases",
     49_408.0,
-    "You counted the matrices of the six maps and left out their biases. In this block every map "
-    "has one.",
+    "You counted the matrices of the six projections and left out their biases. In this block "
+    "every projection has one.",
 )
 parameters.wrong_value(
-    "no output map",
+    "no output projection",
     45_824.0,
-    "You counted three maps in the attention. What the heads found is mixed by a further one "
-    "before it is added to the stream.",
+    "You counted three projections in the attention. What the heads found is mixed by a further "
+    "one before it is added to the stream.",
 )
 parameters.wrong_value(
-    "full-width maps for each head",
+    "full-width projections for each head",
     99_904.0,
-    "You gave each of the four heads maps of the full width. They share it: a head has a quarter "
-    "of the features.",
+    "You gave each of the four heads projections of the full width. They share it: a head has a "
+    "quarter of the features.",
 )
 parameters.wrong_value(
     "a decoder block",
@@ -734,7 +735,7 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("the norm after each addition")
 def _(x, text, image, attend, read, feed, norm):
-    """You normalise behind each sub-layer. That is the block of 2017, and the stream no longer runs
+    """You normalise after each sub-layer. That is the block of 2017, and the stream no longer runs
     through untouched."""
     x = norm(x + attend(x))
     x = norm(x + read(x, text))
@@ -754,7 +755,7 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("the network left out")
 def _(x, text, image, attend, read, feed, norm):
-    """You stop behind the reading. What was read then passes on without a step in which a token
+    """You stop after the reading. What was read then passes on without a step in which a token
     works on it by itself."""
     x = x + attend(norm(x))
     x = x + read(norm(x), text)
@@ -874,8 +875,8 @@ def _(x, sublayers, norm):
 
 @updates.mistake("the streams instead of the updates")
 def _(x, sublayers, norm):
-    """You keep the stream behind each sub-layer. It contains everything before, so the shares sum
-    to more than the whole."""
+    """You keep the stream after each sub-layer. It contains everything before, so the shares sum to
+    more than the whole."""
     parts, final = _updates(x, sublayers, norm)
     return _share(parts.cumsum(dim=0), final)
 
@@ -1077,7 +1078,7 @@ def _(f, x):
 
 @sentence_leaks.mistake("only the sum of the features watched")
 def _(f, x):
-    """You watch the sum of an output's features, or its gradient. Behind a layer norm that sum is 0
+    """You watch the sum of an output's features, or its gradient. After a layer norm that sum is 0
     whatever comes in, and shows no influence."""
     x = x.clone().requires_grad_()
     rows = []
@@ -1150,10 +1151,10 @@ def _(f, x):
 
 folded = Exercise(
     "8.8",
-    "A norm that disappears into a map",
+    "A norm that disappears into a projection",
     hints=[
-        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the map makes "
-        "(γ ⊙ z + β) W + b of it.",
+        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the projection makes (γ ⊙ "
+        "z + β) W + b of it.",
         "Multiply out. Which part does not depend on z?",
         "Feature i of z meets row i of the matrix.",
     ],
@@ -1178,7 +1179,7 @@ def _(generator):
         yield (1 + 0.5 * draw[0], *draw[1:])
 
 
-@folded.holds("The map alone does what norm and map did.")
+@folded.holds("The projection alone does what norm and projection did.")
 def _(f, gamma, beta, weight, bias):
     d = len(gamma)
     z = _scale(torch.arange(3.0 * d).view(3, d).cos(), -1)
@@ -1186,7 +1187,7 @@ def _(f, gamma, beta, weight, bias):
     return changed(
         (gamma * z + beta) @ weight + bias,
         z @ both[:-1] + both[-1],
-        "for one token norm and map give {}, the map alone {}",
+        "for one token norm and projection give {}, the projection alone {}",
     )
 
 
@@ -1207,7 +1208,8 @@ def _(f, gamma, beta, weight, bias):
 
 @folded.mistake("β left out")
 def _(gamma, beta, weight, bias):
-    """You keep the bias of the map as it is. The norm's shift is then lost for all tokens."""
+    """You keep the bias of the projection as it is. The norm's shift is then lost for all
+    tokens."""
     return torch.cat([gamma[:, None] * weight, bias[None]])
 
 
@@ -1225,10 +1227,10 @@ def _(gamma, beta, weight, bias):
     return torch.cat([matrix, (beta @ matrix + bias)[None]])
 
 
-@folded.mistake("the bias of the map left out")
+@folded.mistake("the bias of the projection left out")
 def _(gamma, beta, weight, bias):
-    """You replace the bias of the map by the norm's part. What the map itself added is then
-    lost."""
+    """You replace the bias of the projection by the norm's part. What the projection itself added
+    is then lost."""
     return torch.cat([gamma[:, None] * weight, (beta @ weight)[None]])
 
 
@@ -1283,7 +1285,7 @@ def _(layers):
 
 
 def _new_layer(generator, d):
-    """A map and a norm, as they start: only the map's weights are random."""
+    """A projection and a norm, as they start: only the projection's weights are random."""
     return Parameters(
         scale=torch.ones(d),
         weight=torch.randn(d, d, generator=generator),

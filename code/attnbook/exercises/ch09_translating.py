@@ -14,9 +14,9 @@ from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
-behind_a_wrong_word = MultipleChoice(
+after_a_wrong_word = MultipleChoice(
     "9.0",
-    "Behind a wrong word",
+    "After a wrong word",
     hints=[
         "What has the model learned about the words before: can they ever be wrong?",
         "Three places on, how many right words stand between the wrong one and the next?",
@@ -25,13 +25,13 @@ behind_a_wrong_word = MultipleChoice(
     because="In training the words before were always right, so the model trusts them, and one "
     "wrong word confuses it deeply. But not for long: a few tokens on it is right again.",
 )
-behind_a_wrong_word.wrong_option(
+after_a_wrong_word.wrong_option(
     "A",
     "the source alone decides",
     "The source is there, that is true. But the model has learned to go by the words before as "
     "well, which were always right: look at the first row.",
 )
-behind_a_wrong_word.wrong_option(
+after_a_wrong_word.wrong_option(
     "C",
     "one mistake spoils the rest",
     "Training never showed such a prefix, that is true. But only one of its words is wrong, "
@@ -108,10 +108,10 @@ teacher_forcing = Exercise(
     hints=[
         "Write both rows for the sentence 7 8 9 on paper, one below the other. Then do it again "
         "for a sentence of one word in the same batch.",
-        "`torch.cat` puts a column before `targets` for the one and behind it for the other. "
-        "Which of the two is complete with that?",
+        "`torch.cat` puts a column before `targets` for the one and after it for the other. Which "
+        "of the two is complete with that?",
         "`(targets != PAD).sum(dim=1)` is the number of words of each sentence. Which column is "
-        "the first behind them?",
+        "the first after them?",
     ],
 )
 
@@ -183,7 +183,7 @@ def _(f, targets):
     )
 
 
-@teacher_forcing.mistake("END behind the padding")
+@teacher_forcing.mistake("END after the padding")
 def _(targets):
     """You put END into the last column of every sentence. A short sentence is then to say padding
     first, and the model never learns to stop right after the last word."""
@@ -557,7 +557,7 @@ def _(f, step, peak, warmup):
         )
 
 
-@rate.holds("Behind the warm-up, four times the step has half the rate.")
+@rate.holds("After the warm-up, four times the step has half the rate.")
 def _(f, step, peak, warmup):
     k = 2 * warmup
     early, late = _at(f, k, peak, warmup), _at(f, 4 * k, peak, warmup)
@@ -751,7 +751,7 @@ def _(f, scores_of, max_length):
             return f"{scores_of!r} gives a result with {name}, {token}, in it."
 
 
-@greedy.holds("Behind the first padding comes nothing but padding.")
+@greedy.holds("After the first padding comes nothing but padding.")
 def _(f, scores_of, max_length):
     row = f(scores_of, max_length).tolist()
     words = [i for i, token in enumerate(row) if token != PAD]
@@ -786,14 +786,14 @@ def _(scores_of, max_length):
 
 @greedy.mistake("END does not stop it")
 def _(scores_of, max_length):
-    """You always go on to the greatest length. Behind the end of a sentence the model was never
+    """You always go on to the greatest length. After the end of a sentence the model was never
     trained, and what it says there is nonsense."""
     return _written(_said(scores_of, max_length, stop=False), max_length)
 
 
 @greedy.mistake("END taken out at the end")
 def _(scores_of, max_length):
-    """You go on to the greatest length and remove END afterwards. The nonsense behind it stays, as
+    """You go on to the greatest length and remove END afterwards. The nonsense after it stays, as
     if it belonged to the sentence."""
     words = _said(scores_of, max_length, stop=False)
     return _written([w for w in words if w != END], max_length)
@@ -1364,7 +1364,7 @@ def _(f, checkpoints, x):
     )
 
 
-@averaged.holds("Every checkpoint twice is no change.")
+@averaged.holds("Every checkpoint twice is not a change.")
 def _(f, checkpoints, x):
     return changed(
         f(checkpoints, x), f(checkpoints + checkpoints, x), "with each one twice, {} becomes {}"
@@ -1453,7 +1453,7 @@ def _(checkpoints, x):
 
 @averaged.mistake("averaged layer by layer")
 def _(checkpoints, x):
-    """You average what the checkpoints' hidden layers say, and put the mean matrix behind that. It
+    """You average what the checkpoints' hidden layers say, and put the mean matrix after that. It
     is neither one network nor an ensemble, and every checkpoint still has to run."""
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
     hidden = torch.stack([(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]).mean(dim=0)

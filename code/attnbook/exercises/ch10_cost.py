@@ -93,16 +93,16 @@ cache_size.wrong_value(
 
 def _layer_flops(length, d_model, num_heads, kv_heads):
     d_kv = d_model // num_heads * kv_heads
-    maps = 2 * length * d_model * (2 * d_model + 2 * d_kv)
-    return maps, 4 * length**2 * d_model, d_kv
+    projections = 2 * length * d_model * (2 * d_model + 2 * d_kv)
+    return projections, 4 * length**2 * d_model, d_kv
 
 
 layer_flops = Exercise(
     "10.2",
     "Operations of a layer with shared keys",
     hints=[
-        "Which of the four maps become smaller when heads share keys and values, and how many "
-        "features do they make?",
+        "Which of the four projections become smaller when heads share keys and values, and how "
+        "many features do they make?",
         "How many rows of scores are there in all? Does a head of queries that shares its keys "
         "compute fewer scores?",
     ],
@@ -111,8 +111,8 @@ layer_flops = Exercise(
 
 @layer_flops.solution
 def _(length, d_model, num_heads, kv_heads):
-    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
-    return maps + inner
+    projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return projections + inner
 
 
 @layer_flops.inputs
@@ -129,7 +129,7 @@ def _(f, length, d_model, num_heads, kv_heads):
         return f"For length={length}, d_model={d_model}, {num_heads} heads you return {found:g}."
 
 
-@layer_flops.holds("Sharing saves operations, but no more than in two maps.")
+@layer_flops.holds("Sharing saves operations, but no more than in two projections.")
 def _(f, length, d_model, num_heads, kv_heads):
     full = f(length, d_model, num_heads, num_heads)
     saved = full - f(length, d_model, num_heads, 1)
@@ -152,53 +152,53 @@ def _(f, length, d_model, num_heads, kv_heads):
 def _(length, d_model, num_heads, kv_heads):
     """You count the scores of one head for each group. Keys are shared, but every head of queries
     has queries of its own and so scores of its own."""
-    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
-    return maps + inner * kv_heads // num_heads
+    projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return projections + inner * kv_heads // num_heads
 
 
 @layer_flops.mistake("nothing shared")
 def _(length, d_model, num_heads, kv_heads):
-    """You make all four maps equally large. Two of them have fewer features to make here, which
-    your count does not see."""
+    """You make all four projections equally large. Two of them have fewer features to make here,
+    which your count does not see."""
     _, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return 8 * length * d_model**2 + inner
 
 
-@layer_flops.mistake("one of the large maps forgotten")
+@layer_flops.mistake("one of the large projections forgotten")
 def _(length, d_model, num_heads, kv_heads):
-    """One map between d_model features is missing in your count. There are two of them: before the
-    heads one for the queries, and after them one through which all their outputs go."""
-    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
-    return maps - 2 * length * d_model**2 + inner
+    """One projection between d_model features is missing in your count. There are two of them:
+    before the heads one for the queries, and after them one through which all their outputs go."""
+    projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return projections - 2 * length * d_model**2 + inner
 
 
 @layer_flops.mistake("multiplications alone")
 def _(length, d_model, num_heads, kv_heads):
     """Your count is half of the right one, as if a multiplication and the addition after it were
     one operation. That is a common unit, too, but (10.1) and (10.2) count both."""
-    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
-    return (maps + inner) // 2
+    projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return (projections + inner) // 2
 
 
-@layer_flops.mistake("half of what happens between the maps")
+@layer_flops.mistake("half of what happens between the projections")
 def _(length, d_model, num_heads, kv_heads):
     """You count half of the operations with L². There are two products, of queries with keys and of
     weights with values; all their entries are computed, and each takes additions as well."""
-    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
-    return maps + inner // 2
+    projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return projections + inner // 2
 
 
 @layer_flops.mistake("each head with d_model features")
 def _(length, d_model, num_heads, kv_heads):
-    """You multiply the work between the maps by the number of heads. A head has only its share of
-    the features, so together they cost as much as one wide head."""
-    maps, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
-    return maps + inner * num_heads
+    """You multiply the work between the projections by the number of heads. A head has only its
+    share of the features, so together they cost as much as one wide head."""
+    projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
+    return projections + inner * num_heads
 
 
-@layer_flops.mistake("only one of the two maps smaller")
+@layer_flops.mistake("only one of the two projections smaller")
 def _(length, d_model, num_heads, kv_heads):
-    """You make one map smaller where there are two. A group of heads shares its keys and its
+    """You make one projection smaller where there are two. A group of heads shares its keys and its
     values."""
     _, inner, d_kv = _layer_flops(length, d_model, num_heads, kv_heads)
     return 2 * length * d_model * (3 * d_model + d_kv) + inner
@@ -1014,7 +1014,7 @@ def _(query, keys, values, lengths):
 
 @decode_step.mistake("one token too many")
 def _(query, keys, values, lengths):
-    """You let the token behind the last one in use take part. It is a leftover in all texts that do
+    """You let the token after the last one in use take part. It is a leftover in all texts that do
     not fill the buffer."""
     return _decode(query, keys, values, _used(keys, lengths + 1))
 

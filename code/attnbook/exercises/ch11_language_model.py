@@ -36,7 +36,7 @@ without_the_first.wrong_option(
     "D",
     "a wasted weight does harm",
     "This takes the rest for a waste from which the model suffers. It was trained with it, and no "
-    "layer behind expects anything else: the loss does not fall.",
+    "layer after it expects anything else: the loss does not fall.",
 )
 
 cache_bytes = NumericAnswer(
@@ -309,7 +309,7 @@ without_a_head = Exercise(
     hints=[
         "Head h has the features h · d_k to (h + 1) · d_k of `merged`. Which columns of W_O read "
         "them?",
-        "With one head's features alone, the map W_O needs these columns only.",
+        "With one head's features alone, the projection W_O needs these columns only.",
     ],
 )
 
@@ -378,7 +378,8 @@ logit_difference = Exercise(
     "11.6",
     "Which noun does a change favour?",
     hints=[
-        "A logit is the dot product of the last vector with a token's row of the output map.",
+        "A logit is the dot product of the last vector with a token's row of the output "
+        "projection.",
         "Only the difference of the two rows matters: one vector to compare both streams with.",
         "RMSNorm is not linear: norm each stream, then take the difference.",
     ],
@@ -430,8 +431,8 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("no norm")
 def _(before, after, scale, output_weight, one, other):
-    """You leave out the last norm. The output map never sees the stream itself, which is many times
-    as large."""
+    """You leave out the last norm. The output projection never sees the stream itself, which is
+    many times as large."""
     return (after - before) @ (output_weight[one] - output_weight[other])
 
 

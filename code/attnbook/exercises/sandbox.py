@@ -1,7 +1,7 @@
 """Run a learner's function so that it can neither stop the check nor flood the notebook.
 
-It runs in a thread, on copies of its inputs, against the clock. What it prints or displays is
-kept back. It is not a jail: who wants to harm their own session can.
+It runs in a thread, on copies of its inputs, against the clock. What it prints or displays is kept
+back. It is not a jail: whoever wants to harm their own session can.
 """
 
 import contextlib
@@ -199,7 +199,7 @@ def _redirect(printed: _Printed, stack: contextlib.ExitStack) -> None:
 def reproducible(seed: int = 0) -> Iterator[None]:
     """Fixed seeds and torch's plain modes, in whatever state the notebook is; restored afterwards.
 
-    That are the random states of Python, NumPy and torch's CPU, torch's default dtype and device,
+    These are the random states of Python, NumPy and torch's CPU, torch's default dtype and device,
     and modes such as ``no_grad``.
     """
     python, numpy = random.getstate(), np.random.get_state()

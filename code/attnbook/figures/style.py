@@ -127,7 +127,10 @@ def heat_map(
 
 
 def with_fewer_colours(picture: bytes, colours: int) -> bytes:
-    """The same PNG on white with at most so many colours, 1 to 256: a third of the bytes."""
+    """The same PNG on white with at most the given number of colours: a third of the bytes.
+
+    ``colours`` is 1 to 256.
+    """
     after = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as before:
         figure = before.convert("RGBA")

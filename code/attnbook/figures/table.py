@@ -40,10 +40,10 @@ def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> Table:
 
     Raises ``ValueError`` if there are no rows, or if one has not as many cells as the header.
 
-    >>> table(["design", "right"], [["one map", "51 ± 7"], ["two maps", 100]])
-    design     right
-    one map   51 ± 7
-    two maps     100
+    >>> table(["design", "right"], [["one head", "51 ± 7"], ["two heads", 100]])
+    design      right
+    one head   51 ± 7
+    two heads     100
     """
     texts = [[str(cell) for cell in row] for row in rows]
     if not texts:

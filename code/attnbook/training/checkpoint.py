@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import TypedDict
 
 import torch
 from safetensors import SafetensorError
@@ -10,6 +11,13 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from attnbook.atomic_files import atomic_write, read_json
+
+
+class History(TypedDict):
+    """How a training went: the loss of each step, and each evaluation with its step."""
+
+    losses: list[float]
+    evaluations: list[dict[str, float]]
 
 
 class Checkpoint:
@@ -27,13 +35,13 @@ class Checkpoint:
         self.keep = keep
 
     def save(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict, history: dict
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict, history: History
     ) -> None:
         """Write the state after the last step of ``history``."""
         self.folder.mkdir(parents=True, exist_ok=True)
         tensors = {}
         for name, parameter in model.named_parameters():
-            tensors[f"model.{name}"] = parameter.detach()
+            tensors[f"model.{name}"] = parameter.detach().contiguous()
             for key, value in optimizer.state[parameter].items():
                 tensors[f"adam.{key}.{name}"] = value
         file = f"step-{len(history['losses'])}.safetensors"
@@ -45,7 +53,7 @@ class Checkpoint:
 
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict
-    ) -> dict | None:
+    ) -> History | None:
         """Bring model and optimizer to the saved state; return its history, None if there is none.
 
         Raises ``ValueError`` if it was saved with other settings or for another model.
@@ -119,13 +127,16 @@ def save_weights(model: nn.Module, path: str | Path, *, dtype: torch.dtype | Non
 
     With a ``dtype`` they are rounded to it: ``torch.float16`` halves the file.
     """
-    tensors = {name: p.detach().to(dtype or p.dtype) for name, p in model.named_parameters()}
+    tensors = {
+        name: parameter.detach().to(dtype or parameter.dtype).contiguous()
+        for name, parameter in model.named_parameters()
+    }
     atomic_write(Path(path), save(tensors))
 
 
 @torch.no_grad()
 def round_weights(model: nn.Module, bits: int) -> None:
-    """Round each row of a weight, in place, to whole numbers of so many bits times a power of two.
+    """Round each row of a weight, in place: whole numbers of ``bits`` bits times a power of two.
 
     The power is the row's own, the smallest with which its largest number fits. With 8 bits the
     whole numbers run from -127 to 127, and half precision has all products exactly.

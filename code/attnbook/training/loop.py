@@ -20,7 +20,7 @@ from tqdm import TqdmWarning
 from attnbook.data import Batch, Pair, PairsOfStep, collate
 from attnbook.decoding import inference
 from attnbook.language_model import LanguageModel
-from attnbook.training.checkpoint import Checkpoint
+from attnbook.training.checkpoint import Checkpoint, History
 from attnbook.training.loss import smoothed_loss
 from attnbook.training.parallel import rank_and_world, require_equal_everywhere
 
@@ -56,15 +56,21 @@ def train(
     keep: int = 1,
     evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
     evaluate_every: int = 1000,
+    log_interval: int = 10,
     progress: bool = True,
-) -> dict:
+) -> History:
     """Train a model, in place, on the pairs that ``pairs_of_step(step)`` gives for each step.
 
     A ``LanguageModel`` learns the targets; it has no source to read.
 
     Adam with the paper's β₁ = 0.9, β₂ = 0.98 and ε = 1e-9, ``learning_rate`` with this peak and
-    warm-up, gradients clipped to the norm ``clip``. On CUDA the forward pass runs in bfloat16 where
-    that is safe. PyTorch's random numbers are seeded anew at every step.
+    warm-up, gradients clipped to the norm ``clip``. On a GPU that computes in bfloat16 the forward
+    pass does so where that is safe; on others, such as a T4, it stays in float32. PyTorch's random
+    numbers are seeded again at every step.
+
+    The CPU reads what the device has computed every ``log_interval`` steps, and before it evaluates
+    or saves; in between, the device never waits for it. An update is not made if a gradient is not
+    finite.
 
     Under ``torchrun`` each process takes its share of every batch; the result is that of one
     process, but for rounding and dropout. Call it inside ``processes``.
@@ -77,14 +83,21 @@ def train(
 
     Returns the history: ``{"losses": [one a step], "evaluations": [{"step": …, …}]}``; a loss is
     the mean over the batch's target tokens, in nats, with label smoothing. Raises ``ValueError`` if
-    a number is impossible, a loss is not finite, or the folder holds a training of more steps, with
-    other settings or of another model.
+    a number is impossible, a loss or a gradient is not finite (at the next read, with the step; it
+    is neither applied nor saved), or the folder holds a training of more steps, with other settings
+    or of another model.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
     and bfloat16 came later.
     """
-    at_least_1 = {"save_every": save_every, "keep": keep, "evaluate_every": evaluate_every}
-    _require_possible({"steps": steps} | at_least_1, {"peak_rate": peak_rate, "clip": clip})
+    at_least_1 = {
+        "steps": steps,
+        "save_every": save_every,
+        "keep": keep,
+        "evaluate_every": evaluate_every,
+        "log_interval": log_interval,
+    }
+    _require_possible(at_least_1, {"peak_rate": peak_rate, "clip": clip})
     settings = {
         "peak_rate": peak_rate,
         "warmup": warmup,
@@ -98,8 +111,10 @@ def train(
     optimizer = torch.optim.Adam(
         model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
     )
+    # Skips an update, on the device, if a gradient is not finite. Nothing is scaled: 1 never grows.
+    guard = torch.amp.GradScaler(device.type, init_scale=1.0, growth_interval=2**31 - 1)
     checkpoint = None
-    history = {"losses": [], "evaluations": []}
+    history: History = {"losses": [], "evaluations": []}
     if folder is not None:
         checkpoint = Checkpoint(folder, keep=keep)
         history = checkpoint.load(model, optimizer, settings) or history
@@ -108,12 +123,19 @@ def train(
     if first > steps:
         raise ValueError(f"{folder} holds a training of {first} steps: got steps={steps}")
 
-    objective = _Objective(model, label_smoothing)
+    objective: nn.Module = _Objective(model, label_smoothing)
     if world > 1:
         objective = DistributedDataParallel(
             objective, device_ids=[device] if device.type == "cuda" else None
         )
+    computes_in_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported(
+        including_emulation=False
+    )
+    autocast = torch.autocast(device.type, torch.bfloat16, enabled=computes_in_bfloat16)
     model.train()
+    unread: list[Tensor] = []  # loss and gradient's norm of the steps since the last read
+    if first < steps:
+        batch, scale = _share(pairs_of_step(first), device)
     bar = trange(
         first,
         steps,
@@ -128,28 +150,38 @@ def train(
         torch.manual_seed(rng.getrandbits(63))
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, peak=peak_rate, warmup=warmup)
-        loss = _gradients(objective, pairs_of_step(step), device)
-        if not math.isfinite(loss):
-            raise ValueError(
-                f"the loss of step {step} is {loss}: try a lower peak rate than {peak_rate:g} "
-                f"or a longer warm-up than {warmup} steps"
-            )
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimizer.step()
+        with autocast:
+            loss = objective(batch) * scale
+        # DistributedDataParallel takes the mean over the processes; the sum is wanted
+        guard.scale(loss * world).backward()
+        if step + 1 < steps:  # collated and copied while the device computes
+            batch, scale = _share(pairs_of_step(step + 1), device)
+        guard.unscale_(optimizer)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
+        guard.step(optimizer)
+        guard.update()
         optimizer.zero_grad()
-        history["losses"].append(loss)
-        bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+        loss = loss.detach()
+        if world > 1:
+            dist.all_reduce(loss)
+        unread.append(torch.stack([loss, norm]))
 
         done = step + 1
         is_last = done == steps
-        if evaluate is not None and rank == 0 and (done % evaluate_every == 0 or is_last):
+        evaluates = evaluate is not None and (done % evaluate_every == 0 or is_last)
+        saves = checkpoint is not None and (done % save_every == 0 or is_last)
+        if done % log_interval == 0 or evaluates or saves or is_last:
+            history["losses"] += _read(unread, done - len(unread), peak_rate, warmup)
+            unread.clear()
+            bar.set_postfix_str(f"loss {history['losses'][-1]:.3f}", refresh=False)
+        if evaluate is not None and evaluates and rank == 0:
             with inference(model):
                 result = {name: float(x) for name, x in evaluate(model).items()}
             history["evaluations"].append({"step": done, **result})
             if progress:
                 text = "  ".join(f"{name} {x:g}" for name, x in result.items())
                 bar.write(f"step {done}  {text}")
-        if checkpoint is not None and (done % save_every == 0 or is_last):
+        if checkpoint is not None and saves:
             if rank == 0:
                 checkpoint.save(model, optimizer, settings, history)
             if world > 1:
@@ -184,19 +216,28 @@ class _Objective(nn.Module):
         )
 
 
-def _gradients(objective: nn.Module, pairs: Sequence[Pair], device: torch.device) -> float:
-    """Backpropagate the loss of this process's share of the pairs; return the loss of all."""
+def _share(pairs: Sequence[Pair], device: torch.device) -> tuple[Batch, float]:
+    """This process's share of a step's pairs, on its way to the device, and its loss's factor."""
     if not pairs:
         raise ValueError("a step needs at least one pair: got none")
     rank, world = rank_and_world()
     share = pairs[rank::world]
-    batch = collate(share or pairs[:1]).to(device)
     tokens = sum(len(target) + 1 for _, target in pairs)  # each with its END
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        loss = objective(batch) * bool(share) / tokens
-    # DistributedDataParallel takes the mean over the processes; the sum is wanted
-    (loss * world).backward()
-    loss = loss.detach()
-    if world > 1:
-        dist.all_reduce(loss)
-    return loss.item()
+    batch = collate(share or pairs[:1])
+    if device.type == "cuda":
+        batch = batch.pin_memory()
+    return batch.to(device, non_blocking=True), bool(share) / tokens
+
+
+def _read(unread: list[Tensor], first: int, peak_rate: float, warmup: int) -> list[float]:
+    """The losses of the steps from ``first`` on: here the CPU waits for the device."""
+    losses = []
+    for step, (loss, norm) in enumerate(torch.stack(unread).tolist(), start=first):
+        for name, number in (("loss", loss), ("gradient's norm", norm)):
+            if not math.isfinite(number):
+                raise ValueError(
+                    f"the {name} of step {step} is {number}: try a lower peak rate than "
+                    f"{peak_rate:g} or a longer warm-up than {warmup} steps"
+                )
+        losses.append(loss)
+    return losses

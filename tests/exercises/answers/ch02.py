@@ -148,13 +148,13 @@ def by_city_blocks(query, key, value, sharpness):
     return (-sharpness * distances).softmax(-1) @ value
 
 
-def map_by_solving(wanted, k_proj):
+def projection_by_solving(wanted, k_proj):
     # k_proj · q_projᵀ = √n · wantedᵀ
     right = len(wanted) ** 0.5 * wanted.T
     return torch.linalg.solve(k_proj, right).T
 
 
-def map_by_pinv(wanted, k_proj):
+def projection_by_pinv(wanted, k_proj):
     return len(wanted) ** 0.5 * wanted @ torch.linalg.pinv(k_proj).T
 
 
@@ -165,7 +165,7 @@ WRONG = [
     ("2.2", cross_with_a_residual, "What one token asks does not change the output of another"),
     ("2.2", cross_causal, "The order of the tokens in `memory`"),
     ("2.2", lambda *args: cross_right(*args).detach(), "Gradients flow back"),
-    ("2.2", lambda *args: cross_right(*args) + 1, "Twice the value map"),
+    ("2.2", lambda *args: cross_right(*args) + 1, "Twice the value projection"),
     ("2.2", cross_divided_more, "counts three times as much"),
     ("2.2", cross_by_sigmoid, "every output is the mean of the values"),
     ("2.2", lambda x, *more: cross_right(x.detach(), *more), "None reaches `x`"),
@@ -217,10 +217,10 @@ WRONG = [
     ),
     (
         "2.7",
-        lambda wanted, k_proj: map_by_solving(wanted, k_proj) + 0.1,
+        lambda wanted, k_proj: projection_by_solving(wanted, k_proj) + 0.1,
         "Where no scores are wanted",
     ),
-    ("2.7", squeezed(map_by_solving), "is there a `squeeze`?"),
+    ("2.7", squeezed(projection_by_solving), "is there a `squeeze`?"),
 ]
 
 RIGHT = [
@@ -239,7 +239,7 @@ RIGHT = [
     ("2.5", lambda q_proj, k_proj: one_matrix_by_loops(q_proj, k_proj).double()),
     ("2.6", by_cdist),
     ("2.6", by_expanding_the_square),
-    ("2.7", map_by_solving),
-    ("2.7", map_by_pinv),
-    ("2.7", lambda wanted, k_proj: map_by_solving(wanted, k_proj).double()),
+    ("2.7", projection_by_solving),
+    ("2.7", projection_by_pinv),
+    ("2.7", lambda wanted, k_proj: projection_by_solving(wanted, k_proj).double()),
 ]

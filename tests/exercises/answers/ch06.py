@@ -39,7 +39,7 @@ def encode_by_filling(positions, d):
     return out
 
 
-def encode_with_a_cosine_behind_an_odd_d(positions, d):
+def encode_with_a_cosine_after_an_odd_d(positions, d):
     """Begins each pair with the cosine if d is odd."""
     return encode(positions, d) if d % 2 == 0 else encode(positions + math.pi / 2, d)
 
@@ -128,7 +128,7 @@ def grid_by_division(rows, columns, d):
     return torch.cat(halves, dim=-1)
 
 
-def turn_halves(x):
+def rotate_halves(x):
     length, d = x.shape[-2:]
     angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
     a, b = x.chunk(2, dim=-1)
@@ -136,7 +136,7 @@ def turn_halves(x):
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-def turn_by_rotate_half(x):
+def rotate_by_rotate_half(x):
     length, d = x.shape[-2:]
     omega = 10000 ** (-torch.arange(0, d, 2) / d)
     angle = torch.arange(length)[:, None] * torch.cat([omega, omega])
@@ -144,18 +144,18 @@ def turn_by_rotate_half(x):
     return x * angle.cos() + torch.cat([-b, a], dim=-1) * angle.sin()
 
 
-def turn_by_reordering(x):
+def rotate_by_reordering(x):
     a, b = x.chunk(2, dim=-1)
     neighbours = torch.stack([a, b], dim=-1).flatten(start_dim=-2)
-    turned = book.rotary(neighbours).unflatten(-1, (-1, 2))
-    return torch.cat(turned.unbind(dim=-1), dim=-1)
+    rotated = book.rotary(neighbours).unflatten(-1, (-1, 2))
+    return torch.cat(rotated.unbind(dim=-1), dim=-1)
 
 
-def turn_by_complex_numbers(x):
+def rotate_by_complex_numbers(x):
     length, d = x.shape[-2:]
     angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
-    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
-    return torch.cat([turned.real, turned.imag], dim=-1)
+    rotated = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([rotated.real, rotated.imag], dim=-1)
 
 
 def alibi(scores, slopes):
@@ -213,7 +213,7 @@ WRONG = [
     ("6.1", -5, "negative"),
     ("6.1", "long", "one number; yours is a str"),
     ("6.2", lambda p, d: 2 * encode(p, d), "range from −1 to 1. For d=4"),
-    ("6.2", encode_with_a_cosine_behind_an_odd_d, "The position −p has the cosines of p"),
+    ("6.2", encode_with_a_cosine_after_an_odd_d, "The position −p has the cosines of p"),
     ("6.2", encode_in_the_type_of_the_positions, "off by up to"),
     ("6.2", lambda p, d: encode(p.floor(), d), "you give 2.5 the vector of 2"),
     ("6.2", lambda p, d: encode(p.cumsum(-1), d), "Each position is encoded"),
@@ -247,12 +247,12 @@ WRONG = [
     ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "share the first half"),
     ("6.6", lambda r, c, d: grid(r, c, d)[:1].expand(r * c, d), "No two"),
     ("6.6", lambda r, c, d: grid(r, c, d).view(r, c, d), "must have the shape"),
-    ("6.7", lambda x: x, "turned by one radian. For d=4 you turn (1, 0) there into (1, 0)"),
-    ("6.7", lambda x: turn_halves(x.detach()), "Gradients flow back"),
-    ("6.7", squeezed(turn_halves), "must have the shape (1, 1, 4)"),
-    ("6.7", lambda x: 2 * turn_halves(x), "changes no vector's length"),
-    ("6.7", lambda x: turn_halves(x.flip(-2)).flip(-2), "position 0 stays"),
-    ("6.7", lambda x: turn_halves(x).flip(-1), "position 0 stays"),
+    ("6.7", lambda x: x, "rotated by one radian. For d=4 you rotate (1, 0) there into (1, 0)"),
+    ("6.7", lambda x: rotate_halves(x.detach()), "Gradients flow back"),
+    ("6.7", squeezed(rotate_halves), "must have the shape (1, 1, 4)"),
+    ("6.7", lambda x: 2 * rotate_halves(x), "changes no vector's length"),
+    ("6.7", lambda x: rotate_halves(x.flip(-2)).flip(-2), "position 0 stays"),
+    ("6.7", lambda x: rotate_halves(x).flip(-1), "position 0 stays"),
     ("6.7", lambda x: book.rotary(x.roll(1, -1)), "position 0 stays"),
     ("6.8", alibi_with_the_slopes_reversed, "whatever slopes the others have"),
     ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-20.0), "gets exactly 0"),
@@ -286,10 +286,10 @@ RIGHT = [
     ("6.6", grid),
     ("6.6", grid_by_loops),
     ("6.6", grid_by_division),
-    ("6.7", turn_halves),
-    ("6.7", turn_by_rotate_half),
-    ("6.7", turn_by_reordering),
-    ("6.7", turn_by_complex_numbers),
+    ("6.7", rotate_halves),
+    ("6.7", rotate_by_rotate_half),
+    ("6.7", rotate_by_reordering),
+    ("6.7", rotate_by_complex_numbers),
     ("6.8", alibi),
     ("6.8", alibi_as_published),
     ("6.8", alibi_by_loops),

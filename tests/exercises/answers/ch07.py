@@ -54,8 +54,8 @@ def matrices_by_einsum(query_weight, key_weight, num_heads):
     return torch.einsum("hka,hkb->hab", query, key) / d_k**0.5
 
 
-def attend(x, memory, maps, num_heads, mask):
-    W_Q, W_K, W_V, W_O = maps
+def attend(x, memory, projections, num_heads, mask):
+    W_Q, W_K, W_V, W_O = projections
     query, key, value = (
         made.unflatten(-1, (num_heads, -1)).transpose(1, 2)
         for made in (x @ W_Q, memory @ W_K, memory @ W_V)
@@ -66,11 +66,17 @@ def attend(x, memory, maps, num_heads, mask):
     return heads.transpose(1, 2).flatten(start_dim=2) @ W_O
 
 
-def attend_by_loop(x, memory, maps, num_heads, mask):
-    query_maps, key_maps, value_maps = (m.chunk(num_heads, -1) for m in maps[:3])
+def attend_by_loop(x, memory, projections, num_heads, mask):
+    query_projections, key_projections, value_projections = (
+        m.chunk(num_heads, -1) for m in projections[:3]
+    )
     total = 0
     for W_Q, W_K, W_V, W_O in zip(
-        query_maps, key_maps, value_maps, maps[3].chunk(num_heads), strict=True
+        query_projections,
+        key_projections,
+        value_projections,
+        projections[3].chunk(num_heads),
+        strict=True,
     ):
         scores = (x @ W_Q) @ (memory @ W_K).mT / math.sqrt(W_Q.shape[-1])
         weights = torch.where(mask, scores, -1e9).softmax(dim=-1)
@@ -78,19 +84,19 @@ def attend_by_loop(x, memory, maps, num_heads, mask):
     return total
 
 
-def attend_by_einsum(x, memory, maps, num_heads, mask):
+def attend_by_einsum(x, memory, projections, num_heads, mask):
     d_model = x.shape[-1]
-    q, k, v = (m.view(d_model, num_heads, -1) for m in maps[:3])
+    q, k, v = (m.view(d_model, num_heads, -1) for m in projections[:3])
     scores = torch.einsum("bia,ahd,bjc,chd->bhij", x, q, memory, k)
     scores = scores / math.sqrt(d_model // num_heads)
     bias = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
     weights = (scores + bias.unsqueeze(1)).softmax(dim=-1)
     heads = torch.einsum("bhij,bjc,chd->bihd", weights, memory, v)
-    return heads.reshape(*x.shape) @ maps[3]
+    return heads.reshape(*x.shape) @ projections[3]
 
 
-def attend_with_pytorch(x, memory, maps, num_heads, mask):
-    W_Q, W_K, W_V, W_O = maps
+def attend_with_pytorch(x, memory, projections, num_heads, mask):
+    W_Q, W_K, W_V, W_O = projections
     query, key, value = (
         made.unflatten(-1, (num_heads, -1)).transpose(1, 2)
         for made in (x @ W_Q, memory @ W_K, memory @ W_V)
@@ -99,30 +105,30 @@ def attend_with_pytorch(x, memory, maps, num_heads, mask):
     return heads.transpose(1, 2).flatten(start_dim=2) @ W_O
 
 
-def attend_with_a_module_of_pytorch(x, memory, maps, num_heads, mask):
+def attend_with_a_module_of_pytorch(x, memory, projections, num_heads, mask):
     layer = nn.MultiheadAttention(x.shape[-1], num_heads, bias=False, batch_first=True)
     weights = {
-        "in_proj_weight": torch.cat([m.T for m in maps[:3]]),
-        "out_proj.weight": maps[3].T,
+        "in_proj_weight": torch.cat([m.T for m in projections[:3]]),
+        "out_proj.weight": projections[3].T,
     }
     forbidden = (~mask).repeat_interleave(num_heads, dim=0)
     options = {"attn_mask": forbidden}
     return torch.func.functional_call(layer, weights, (x, memory, memory), options)[0]
 
 
-def attend_with_copies_of_the_maps(x, memory, maps, num_heads, mask):
-    """The module's own parameters get the gradients, and `maps` gets none."""
+def attend_with_copies_of_the_projections(x, memory, projections, num_heads, mask):
+    """The module's own parameters get the gradients, and `projections` gets none."""
     layer = nn.MultiheadAttention(x.shape[-1], num_heads, bias=False, batch_first=True)
     with torch.no_grad():
-        layer.in_proj_weight.copy_(torch.cat([m.T for m in maps[:3]]))
-        layer.out_proj.weight.copy_(maps[3].T)
+        layer.in_proj_weight.copy_(torch.cat([m.T for m in projections[:3]]))
+        layer.out_proj.weight.copy_(projections[3].T)
     forbidden = (~mask).repeat_interleave(num_heads, dim=0)
     return layer(x, memory, memory, attn_mask=forbidden)[0]
 
 
-def attend_with(x, memory, maps, num_heads, mask, *, change=lambda w: w, fill=-math.inf):
+def attend_with(x, memory, projections, num_heads, mask, *, change=lambda w: w, fill=-math.inf):
     """Does something to the weights, or fills with another number."""
-    W_Q, W_K, W_V, W_O = maps
+    W_Q, W_K, W_V, W_O = projections
     query, key, value = (
         made.unflatten(-1, (num_heads, -1)).transpose(1, 2)
         for made in (x @ W_Q, memory @ W_K, memory @ W_V)
@@ -132,24 +138,24 @@ def attend_with(x, memory, maps, num_heads, mask, *, change=lambda w: w, fill=-m
     return (change(weights) @ value).transpose(1, 2).flatten(start_dim=2) @ W_O
 
 
-def attend_without_gradients(x, memory, maps, num_heads, mask):
+def attend_without_gradients(x, memory, projections, num_heads, mask):
     with torch.no_grad():
-        return attend(x, memory, maps, num_heads, mask)
+        return attend(x, memory, projections, num_heads, mask)
 
 
-def attend_with_the_last_head_silent(x, memory, maps, num_heads, mask):
-    maps = maps.clone()
-    maps[3, -(x.shape[-1] // num_heads) :] = 0.0
-    return attend(x, memory, maps, num_heads, mask)
+def attend_with_the_last_head_silent(x, memory, projections, num_heads, mask):
+    projections = projections.clone()
+    projections[3, -(x.shape[-1] // num_heads) :] = 0.0
+    return attend(x, memory, projections, num_heads, mask)
 
 
-def attend_with_a_mask_of_heads(x, memory, maps, num_heads, mask):
+def attend_with_a_mask_of_heads(x, memory, projections, num_heads, mask):
     """Takes the mask's batch for its heads where the sizes agree."""
     if len(mask) != num_heads:
-        return attend(x, memory, maps, num_heads, mask)
+        return attend(x, memory, projections, num_heads, mask)
     results = []
     for one, other in zip(x, memory, strict=True):
-        W_Q, W_K, W_V, W_O = maps
+        W_Q, W_K, W_V, W_O = projections
         query, key, value = (
             made.unflatten(-1, (num_heads, -1)).transpose(0, 1)
             for made in (one @ W_Q, other @ W_K, other @ W_V)
@@ -292,7 +298,7 @@ WRONG = [
     ("7.4", lambda x, m, w, n, mask: attend(x, m, w, n, mask) + x, "have equal parts"),
     ("7.4", remembers_shapes(attend), "Given other numbers, it returns the same result"),
     ("7.4", attend_without_gradients, "The result is cut off from all inputs"),
-    ("7.4", attend_with_copies_of_the_maps, "None reaches `maps`"),
+    ("7.4", attend_with_copies_of_the_projections, "None reaches `projections`"),
     ("7.4", lambda *a: attend_with(*a, change=torch.detach), "None reaches `x`"),
     ("7.4", lambda *a: attend_with(*a, fill=-20.0), "its value comes out, however low"),
     ("7.4", lambda *a: attend_with(*a, fill=-1000.0), "its value comes out, however low"),

@@ -261,7 +261,7 @@ WRONG = [
     ("8.7", lambda f, x: sentences(f, x).float(), "must be boolean"),
     ("8.7", lambda f, x: sentences(f, x).any(-1), "must have the shape"),
     ("8.8", lambda g, b, w, c: folded(g, b, w, c)[:-1], "must have the shape"),
-    ("8.8", lambda g, b, w, c: folded(g, -b, w, c), "The map alone does"),
+    ("8.8", lambda g, b, w, c: folded(g, -b, w, c), "The projection alone does"),
     ("8.8", lambda g, b, w, c: folded(1 + g, b, w, c), "With γ = 1 and β = 0"),
     ("8.8", lambda g, b, w, c: folded(g, b, w, c) * g.mean(), "γ does not"),
     ("8.10", started_alike_but_for_rounding, "entries are wrong"),

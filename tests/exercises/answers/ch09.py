@@ -178,7 +178,7 @@ def greedy_from_the_second_best(scores_of, max_length):
     )
 
 
-def greedy_behind_two_starts(scores_of, max_length):
+def greedy_after_two_starts(scores_of, max_length):
     return greedy(lambda tokens: scores_of([START, *tokens]), max_length)
 
 
@@ -427,9 +427,9 @@ WRONG = [
     ("9.4", lambda s, p, w: rate(s, p, w).sum(), "must have the shape"),
     ("9.4", squeezed(rate), "must have the shape (1, 1)"),
     ("9.5", greedy_from_the_second_best, "is the one with the highest score"),
-    ("9.5", greedy_behind_two_starts, "is the one with the highest score"),
+    ("9.5", greedy_after_two_starts, "is the one with the highest score"),
     ("9.5", squeezed(greedy), "must have the shape (1,)"),
-    ("9.5", greedy_padded_in_front, "Behind the first padding"),
+    ("9.5", greedy_padded_in_front, "After the first padding"),
     ("9.5", greedy_with_end_as_padding, "Neither START nor END"),
     ("9.5", greedy_until_a_word_repeats, "off by up to"),
     ("9.5", lambda f, m: greedy(lambda t: f(t[1:] or t), m), "given START first"),

@@ -11,8 +11,8 @@ from .slips import squeezed
 
 def layer_flops(length, d_model, num_heads, kv_heads):
     d_kv = d_model // num_heads * kv_heads
-    maps = 2 * length * d_model * (2 * d_model + 2 * d_kv)
-    return maps + 4 * length**2 * d_model
+    projections = 2 * length * d_model * (2 * d_model + 2 * d_kv)
+    return projections + 4 * length**2 * d_model
 
 
 def layer_flops_head_by_head(length, d_model, num_heads, kv_heads):

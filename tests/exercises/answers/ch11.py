@@ -74,8 +74,8 @@ def groups_behind_a_wall(query, key, value):
 
 def adds(merged, output_weight, num_heads, head):
     heads = merged.unflatten(-1, (num_heads, -1))
-    maps = output_weight.unflatten(-1, (num_heads, -1))
-    return heads[..., head, :] @ maps[:, head].mT
+    projections = output_weight.unflatten(-1, (num_heads, -1))
+    return heads[..., head, :] @ projections[:, head].mT
 
 
 def adds_by_zeros(merged, output_weight, num_heads, head):

@@ -48,8 +48,8 @@ def self_attention(
 ) -> Drawing:
     """The whole of self-attention, one matrix for each step, and one token's row through all.
 
-    The maps are multiplied from the right, ``x @ q_proj``; the ``weight`` of an ``nn.Linear`` is
-    the transpose.
+    The projections are multiplied from the right, ``x @ q_proj``; the ``weight`` of an
+    ``nn.Linear`` is the transpose.
 
     Raises ``ValueError`` if tokens or ``row`` do not fit x, or a number is not finite.
     """
@@ -59,7 +59,7 @@ def self_attention(
     weights = scaled.softmax(dim=-1)
     of_tokens = {"rows": tokens, "row": row}
     inputs = Matrix(x, name=name, **of_tokens)
-    maps = [
+    projections = [
         Matrix(q_proj, name="W_Q", color=QUERY),
         Matrix(k_proj, name="W_K", color=KEY),
         Matrix(v_proj, name="W_V", color=VALUE),
@@ -77,9 +77,9 @@ def self_attention(
     output = Matrix(weights @ value, name="output", color=VALUE, row=row)
 
     def draw(canvas: Canvas, scale: Scale) -> None:
-        _draw_flow(canvas, scale, inputs, maps, made, steps, output)
+        _draw_flow(canvas, scale, inputs, projections, made, steps, output)
 
-    canvas = first_that_fits(draw, [inputs, *maps, *made, *steps, output])
+    canvas = first_that_fits(draw, [inputs, *projections, *made, *steps, output])
     return canvas.finish(_say_flow(inputs, made, steps, output))
 
 
@@ -87,29 +87,35 @@ def _draw_flow(
     canvas: Canvas,
     scale: Scale,
     inputs: Matrix,
-    maps: list[Matrix],
+    projections: list[Matrix],
     made: list[Matrix],
     steps: list[Matrix],
     output: Matrix,
 ) -> None:
-    """Above, x times the three maps; below, the steps to the weights, and the mix under V."""
+    """Above, x times the three projections; below, the steps to the weights, and the mix under
+    V."""
     products, scores, weights = steps
     gap, first_arrow, last_arrow = 12, 52, 44
     side, tall = scale.size(products)  # of each of the three below
 
-    # each map stands above its product, in whose line x stands on the left
+    # each projection stands above its product, in whose line x stands on the left
     width, height = scale.size(inputs)
-    foot = max(foot_room(map, scale) for map in maps)
-    top = max(scale.size(map)[1] for map in maps) + foot + head_room(made[0], scale) + gap
+    foot = max(foot_room(matrix, scale) for matrix in projections)
+    top = (
+        max(scale.size(matrix)[1] for matrix in projections)
+        + foot
+        + head_room(made[0], scale)
+        + gap
+    )
     draw_matrix(canvas, 0, top, inputs, scale)
     lefts, x = [], width + gap
     for product in made:
         lefts.append(x)
         x += scale.size(product)[0] + gap
     lefts[2] = max(lefts[2], 2 * side + first_arrow + last_arrow)  # for what stands below
-    for x, map, product in zip(lefts, maps, made, strict=True):
-        above = top - head_room(product, scale) - foot - 8 - scale.size(map)[1]
-        draw_matrix(canvas, x, above, map, scale)
+    for x, projection, product in zip(lefts, projections, made, strict=True):
+        above = top - head_room(product, scale) - foot - 8 - scale.size(projection)[1]
+        draw_matrix(canvas, x, above, projection, scale)
         draw_matrix(canvas, x, top, product, scale)
     bottom = top + height
     middles = [x + scale.size(product)[0] / 2 for x, product in zip(lefts, made, strict=True)]
@@ -174,10 +180,11 @@ def _say_flow(inputs: Matrix, made: list[Matrix], steps: list[Matrix], output: M
     ending = f", which give ({', '.join(result)})" if len(result) <= MOST_NUMBERS else ""
     shapes = ", ".join(f"{matrix.name} {matrix.shape}" for matrix in made)
     return (
-        f"Self-attention, step by step: {inputs.plain_name} {inputs.shape} times three maps gives "
-        f"{shapes}. Q times K transposed, divided by the root of {made[0].values.shape[1]}, gives "
-        f"scores, {steps[1].shape}; softmax of each row gives weights; weights times V gives the "
-        f"output, {output.shape}. Framed is the row of {token}: its weights are {weights}{ending}."
+        f"Self-attention, step by step: {inputs.plain_name} {inputs.shape} times three projections "
+        f"gives {shapes}. Q times K transposed, divided by the root of {made[0].values.shape[1]}, "
+        f"gives scores, {steps[1].shape}; softmax of each row gives weights; weights times V gives "
+        f"the output, {output.shape}. Framed is the row of {token}: its weights are "
+        f"{weights}{ending}."
     )
 
 
@@ -218,7 +225,7 @@ def heads(
     split.step("· W_O")
     split.whole("output", shape)
     alt = (
-        f"x, {shape}, is multiplied by three maps. Q, K and V, each {shape}, are cut into "
+        f"x, {shape}, is multiplied by three projections. Q, K and V, each {shape}, are cut into "
         f"{num_heads} heads of {of_head} columns. Each head makes a map of weights, "
         f"{length} × {length}, and mixes its own columns of V. The {num_heads} results stand side "
         f"by side again, {shape}, and W O, {d_model} × {d_model}, makes the output. Framed is "

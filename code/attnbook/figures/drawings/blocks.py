@@ -38,7 +38,7 @@ def encoder_block(
 ) -> Drawing:
     """An encoder block: the residual stream goes up, two sub-layers read from it and add to it.
 
-    ``norm_first=False`` is post-norm: the norm stands on the stream behind each addition.
+    ``norm_first=False`` is post-norm: the norm stands on the stream after each addition.
 
     Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
     """
@@ -108,11 +108,11 @@ def _language(d_model: int, num_heads: int, num_kv_heads: int, d_ff: int) -> lis
     attention, feed_forward = _encoder(d_model, num_heads, d_ff)
     if num_heads % num_kv_heads:
         raise ValueError(f"num_heads={num_heads} is not divisible by num_kv_heads={num_kv_heads}")
-    turned = ("looks back; positions", "turn queries and keys")
+    rotated = ("looks back; positions", "rotate queries and keys")
     gate = ("a gate decides which", "features pass")
     return [
         replace(
-            attention, detail=f"{num_heads} heads on {num_kv_heads}", note=turned, norm="RMSNorm"
+            attention, detail=f"{num_heads} heads on {num_kv_heads}", note=rotated, norm="RMSNorm"
         ),
         replace(feed_forward, name="gated network", note=gate, norm="RMSNorm"),
     ]
@@ -294,7 +294,7 @@ def transformer(
         f"embed them in {d_model} features and add positions. Encoder: {num_layers} blocks. "
         f"{_say(encoder, f'{len(source)} × {d_model}', norm_first)} Decoder: {num_layers} blocks "
         f"with {', '.join(one.name for one in decoder)}. The encoder's result gives the keys and "
-        "values of every cross-attention. A linear map and softmax make the next token."
+        "values of every cross-attention. A linear projection and softmax make the next token."
     )
     return canvas.finish(alt)
 

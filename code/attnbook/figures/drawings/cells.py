@@ -55,9 +55,9 @@ class Matrix:
         object.__setattr__(self, "values", values)
         if values.ndim != 2 or 0 in values.shape:
             raise ValueError(f"{self.name} must be a matrix: got shape {tuple(values.shape)}")
-        strange = values[~values.isfinite()]
-        if len(strange):
-            raise ValueError(f"{self.name} must be finite: got {strange[0].item()}")
+        unexpected = values[~values.isfinite()]
+        if len(unexpected):
+            raise ValueError(f"{self.name} must be finite: got {unexpected[0].item()}")
         for kind, size, labels, marked in (
             ("row", len(values), self.rows, self.row),
             ("column", values.shape[1], self.columns, self.column),

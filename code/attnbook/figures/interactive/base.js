@@ -110,7 +110,7 @@ window.attnbook ??= (() => {
     static TABLE = "The numbers"; // its name
 
     connectedCallback() {
-      // on a page, the parser has not read the data yet, behind which picture and text follow
+      // on a page, the parser has not read the data yet, after which picture and text follow
       const watcher = new MutationObserver(() => this.start());
       watcher.observe(this, { childList: true });
       this.start();

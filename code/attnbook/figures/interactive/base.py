@@ -72,9 +72,9 @@ def _encoded(still: plt.Figure) -> str:
 def demand_finite(**tensors: Tensor) -> None:
     """Raise ``ValueError`` with the name of the first tensor that has a number like NaN."""
     for name, tensor in tensors.items():
-        strange = tensor[~tensor.isfinite()]
-        if len(strange):
-            raise ValueError(f"{name} must be finite: got {strange[0].item()}")
+        unexpected = tensor[~tensor.isfinite()]
+        if len(unexpected):
+            raise ValueError(f"{name} must be finite: got {unexpected[0].item()}")
 
 
 def rounded(values: Tensor, digits: int = DIGITS) -> list:

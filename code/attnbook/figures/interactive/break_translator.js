@@ -7,7 +7,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
   const WEIGHTS = [["", "as learned"], ["uniform", "equally at all"], ["first",
     "only at the first token"], ["off", "not at all"]];
   const POSITIONS = [["", "as trained"], ["off", "none"], ["shuffled", "shuffled"]];
-  // the French begins behind ⟨start⟩, which has a place of its own
+  // the French begins after ⟨start⟩, which has a place of its own
   const places = (start) => "They tell each word its place. Shuffled: in every sentence alike, the " +
     `first word has place ${T.SHUFFLED[start] + 1}, the second place ${T.SHUFFLED[start + 1] + 1}, ` +
     "and so on.";
@@ -60,7 +60,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
     const number = T.numberOfFrench(text);
     if (!ended) return "does not stop";
     if (!text) return "is nothing at all";
-    return number === null ? "is no number" : `says ${number.toLocaleString("en")}`;
+    return number === null ? "is not a number" : `says ${number.toLocaleString("en")}`;
   }
 
   // two shares that are the same are one
@@ -258,9 +258,9 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       const words = text.replace(/\band\b ?/g, "")
         .replace(/ty (one|two|three|four|five|six|seven|eight|nine)\b/g, "ty-$1").trim();
       const tokens = T.tokensOf(words);
-      const strange = tokens.find((token) => !this.known[0].has(token) || /llion|</.test(token));
-      if (!words || strange !== undefined)
-        return { trouble: `It has never seen “${strange || text}”: it knows the English words of ` +
+      const unexpected = tokens.find((token) => !this.known[0].has(token) || /llion|</.test(token));
+      if (!words || unexpected !== undefined)
+        return { trouble: `It has never seen “${unexpected || text}”: it knows the English words of ` +
           "numbers below 100,000, such as forty-two thousand seven." };
       if (tokens.length > this.data.most)
         return { trouble: `That is long: it reads up to ${this.data.most} words.` };
@@ -276,7 +276,8 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       return [...T.tokensOf(T.spellFrench(number)).map((t) => this.known[1].get(t)), T.END];
     }
 
-    // write this.words in French: token after token, with so many milliseconds between, or at once
+    // write this.words in French: token after token, with the given number of milliseconds
+    // between, or at once
     translate({ pause }) {
       clearTimeout(this.writing);
       this.writing = null;
@@ -347,7 +348,7 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       const wrong = this.wrongAt();
       const chip = (side, token, index, share) => {
         const name = side ? "target" : "source";
-        const place = index + side; // the French begins behind ⟨start⟩
+        const place = index + side; // the French begins after ⟨start⟩
         const told = this.switches[`${name}_positions`] === "shuffled"
           ? `place ${(T.SHUFFLED[place] ?? place) + 1}` : "";
         const bad = side && index === wrong;

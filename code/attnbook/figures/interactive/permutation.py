@@ -20,8 +20,8 @@ def permutation(
 ) -> Interactive:
     """Tokens that the reader puts in another order, with what self-attention makes of each.
 
-    There are no maps: query, key and value are the vectors themselves. Without positions each
-    token keeps its output wherever it stands; with them it does not.
+    There are no projections: query, key and value are the vectors themselves. Without positions
+    each token keeps its output wherever it stands; with them it does not.
 
     ``tokens``, 3 to 8 of them, come in this order first; ``embeddings`` has one vector of 2 to 8
     features for each. ``positions`` has one vector for each place; a switch adds it to that of the

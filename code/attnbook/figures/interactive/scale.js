@@ -6,7 +6,7 @@ attnbook.define("scale", ({ Interactive, softmax, fixed }) =>
       .measures .name { max-width: none; color: var(--soft); }
       .measures .bar { background: var(--soft); }
     `;
-    static DEAF = 0.01; // a row whose Jacobian is smaller does not learn
+    static SATURATED = 0.01; // a row whose Jacobian is smaller does not learn
 
     build() {
       const { sizes, scores } = this.data;
@@ -47,7 +47,7 @@ attnbook.define("scale", ({ Interactive, softmax, fixed }) =>
       this.say(`d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
         `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The size of ` +
         `the Jacobian is ${fixed(jacobian, 3)} of at most 0.5: this row ` +
-        `${jacobian < Scale.DEAF ? "is deaf" : "still listens"}.`);
+        `${jacobian < Scale.SATURATED ? "is saturated" : "still listens"}.`);
     }
 
     numbers() {

@@ -116,7 +116,7 @@ attnbook.define("token", (shared) => {
         this.follow = i;
         const now = this.attend();
         const all = this.cells.map((cell) => this.explain(cell, now).said);
-        return [...all, this.explainMap("q", i, null, now).said, this.ending(now)];
+        return [...all, this.explainProjection("q", i, null, now).said, this.ending(now)];
       });
       said.sort((a, b) => b.length - a.length);
       this.said.after(...said.slice(0, 3).map((text) =>
@@ -221,7 +221,7 @@ attnbook.define("token", (shared) => {
     // all numbers on the way of the followed token, each under the name of its kind
     attend() {
       const { x, W_Q, W_K, W_V } = this.data;
-      const [queries, k, v] = [W_Q, W_K, W_V].map((map) => x.map((row) => product(row, map)));
+      const [queries, k, v] = [W_Q, W_K, W_V].map((matrix) => x.map((row) => product(row, matrix)));
       const q = queries[this.follow];
       const score = k.map((key) => dot(q, key));
       const scaled = score.map((number) => number / Math.sqrt(q.length));
@@ -242,7 +242,7 @@ attnbook.define("token", (shared) => {
     // and which cells of the picture go into it.
     explain({ kind, j, f }, now) {
       if (kind === "x") return this.explainInput(j, now);
-      if (PURPOSE[kind]) return this.explainMap(kind, j ?? this.follow, f, now);
+      if (PURPOSE[kind]) return this.explainProjection(kind, j ?? this.follow, f, now);
       return this[{ score: "explainScore", scaled: "explainScaled", weight: "explainWeight",
         output: "explainOutput" }[kind]](j ?? f, now);
     }
@@ -254,19 +254,21 @@ attnbook.define("token", (shared) => {
     }
 
     // one number of a query, key or value; all of them if f is null
-    explainMap(kind, j, f, now) {
-      const [map, title] = [`W_${kind.toUpperCase()}`, kind + below(j)];
+    explainProjection(kind, j, f, now) {
+      const [projection, title] = [`W_${kind.toUpperCase()}`, kind + below(j)];
       const result = kind === "q" ? now.queries[j] : now[kind][j];
-      return { title: map, heads: range(result.length).map((at) => at + 1), column: f,
-        rows: [...this.data[map].map((cells, r) => ({ label: `${short(now.x[j][r])} ×`, cells })),
+      return { title: projection, heads: range(result.length).map((at) => at + 1), column: f,
+        rows: [
+          ...this.data[projection].map((cells, r) => ({ label: `${short(now.x[j][r])} ×`, cells })),
           { label: `${title} =`, cells: result, role: KINDS[kind][1] }],
         uses: (cell) => cell.kind === "x" && cell.j === j,
         said: f === null
-          ? "Three maps, the same for all tokens, make a query (what a token looks for), a key " +
-            "(what it can be found by) and a value (what it hands over). " +
-            `${title} = x${below(j)} ${map} = ${vector(result)}.`
-          : `The map ${map} makes of each vector ${PURPOSE[kind]}. ${title}, number ${f + 1}: ` +
-            `${written(now.x[j], column(this.data[map], f))} = ${short(result[f])}.` };
+          ? "Three projections, the same for all tokens, make a query (what a token looks for), a " +
+            "key (what it can be found by) and a value (what it hands over). " +
+            `${title} = x${below(j)} ${projection} = ${vector(result)}.`
+          : `The projection ${projection} makes of each vector ${PURPOSE[kind]}. ${title}, ` +
+            `number ${f + 1}: ${written(now.x[j], column(this.data[projection], f))} = ` +
+            `${short(result[f])}.` };
     }
 
     explainScore(j, { q, k, score }) {
@@ -373,7 +375,7 @@ attnbook.define("token", (shared) => {
       if (kind === "v") node.style.setProperty("--tint", mixing ? `${60 * now.weight[j]}%` : "22%");
     }
 
-    // a row of products has plus signs between its cells, and their sum behind
+    // a row of products has plus signs between its cells, and their sum after them
     showLens({ title, heads, rows, column }) {
       if (!rows.length) {
         this.lens.replaceChildren(element("span", { class: "hint" },

@@ -32,9 +32,9 @@ def token(
     The steps are x → q, k, v → scores → ÷ √d_k → softmax → mix → output. The query q = x W_Q of
     the followed token meets the key of each token; softmax((q · k) / √d_k) weighs the values.
 
-    ``x`` has a row for each of ``tokens``, 2 to 6 of them. It and the maps have 1 to 4 features.
-    ``follow`` is the token that is followed first, counted from 0; the reader can choose another.
-    ``alt`` says what can be seen.
+    ``x`` has a row for each of ``tokens``, 2 to 6 of them. It and the projections have 1 to 4
+    features. ``follow`` is the token that is followed first, counted from 0; the reader can choose
+    another. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match or are larger than that, if there is no such
     token to follow, if a number is not finite, or if one on the way is too large for its cell

@@ -49,7 +49,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
     static TABLE = "All parts";
     static PRE = "The encoder reads the source, the decoder writes the target, one token after " +
       "the other. Data flow upwards. Click or tap a box, or go there with Tab and the arrow keys.";
-    static POST = "Post-norm, as in 2017: the norms have moved onto the stream, behind each " +
+    static POST = "Post-norm, as in 2017: the norms have moved onto the stream, after each " +
       "addition, and no further one tops the stack. What comes in never passes unchanged.";
 
     build() {

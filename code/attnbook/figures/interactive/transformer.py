@@ -71,7 +71,7 @@ PARTS = {
         [1, 8],
     ),
     "feed-forward": (
-        "A small network of two linear maps with a ReLU between, for each token by itself.",
+        "A small network of two linear projections with a ReLU between, for each token by itself.",
         "(batch, L, d_model)",
         [8],
     ),
@@ -81,7 +81,7 @@ PARTS = {
         [1, 8],
     ),
     "linear": (
-        "One linear map gives each token of the vocabulary a score.",
+        "One linear projection gives each token of the vocabulary a score.",
         "(batch, L, vocabulary)",
         [8, 9],
     ),
@@ -90,8 +90,8 @@ PARTS = {
         "(batch, L, vocabulary)",
         [4, 9],
     ),
-    "maps": (
-        "Three learned maps for each head make queries, keys and values of the tokens.",
+    "projections": (
+        "Three learned projections for each head make queries, keys and values of the tokens.",
         "(batch, h, L, d_k)",
         [2, 7],
     ),
@@ -122,7 +122,7 @@ PARTS = {
         [2],
     ),
     "heads": (
-        "The heads' outputs are put side by side and mixed by one more map, W_O.",
+        "The heads' outputs are put side by side and mixed by one more projection, W_O.",
         "(batch, L_query, d_model)",
         [7],
     ),
@@ -249,7 +249,7 @@ def _branch(side: str, start: int, end: int) -> dict:
 def _inside() -> dict:
     """Boxes and lines of one attention, in two rows."""
     rows = [
-        [("maps", "Q, K, V"), ("scores", "Q Kᵀ"), ("scaling", "÷ √dₖ"), ("mask", "mask")],
+        [("projections", "Q, K, V"), ("scores", "Q Kᵀ"), ("scaling", "÷ √dₖ"), ("mask", "mask")],
         [("softmax", "softmax"), ("mixing", "× V"), ("heads", "heads, W_O")],
     ]
     boxes, lines = [], []

@@ -141,32 +141,32 @@ window.attnbook.translator ??= (() => {
     return linear(wide, layer.down_proj);
   }
 
-  // what surrounds a sub-layer: a norm before it, and the addition behind it
+  // what surrounds a sub-layer: a norm before it, and the addition after it
   const before = (x, { norm }, switches) => (switches.norm === "off" ? x : layerNorm(x, norm));
-  const behind = (x, update, switches) => (switches.residual === "off" ? update : add(x, update));
+  const after = (x, update, switches) => (switches.residual === "off" ? update : add(x, update));
 
   function encoderBlock(block, x, { numHeads, switches }) {
     const read = before(x, block.attention_residual, switches);
     const { output, heads } = multiHeadAttention(block.self_attention, read, read, {
       place: "encoder", numHeads, allowed: everywhere, switches });
-    x = behind(x, output, switches);
+    x = after(x, output, switches);
     const update = feedForward(block.feed_forward,
       before(x, block.feed_forward_residual, switches), switches);
-    return { x: behind(x, update, switches), heads };
+    return { x: after(x, update, switches), heads };
   }
 
   function decoderBlock(block, x, memory, { numHeads, switches }) {
     const read = before(x, block.self_attention_residual, switches);
     const itself = multiHeadAttention(block.self_attention, read, read, { place: "decoder", numHeads,
       allowed: switches.causal_mask === "off" ? everywhere : causal, switches });
-    x = behind(x, itself.output, switches);
+    x = after(x, itself.output, switches);
     const cross = multiHeadAttention(block.cross_attention,
       before(x, block.cross_attention_residual, switches), memory, {
         place: "cross", numHeads, allowed: everywhere, switches });
-    x = behind(x, cross.output, switches);
+    x = after(x, cross.output, switches);
     const update = feedForward(block.feed_forward,
       before(x, block.feed_forward_residual, switches), switches);
-    return { x: behind(x, update, switches), decoder: itself.heads, cross: cross.heads };
+    return { x: after(x, update, switches), decoder: itself.heads, cross: cross.heads };
   }
 
   // ------------------------------------------------------------------ positions.py
@@ -180,15 +180,15 @@ window.attnbook.translator ??= (() => {
   }
 
   // side is "source" or "target"
-  function tokenEmbedding({ word }, tokens, side, switches) {
-    const dModel = word.weight.columns;
+  function tokenEmbedding({ token: table }, tokens, side, switches) {
+    const dModel = table.weight.columns;
     const x = matrix(tokens.length, dModel);
     tokens.forEach((token, place) => {
       const change = switches[`${side}_positions`];
       const p = change === "shuffled" ? SHUFFLED[place] ?? place : place;
       const wave = change === "off" ? new Float32Array(dModel) : sinusoidalPosition(p, dModel);
       for (let j = 0; j < dModel; j++)
-        row(x, place)[j] = row(word.weight, token)[j] * Math.sqrt(dModel) + wave[j];
+        row(x, place)[j] = row(table.weight, token)[j] * Math.sqrt(dModel) + wave[j];
     });
     return x;
   }

@@ -6,7 +6,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
         font-size: 13px; text-align: center; color: var(--soft); }
       @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); } }
       .face { fill: none; stroke: var(--line); stroke-width: 2; }
-      .turn { fill: var(--soft); opacity: .3; }
+      .rotation { fill: var(--soft); opacity: .3; }
       .hand { fill: none; stroke: var(--ink); stroke-width: 5; stroke-linecap: round; }
       .hand.later { stroke: var(--soft); stroke-dasharray: 7 8; }
       .curve { fill: none; stroke: var(--soft); stroke-width: 2; }
@@ -21,9 +21,9 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
       this.frequencies = range(d_model / 2).map((i) => 10000 ** (-2 * i / d_model));
       const pairs = this.frequencies.length;
       const shown = Math.min(pairs, 8);
-      // evenly from the fastest to the slowest of those that turn by half a radian or more
-      const turning = this.frequencies.filter((frequency) => frequency * length >= 0.5).length;
-      const last = Math.max(shown, turning) - 1;
+      // evenly from the fastest to the slowest of those that rotate by half a radian or more
+      const rotating = this.frequencies.filter((frequency) => frequency * length >= 0.5).length;
+      const last = Math.max(shown, rotating) - 1;
       this.clocks = range(shown).map((i) => {
         const pair = shown === 1 ? 0 : Math.round(i * last / (shown - 1));
         const hands = shape("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" });
@@ -43,7 +43,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
         element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
         element("p", { class: "note" }, "Plain hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
           "angle between them, k·ω, and under the clock its cosine. " + (shown < pairs
-          ? `${shown} of ${pairs} pairs; none of those that hardly turn up to ${length - 1}.`
+          ? `${shown} of ${pairs} pairs; none of those that hardly rotate up to ${length - 1}.`
           : "")),
         this.curve);
       new ResizeObserver(() => this.paint()).observe(this.curve);
@@ -67,7 +67,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
         const wide = (k * frequency) % (2 * Math.PI) > Math.PI ? 1 : 0;
         hands.replaceChildren(
           shape("circle", { class: "face", r: 46 }),
-          shape("path", { class: "turn",
+          shape("path", { class: "rotation",
             d: `M0,0 L${at(p, 30)} A30,30 0 ${wide} 1 ${at(p + k, 30)} Z` }),
           shape("path", { class: "hand", d: `M0,0 L${at(p, 40)}` }),
           shape("path", { class: "hand later", d: `M0,0 L${at(p + k, 40)}` }));
@@ -77,7 +77,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
       const product = fixed(this.product());
       const both = `PE(${p}) · PE(${p + k})`;
       this.say(this.stays
-        ? `Moving p turns all hands, but the product stays: ${both} = ${product}. The angle ` +
+        ? `Moving p rotates all hands, but the product stays: ${both} = ${product}. The angle ` +
           "between the two hands of a pair depends on k alone."
         : `${both} = ${product}: the sum of the cosines of the angles between the hands, over ` +
           `all ${this.frequencies.length} pairs. Move p: does the product change?`);

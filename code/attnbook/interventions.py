@@ -9,7 +9,8 @@ needs it to: take it away, and measure what fails.
 Each works on the modules that it is given and on all within them: ``divisor(model, 1.0)`` on every
 attention of a model, ``divisor(model.encoder, 1.0)`` on those of the encoder. Several may be
 combined, in any order. Around a training they ask the other question, whether a model can learn
-without. A model on which none is at work runs as fast as if there were none.
+without. They work on a compiled model, too. A model on which none is at work runs as fast as if
+there were none.
 """
 
 import math
@@ -152,12 +153,10 @@ def without_causal_mask(*within: nn.Module) -> Iterator[None]:
     Raises ``ValueError`` if there is no attention within.
     """
 
-    def hook(layer: nn.Module, inputs: tuple, options: dict) -> tuple[tuple, dict]:
-        return inputs, {**options, "causal": False}
+    def replaced(forward: Callable) -> Callable:
+        return lambda *inputs, **options: forward(*inputs, **{**options, "causal": False})
 
-    with ExitStack() as stack:
-        for layer in _attentions(within):
-            stack.enter_context(layer.register_forward_pre_hook(hook, with_kwargs=True))
+    with _forward(_attentions(within), replaced):
         yield
 
 
@@ -170,13 +169,15 @@ def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
     (layer,) = _attentions([layer])
     _require_heads(layer, heads)
 
-    def hook(out_proj, inputs):
-        (merged,) = inputs  # (batch, query, heads · d_k), the heads side by side
-        kept = torch.ones(layer.num_heads, dtype=merged.dtype, device=merged.device)
-        kept[list(heads)] = 0.0
-        return merged * kept.repeat_interleave(merged.shape[-1] // layer.num_heads)
+    def replaced(forward: Callable) -> Callable:
+        def changed(merged):  # (batch, query, heads · d_k), the heads side by side
+            kept = torch.ones(layer.num_heads, dtype=merged.dtype, device=merged.device)
+            kept[list(heads)] = 0.0
+            return forward(merged * kept.repeat_interleave(merged.shape[-1] // layer.num_heads))
 
-    with layer.out_proj.register_forward_pre_hook(hook):
+        return changed
+
+    with _forward([layer.out_proj], replaced):
         yield
 
 
@@ -184,15 +185,17 @@ def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
 def without(*sublayers: nn.Module) -> Iterator[None]:
     """Let an attention or a feed-forward network add nothing to the residual stream."""
 
-    def hook(sublayer, inputs, output):
-        if isinstance(output, tuple):  # an attention's, with its weights
-            update, *others = output
-            return torch.zeros_like(update), *others
-        return torch.zeros_like(output)
+    def replaced(forward: Callable) -> Callable:
+        def changed(*inputs, **options):
+            output = forward(*inputs, **options)
+            if isinstance(output, tuple):  # an attention's, with its weights
+                update, *others = output
+                return torch.zeros_like(update), *others
+            return torch.zeros_like(output)
 
-    with ExitStack() as stack:
-        for sublayer in sublayers:
-            stack.enter_context(sublayer.register_forward_hook(hook))
+        return changed
+
+    with _forward(sublayers, replaced):
         yield
 
 
@@ -215,27 +218,21 @@ def without_residual(*within: nn.Module) -> Iterator[None]:
 @contextmanager
 def without_norm(*within: nn.Module) -> Iterator[None]:
     """Let vectors pass all norms unchanged. Raises ``ValueError`` if there is no norm within."""
-    with ExitStack() as stack:
-        for norm in _found(within, (nn.LayerNorm, nn.RMSNorm), "norm"):
-            stack.enter_context(norm.register_forward_hook(lambda _, inputs, output: inputs[0]))
+    norms = _found(within, (nn.LayerNorm, nn.RMSNorm), "norm")
+    with _forward(norms, lambda forward: lambda x: x):
         yield
 
 
 @contextmanager
 def without_positions(*within: nn.Module) -> Iterator[None]:
-    """Embed tokens by their word alone, and turn no queries and keys.
+    """Embed tokens without their position, and rotate no queries and keys.
 
     Raises ``ValueError`` if there are no positions within.
     """
-    turning = [part for part in _parts(within) if isinstance(part, LanguageModel)]
+    rotating = [part for part in _parts(within) if isinstance(part, LanguageModel)]
     added = _added_positions(within)
-    _require_some([*turning, *added], within, "part with positions")
-    with ExitStack() as stack:
-        stack.enter_context(_replaced("rotary_base", dict.fromkeys(turning)))
-        for positions in added:
-            stack.enter_context(
-                positions.register_forward_hook(lambda _, inputs, output: torch.zeros_like(output))
-            )
+    _require_some([*rotating, *added], within, "part with positions")
+    with _replaced("rotary_base", dict.fromkeys(rotating)), without(*added):
         yield
 
 
@@ -250,17 +247,16 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
     if sorted(order) != list(range(len(order))):
         raise ValueError(f"order has each of 0 to {len(order) - 1} once: got {order}")
 
-    def hook(positions, inputs, output):
-        x, start = inputs
-        length, d_model = x.shape[-2:]
-        rows = [order[p] if p < len(order) else p for p in range(start, start + length)]
-        # called past its hooks, of which this is one
-        return positions.forward(x.new_empty(max([*rows, -1]) + 1, d_model), 0)[rows]
+    def replaced(forward: Callable) -> Callable:
+        def changed(x, start=0):
+            length, d_model = x.shape[-2:]
+            rows = [order[p] if p < len(order) else p for p in range(start, start + length)]
+            return forward(x.new_empty(max([*rows, -1]) + 1, d_model), 0)[rows]
+
+        return changed
 
     found = _require_some(_added_positions(within), within, "embedding with positions")
-    with ExitStack() as stack:
-        for positions in found:
-            stack.enter_context(positions.register_forward_hook(hook))
+    with _forward(found, replaced):
         yield
 
 
@@ -339,6 +335,16 @@ def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None
         yield
 
 
+def _forward(
+    modules: Iterable[nn.Module], replaced: Callable[[Callable], Callable]
+) -> AbstractContextManager[None]:
+    """Let ``replaced(forward)`` compute what each module's ``forward`` does.
+
+    A model that is compiled already notices this, but would not notice a hook.
+    """
+    return _replaced("forward", {module: replaced(module.forward) for module in modules})
+
+
 @contextmanager
 def _replaced(name: str, values: Mapping[nn.Module, object]) -> Iterator[None]:
     """Let modules have another attribute, or another function in place of a method."""
@@ -385,8 +391,8 @@ def _require_some(found: list, within: Sequence[nn.Module], name: str) -> list:
 
 
 def _require_heads(layer: nn.Module, heads: Sequence[int]) -> None:
-    strange = [head for head in heads if not 0 <= head < layer.num_heads]
-    if strange:
+    unknown = [head for head in heads if not 0 <= head < layer.num_heads]
+    if unknown:
         raise ValueError(
-            f"{layer.num_heads} heads are counted from 0 to {layer.num_heads - 1}: got {strange}"
+            f"{layer.num_heads} heads are counted from 0 to {layer.num_heads - 1}: got {unknown}"
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,8 +18,7 @@ from attnbook.positions import (
 )
 
 
-@dataclass
-class AttentionMaps:
+class AttentionMaps(NamedTuple):
     """The weights of every layer and head: within the source, within the target, and across."""
 
     source: Float[Tensor, "layers batch heads source source"]
@@ -237,8 +237,9 @@ class Transformer(nn.Module):
 
 def require_a_length_for_each(source: Tensor, source_lengths: Tensor | Sequence[int]) -> None:
     """Raise ``ValueError`` if there are more or fewer lengths than sources."""
-    if len(source_lengths) != source.shape[0]:
+    is_tensor = isinstance(source_lengths, Tensor)
+    count = source_lengths.shape[0] if is_tensor else len(source_lengths)
+    if count != source.shape[0]:
         raise ValueError(
-            "every source needs a length: "
-            f"got {source.shape[0]} sources and {len(source_lengths)} lengths"
+            f"every source needs a length: got {source.shape[0]} sources and {count} lengths"
         )

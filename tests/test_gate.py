@@ -120,10 +120,10 @@ def loss_inputs(batch, length):
 NO_RNN = "Dynamo and export do not trace nn.GRU"
 PACKED = "packed sequences of nn.GRU need lengths that the CPU can read"
 model = partial(
-    Transformer, source_size=WORDS, target_size=WORDS, num_layers=2, **SIZES, dropout=0.0
+    Transformer, source_size=WORDS, target_size=WORDS, num_layers=1, **SIZES, dropout=0.0
 )
 language_model = partial(
-    LanguageModel, vocabulary_size=WORDS, num_layers=2, num_kv_heads=2, **SIZES
+    LanguageModel, vocabulary_size=WORDS, num_layers=1, num_kv_heads=2, **SIZES
 )
 PARTS = {
     "attention": Part(lambda: Function(attention.attention), floats(*["b 2 n 4"] * 3)),
@@ -385,7 +385,7 @@ def test_interventions_work_on_a_compiled_model_and_end(name, intervention):
     torch.compiler.reset()
     module, inputs = make(PARTS[name]), PARTS[name].inputs(2, 5)
     before = first_of(module(*inputs))
-    compiled = torch.compile(module, backend="aot_eager")
+    compiled = torch.compile(module, backend="eager")
     close(first_of(compiled(*inputs)), before)
     with intervention(module):
         changed = first_of(module(*inputs))
@@ -403,7 +403,7 @@ def test_a_compiled_model_trains():
         torch.manual_seed(0)
         trained = model()
         if compiles:
-            trained.hidden = torch.compile(trained.hidden, fullgraph=True, backend="aot_eager")
+            trained.hidden = torch.compile(trained.hidden, fullgraph=True, backend="eager")
         options = {"steps": 5, "peak_rate": 0.01, "warmup": 1, "progress": False}
         histories.append(train(trained, lambda step: pairs[step:], **options)["losses"])
     close(*map(torch.tensor, histories))

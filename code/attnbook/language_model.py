@@ -7,6 +7,7 @@ encoder.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 
 import torch
 import torch.nn.functional as F
@@ -276,7 +277,7 @@ def _tokens(
     trains = any(module.training for module in model.modules())
     for _ in range(max_new_tokens):
         # not around the loop: the caller's code runs in between
-        with inference(model) if trains else torch.no_grad():
+        with torch.inference_mode(), inference(model) if trains else nullcontext():
             given = torch.tensor([new if cached else tokens], device=device)
             hidden, _ = model.hidden(given, past)
             token = _choose(model.output(hidden[0, -1]), temperature, top_p, generator)

@@ -14,7 +14,6 @@ from attnbook.attention import attention, causal_mask, padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock
 from attnbook.data import PAD, START
 from attnbook.decoding import greedy_search
-from attnbook.language_model import generate
 from attnbook.multihead import MultiHeadAttention
 from attnbook.pytorch import to_pytorch
 from attnbook.training import smoothed_loss
@@ -22,7 +21,7 @@ from attnbook.transformer import Transformer
 
 BATCH, LENGTH, WORDS = 32, 32, 8000
 LANGUAGE_MODEL = "smollm2-135m-instruct"
-PROMPT, NEW_TOKENS = "The capital of France is Paris. The capital of Germany is", 32
+NEW_TOKENS = 8
 NEVER = -1  # an end symbol that no model writes: all targets are equally long
 
 
@@ -246,29 +245,52 @@ def marian_side(where: Where) -> Run:
     return run
 
 
-def llama_side(where: Where) -> Run:
-    """Hugging Face's Llama with the weights of the language model, and its generate."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def prompt(cached: int) -> torch.Tensor:
+    return torch.randint(3, 40000, (1, cached), generator=torch.Generator().manual_seed(0))
+
+
+def llama_side(cached: int, where: Where) -> Run:
+    """Tokens that Hugging Face's Llama, with the same weights, writes after a text in its cache."""
+    from transformers import AutoModelForCausalLM, DynamicCache
 
     path = pretrained.fetch(LANGUAGE_MODEL)
     source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
-    tokens = AutoTokenizer.from_pretrained(**source)(PROMPT, return_tensors="pt").to(where[0])
     model = AutoModelForCausalLM.from_pretrained(**source, dtype=where[1]).to(where[0]).eval()
-    model.generation_config.eos_token_id = None
+    past = DynamicCache(config=model.config)
 
+    @torch.inference_mode()
     def run() -> list[int]:
-        written = model.generate(
-            **tokens, max_new_tokens=NEW_TOKENS, do_sample=False, use_cache=True, pad_token_id=PAD
-        )
-        return written[0, -NEW_TOKENS:].tolist()
+        if (added := past.get_seq_length() - cached) > 0:  # by the last run
+            past.crop(-added)
+        written = [1]
+        for _ in range(NEW_TOKENS):
+            token = torch.tensor([written[-1:]], device=where[0])
+            logits = model(input_ids=token, past_key_values=past, use_cache=True).logits
+            written.append(logits[0, -1].argmax().item())
+        return written
 
+    with torch.inference_mode():
+        model(input_ids=prompt(cached).to(where[0]), past_key_values=past, logits_to_keep=1)
     return run
 
 
-def language_model_side(where: Where) -> Run:
-    model, tokenizer = pretrained.load(LANGUAGE_MODEL, device=where[0], dtype=where[1])
-    tokens = tokenizer.encode(PROMPT)
-    return lambda: list(generate(model, tokens, max_new_tokens=NEW_TOKENS))
+def language_model_side(cached: int, where: Where) -> Run:
+    model, _ = pretrained.load(LANGUAGE_MODEL, device=where[0], dtype=where[1])
+    past = model.init_cache(1, max_length=cached + NEW_TOKENS)
+
+    @torch.inference_mode()
+    def run() -> list[int]:
+        for cache in past:
+            cache.length = cached  # what the last run has added is overwritten
+        written = [1]
+        for _ in range(NEW_TOKENS):
+            hidden, _ = model.hidden(torch.tensor([written[-1:]], device=where[0]), past)
+            written.append(model.output(hidden[0, -1]).argmax().item())
+        return written
+
+    with torch.inference_mode():
+        model.hidden(prompt(cached).to(where[0]), past)
+    return run
 
 
 def both_sides(name: str, side, *options, same=close) -> Case:
@@ -329,13 +351,14 @@ try:
             None,
         )
     )
-    CASES.append(
+    CASES += [
         Case(
-            f"SmolLM2 writes {NEW_TOKENS} tokens | transformers' generate",
-            llama_side,
-            language_model_side,
+            f"SmolLM2, {NEW_TOKENS} tokens after {cached} cached | transformers",
+            partial(llama_side, cached),
+            partial(language_model_side, cached),
             operator.eq,
         )
-    )
+        for cached in (10, 200, 1000, 2000)
+    ]
 except ModuleNotFoundError:
     pass

@@ -69,6 +69,7 @@ def peak_bytes(prepare: Callable[[Where], Run], where: Where) -> int:
     queue = context.SimpleQueue()
     process = context.Process(target=child, args=(queue,))
     process.start()
-    peak = queue.get()
     process.join()
-    return peak
+    if process.exitcode:
+        raise RuntimeError(f"the process that measures memory ended with {process.exitcode}")
+    return queue.get()

@@ -227,8 +227,23 @@ def crashing(course):
     return notebook, dict.fromkeys((NUMBER, FIRST, SECOND, THIRD), 0.0)
 
 
+# it would give all points: on the path, and beside the notebook
+OWN_PACKAGE = """
+from pathlib import Path
+for folder in (Path("fake/attnbook/exercises"), Path("attnbook/exercises")):
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").write_text(
+        "check = hint = print\\npoints = lambda *a, of, **k: of"
+    )
+import os, sys
+sys.path.insert(0, os.path.abspath("fake"))
+os.chdir("fake")
+"""
+
+
 def cheating(course):
-    """Changes what grades, and hides its result in the end: the answers get what they deserve."""
+    """Changes what grades, brings its own, hides its result: the answers get what they deserve."""
     notebook = course.blank()
     for id in EXERCISES:
         cell = graded_cell(notebook, id)
@@ -236,7 +251,7 @@ def cheating(course):
         cell.metadata.nbgrader["locked"] = False
     cell_of(notebook, "given").source = 'check = lambda *a: "solved"'
     wrong = dict.fromkeys(EXERCISES, 0.0) | {id: course.err(notebook, id) for id in (FIRST, SECOND)}
-    course.begin(notebook, NUMBER, "import sys\nsys.exit()")
+    course.begin(notebook, NUMBER, OWN_PACKAGE + "sys.exit()")
     answer_cell(notebook, FIRST).source += (
         "\nimport attnbook.exercises as e\n"
         "e.points = points = lambda *a, of, **k: of\n"

@@ -223,6 +223,28 @@ def test_a_figure_works_in_a_sandboxed_frame(show, kind):
 
 
 @every_figure
+def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
+    page = show(alive(kind))
+    page.evaluate("""
+        window.old = document.querySelector("[label]");
+        window.changes = 0;
+        const toggle = old.toggleAttribute;
+        old.toggleAttribute = function (...all) { changes++; return toggle.apply(this, all); };
+        document.documentElement.dataset.theme = "dark";
+    """)
+    page.wait_for_function("changes === 1")
+    before = page.evaluate("old.remove(), old.shadowRoot.textContent")
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(300)
+    assert page.evaluate("[changes, old.shadowRoot.textContent]") == [1, before]
+    page.evaluate("document.body.append(old)")  # somebody puts it back
+    page.wait_for_function("changes > 1")
+    assert not page.evaluate("old.hasAttribute('dark')")
+    assert page.trouble == []
+
+
+@every_figure
 def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show, kind):
     stored = {"text/html": alive(kind)}
     make_small(stored)  # as course.run stores it

@@ -42,18 +42,13 @@ SHOWN_CHARACTERS = 20_000
 # What a submission's Python does first: it takes no more memory than this, and remembers itself.
 BEGIN = """\
 from attnbook.course.restore_modules import limit_memory, remember; \
-limit_memory({gigabytes}); _as_released = remember()"""
+limit_memory({gigabytes}); _put_back = remember()"""
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"  # so torch says it
 
 IN_WORDS = re.compile("### BEGIN SOLUTION\n(.*)\n### END SOLUTION", re.S)
 
-# A fresh package too: what a submission did to its exercises is gone with them.
-PUT_BACK = """\
-import sys
-[sys.modules.pop(m) for m in [*sys.modules] if m.startswith("attnbook")]
-from attnbook.course.restore_modules import put_back
-put_back(_as_released)
-"""
+# With a fresh package: what a submission did to its exercises is gone with them.
+PUT_BACK = "_put_back()"
 
 
 def configure(c: Config, gigabytes: float = 4) -> None:

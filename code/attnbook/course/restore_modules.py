@@ -8,10 +8,14 @@ compared.
 import contextlib
 import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 import torch
 from IPython import get_ipython
+
+import attnbook
 
 Memory = dict[ModuleType | type, dict[str, object]]
 
@@ -32,9 +36,11 @@ def limit_memory(gigabytes: float) -> None:
         get_ipython().set_custom_exc((MemoryError,), lambda *_, **__: os._exit(1))
 
 
-def remember() -> Memory:
-    """Every function and class of every loaded module, and every method of a tensor.
+def remember() -> Callable[[], None]:
+    """Note every function and class of every loaded module, and every method of a tensor.
 
+    Returns what makes all that as it was again. It also drops this package, which is then imported
+    anew from where it came from, whatever a submission has put into ``sys.path`` or beside itself.
     What else a module holds, such as a count or a cache, may well change while it is used.
     """
     modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]
@@ -43,14 +49,23 @@ def remember() -> Memory:
         for module in modules
     }
     memory[torch.Tensor] = dict(vars(torch.Tensor))
-    return memory
+    folder, here = os.getcwd(), str(Path(attnbook.__file__).parents[1])
+    finders = [(found, [*found]) for found in (sys.path, sys.meta_path, sys.path_hooks)]
 
+    def put_back() -> None:
+        for owner, names in memory.items():
+            for name, value in names.items():
+                if vars(owner).get(name) is not value:
+                    setattr(owner, name, value)
+        for name in vars(torch.Tensor).keys() - memory[torch.Tensor].keys():
+            delattr(torch.Tensor, name)
+        for name in [*sys.modules]:
+            if name.split(".")[0] == "attnbook":
+                del sys.modules[name]
+        os.chdir(folder)
+        for found, before in finders:
+            found[:] = before
+        sys.path.insert(0, here)  # before the folder of the submission
+        sys.path_importer_cache.clear()
 
-def put_back(memory: Memory) -> None:
-    """Make all that ``remember`` saw as it was, and take away what tensors have learned since."""
-    for owner, names in memory.items():
-        for name, value in names.items():
-            if vars(owner).get(name) is not value:
-                setattr(owner, name, value)
-    for name in vars(torch.Tensor).keys() - memory[torch.Tensor].keys():
-        delattr(torch.Tensor, name)
+    return put_back

@@ -94,13 +94,15 @@ window.attnbook ??= (() => {
     return far(nearest) < Infinity ? nearest : null;
   }
 
+  const PREFERS_DARK = matchMedia("(prefers-color-scheme: dark)");
+
   function isDark() {
     const { documentElement: html, body } = document;
     const theme = html.dataset.theme ?? html.getAttribute("theme"); // the book's pages, Colab
     if (theme === "dark" || theme === "light") return theme === "dark";
     if (body.dataset.jpThemeLight) return body.dataset.jpThemeLight === "false"; // JupyterLab
     if (body.dataset.vscodeThemeKind) return !/light/.test(body.dataset.vscodeThemeKind);
-    return matchMedia("(prefers-color-scheme: dark)").matches;
+    return PREFERS_DARK.matches;
   }
 
   // What all kinds have: data, theme, a sentence that is spoken, and the numbers as a table.
@@ -111,9 +113,22 @@ window.attnbook ??= (() => {
 
     connectedCallback() {
       // on a page, the parser has not read the data yet, after which picture and text follow
-      const watcher = new MutationObserver(() => this.start());
-      watcher.observe(this, { childList: true });
+      this.parsing = new MutationObserver(() => this.start());
+      this.parsing.observe(this, { childList: true });
       this.start();
+      this.follow = () => this.toggleAttribute("dark", isDark());
+      this.theme = new MutationObserver(this.follow);
+      for (const node of [document.documentElement, document.body])
+        this.theme.observe(node, { attributes: true });
+      PREFERS_DARK.addEventListener("change", this.follow);
+      this.follow();
+    }
+
+    // a cell that runs again leaves nothing behind that holds its old figure
+    disconnectedCallback() {
+      this.parsing.disconnect();
+      this.theme.disconnect();
+      PREFERS_DARK.removeEventListener("change", this.follow);
     }
 
     start() {
@@ -132,12 +147,6 @@ window.attnbook ??= (() => {
         "aria-label": this.getAttribute("label") }, this.controls, this.stage, this.said);
       if (this.numbers) frame.append(this.details);
       root.append(element("style", {}, STYLE + this.constructor.STYLE), frame);
-      const follow = () => this.toggleAttribute("dark", isDark());
-      const watcher = new MutationObserver(follow);
-      for (const node of [document.documentElement, document.body])
-        watcher.observe(node, { attributes: true });
-      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", follow);
-      follow();
       this.build();
       this.draw();
     }

@@ -646,6 +646,11 @@ attnbook.define("break-translator", ({ Interactive, element, range, fixed }) => 
       return { right, wrong };
     }
 
+    disconnectedCallback() {
+      super.disconnectedCallback();
+      clearTimeout(this.writing);
+    }
+
     measure() {
       const { key, switches } = { key: this.key(), switches: { ...this.switches } };
       const test = this.measuring = this.testing(switches);

@@ -102,7 +102,7 @@ def with_weights(query, key, value):
 
 
 def padded(query, key, value, lengths):
-    mask = attention.padding_mask(lengths, key.shape[-2]).unsqueeze(1)
+    mask = attention.padding_mask(lengths, key.shape[-2], device=key.device).unsqueeze(1)
     return attention.attention(query, key, value, mask)
 
 

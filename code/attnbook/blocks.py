@@ -1,5 +1,8 @@
 """Encoder and decoder blocks: attention, then a feed-forward network, around a residual stream."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -74,11 +77,14 @@ class EncoderBlock(nn.Module):
         norm_first: bool = True,
     ) -> None:
         super().__init__()
-        residual = {"dropout": dropout, "norm_first": norm_first}
+
+        def residual() -> Residual:
+            return Residual(d_model, dropout=dropout, norm_first=norm_first)
+
         self.self_attention = MultiHeadAttention(d_model=d_model, num_heads=num_heads)
-        self.attention_residual = Residual(d_model, **residual)
+        self.attention_residual = residual()
         self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
-        self.feed_forward_residual = Residual(d_model, **residual)
+        self.feed_forward_residual = residual()
 
     def forward(
         self,
@@ -118,14 +124,19 @@ class DecoderBlock(nn.Module):
         norm_first: bool = True,
     ) -> None:
         super().__init__()
-        residual = {"dropout": dropout, "norm_first": norm_first}
-        sizes = {"d_model": d_model, "num_heads": num_heads}
-        self.self_attention = MultiHeadAttention(**sizes)
-        self.self_attention_residual = Residual(d_model, **residual)
-        self.cross_attention = MultiHeadAttention(**sizes)
-        self.cross_attention_residual = Residual(d_model, **residual)
+
+        def residual() -> Residual:
+            return Residual(d_model, dropout=dropout, norm_first=norm_first)
+
+        def attention() -> MultiHeadAttention:
+            return MultiHeadAttention(d_model=d_model, num_heads=num_heads)
+
+        self.self_attention = attention()
+        self.self_attention_residual = residual()
+        self.cross_attention = attention()
+        self.cross_attention_residual = residual()
         self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
-        self.feed_forward_residual = Residual(d_model, **residual)
+        self.feed_forward_residual = residual()
 
     def forward(
         self,
@@ -173,3 +184,11 @@ class DecoderBlock(nn.Module):
         residual = self.feed_forward_residual
         update = self.feed_forward(residual.before(x))
         return residual.add(x, update), self_weights, cross_weights
+
+
+Block = TypeVar("Block", bound=nn.Module)
+
+
+def blocks_of(stack: Iterable[nn.Module], kind: type[Block]) -> list[Block]:
+    """The blocks of a stack, also of those that are wrapped, as ``torch.compile`` wraps them."""
+    return [part for layer in stack for part in layer.modules() if isinstance(part, kind)]

@@ -4,7 +4,6 @@ import functools
 import gzip
 import hashlib
 import io
-import itertools
 import os
 import random
 import re
@@ -182,10 +181,9 @@ class NumberDataset:
         Raises ``ValueError`` if hardly any number belongs to that part.
         """
         generator = random.Random(f"{self.seed} {seed}")
-        drawn = []
-        for tries in itertools.count():
-            if len(drawn) == count:
-                return drawn
+        drawn: list[int] = []
+        tries = 0
+        while len(drawn) != count:
             if tries == 1000 * (len(drawn) + 10):
                 part = "held out" if held_out else "for training"
                 raise ValueError(
@@ -195,6 +193,8 @@ class NumberDataset:
             number = generator.randrange(self.below)
             if self.is_held_out(number) == held_out:
                 drawn.append(number)
+            tries += 1
+        return drawn
 
 
 class SubwordTokenizer:
@@ -412,7 +412,7 @@ def batches_by_length(
         raise ValueError(
             f"an example of {lengths[order[-1]]} tokens does not fit into max_tokens={max_tokens}"
         )
-    batches = [[]]
+    batches: list[list[int]] = [[]]
     for i in order:
         if (len(batches[-1]) + 1) * lengths[i] > max_tokens:
             batches.append([])

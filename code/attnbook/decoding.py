@@ -3,33 +3,11 @@
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-
-
-@runtime_checkable
-class Decoder(Protocol):
-    """What both searches need of a model: a ``Transformer`` and a ``Seq2Seq`` have it."""
-
-    def prefill(
-        self,
-        source: Int[Tensor, "batch source"],
-        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None,
-        *,
-        max_length: int,
-    ) -> "State":
-        """Read the sources and get ready to write up to ``max_length`` tokens."""
-
-    def decode_step(
-        self, tokens: Int[Tensor, " batch"], state: "State"
-    ) -> Float[Tensor, "batch vocabulary"]:
-        """Append one token to each target, in ``state``, and score the next."""
-
-    def modules(self) -> Iterator[nn.Module]:
-        """The model and all its parts, as every ``nn.Module`` gives them."""
 
 
 @runtime_checkable
@@ -43,8 +21,33 @@ class State(Protocol):
         """Let row b continue what row ``rows[b]``, of the same source, has written."""
 
 
+Own = TypeVar("Own", bound=State)  # the state of one kind of model
+
+
+@runtime_checkable
+class Decoder(Protocol[Own]):
+    """What both searches need of a model: a ``Transformer`` and a ``Seq2Seq`` have it."""
+
+    def prefill(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"] | Sequence[int] | None,
+        *,
+        max_length: int,
+    ) -> Own:
+        """Read the sources and get ready to write up to ``max_length`` tokens."""
+
+    def decode_step(
+        self, tokens: Int[Tensor, " batch"], state: Own
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """Append one token to each target, in ``state``, and score the next."""
+
+    def modules(self) -> Iterator[nn.Module]:
+        """The model and all its parts, as every ``nn.Module`` gives them."""
+
+
 def greedy_search(
-    model: Decoder,
+    model: Decoder[Own],
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     *,
@@ -65,7 +68,7 @@ def greedy_search(
         state = model.prefill(source, source_lengths, max_length=max_length)
         token = source.new_full((len(source),), start_token)
         ended = torch.zeros_like(token, dtype=torch.bool)
-        written = []
+        written: list[Tensor] = []
         while len(written) < max_length and not ended.all():
             token = model.decode_step(token, state).argmax(dim=-1)  # (batch,)
             written.append(token)
@@ -77,7 +80,7 @@ def greedy_search(
 
 
 def beam_search(
-    model: Decoder,
+    model: Decoder[Own],
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     *,

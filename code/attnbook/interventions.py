@@ -16,14 +16,16 @@ there were none.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnbook.attention import causal_mask
-from attnbook.blocks import Residual
+from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual, blocks_of
 from attnbook.language_model import LanguageModel
+from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import TokenEmbedding
 from attnbook.transformer import Transformer
 
@@ -32,6 +34,8 @@ Allowed = Bool[Tensor, "*batch heads query key"]
 
 # new weights, from those of the model and from where its masks allow attending
 Change = Callable[[Weights, Allowed], Weights]
+
+Part = TypeVar("Part", bound=nn.Module)
 
 # where ``broken`` moves the tokens of a sentence to: none of the first sixteen keeps its position
 SHUFFLED = (5, 2, 7, 0, 6, 1, 3, 4, 13, 10, 15, 8, 14, 9, 11, 12)
@@ -51,8 +55,8 @@ def attention_weights(
     for layer in layers:
         _require_heads(layer, heads or [])
 
-    def replaced(layer: nn.Module) -> Callable:
-        attend = layer.attend
+    def replaced(layer: MultiHeadAttention) -> Callable:
+        attend: Callable = layer.attend
 
         def changed(query, key, value, mask=None, *, need_weights=False, **options):
             _, weights = attend(query, key, value, mask, need_weights=True, **options)
@@ -133,8 +137,8 @@ def divisor(*within: nn.Module, number: float) -> Iterator[None]:
     if not 0 < number < math.inf:
         raise ValueError(f"scores can be divided by a number above 0: got {number}")
 
-    def replaced(layer: nn.Module) -> Callable:
-        attend = layer.attend
+    def replaced(layer: MultiHeadAttention) -> Callable:
+        attend: Callable = layer.attend
 
         def changed(query, *others, **options):
             return attend(query * (math.sqrt(query.shape[-1]) / number), *others, **options)
@@ -166,18 +170,19 @@ def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
 
     Raises ``ValueError`` if there is no such head.
     """
-    (layer,) = _attentions([layer])
-    _require_heads(layer, heads)
+    (attention,) = _attentions([layer])
+    _require_heads(attention, heads)
 
     def replaced(forward: Callable) -> Callable:
         def changed(merged):  # (batch, query, heads · d_k), the heads side by side
-            kept = torch.ones(layer.num_heads, dtype=merged.dtype, device=merged.device)
+            kept = torch.ones(attention.num_heads, dtype=merged.dtype, device=merged.device)
             kept[list(heads)] = 0.0
-            return forward(merged * kept.repeat_interleave(merged.shape[-1] // layer.num_heads))
+            d_k = merged.shape[-1] // attention.num_heads
+            return forward(merged * kept.repeat_interleave(d_k))
 
         return changed
 
-    with _forward([layer.out_proj], replaced):
+    with _forward([attention.out_proj], replaced):
         yield
 
 
@@ -288,14 +293,17 @@ def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None
 def _switch(
     model: Transformer, name: str, value: str | Sequence[int]
 ) -> AbstractContextManager[None]:
-    blocks = [*model.encoder, *model.decoder]
+    encoder = blocks_of(model.encoder, EncoderBlock)
+    decoder = blocks_of(model.decoder, DecoderBlock)
     attentions = {
-        "encoder": [block.self_attention for block in model.encoder],
-        "decoder": [block.self_attention for block in model.decoder],
-        "cross": [block.cross_attention for block in model.decoder],
+        "encoder": [block.self_attention for block in encoder],
+        "decoder": [block.self_attention for block in decoder],
+        "cross": [block.cross_attention for block in decoder],
     }
     place, _, what = name.partition("_")
     if place in attentions and what == "heads_off":
+        if isinstance(value, str):
+            raise ValueError(f"{name} has the numbers of heads: got {value!r}")
         return _together(without_heads(layer, value) for layer in attentions[place])
     if place in attentions and what == "weights":
         layers = attentions[place]
@@ -320,7 +328,7 @@ def _switch(
             "causal_mask": {"off": lambda: without_causal_mask(model)},
             "residual": {"off": lambda: without_residual(model)},
             "norm": {"off": lambda: without_norm(model)},
-            "feed_forward": {"off": lambda: without(*(block.feed_forward for block in blocks))},
+            "feed_forward": {"off": lambda: without(*_found([model], FeedForward, "feed-forward"))},
         }.get(name, {})
     if value not in choices:
         raise ValueError(f"{name}={value!r} is no switch; it may be {list(choices)}")
@@ -367,15 +375,14 @@ def _parts(within: Sequence[nn.Module]) -> list[nn.Module]:
 
 
 def _found(
-    within: Sequence[nn.Module], kind: type | tuple[type, ...], name: str
-) -> list[nn.Module]:
+    within: Sequence[nn.Module], kind: type[Part] | tuple[type[Part], ...], name: str
+) -> list[Part]:
     found = [part for part in _parts(within) if isinstance(part, kind)]
     return _require_some(found, within, name)
 
 
-def _attentions(within: Sequence[nn.Module]) -> list[nn.Module]:
-    found = [part for part in _parts(within) if hasattr(part, "attend")]
-    return _require_some(found, within, "attention")
+def _attentions(within: Sequence[nn.Module]) -> list[MultiHeadAttention]:
+    return _found(within, MultiHeadAttention, "attention")
 
 
 def _added_positions(within: Sequence[nn.Module]) -> list[nn.Module]:
@@ -383,14 +390,14 @@ def _added_positions(within: Sequence[nn.Module]) -> list[nn.Module]:
     return [part.positions for part in embeddings if part.positions is not None]
 
 
-def _require_some(found: list, within: Sequence[nn.Module], name: str) -> list:
+def _require_some(found: list[Part], within: Sequence[nn.Module], name: str) -> list[Part]:
     if not found:
         kinds = ", ".join(type(module).__name__ for module in within) or "nothing"
         raise ValueError(f"there is no {name} within {kinds}")
     return found
 
 
-def _require_heads(layer: nn.Module, heads: Sequence[int]) -> None:
+def _require_heads(layer: MultiHeadAttention, heads: Sequence[int]) -> None:
     unknown = [head for head in heads if not 0 <= head < layer.num_heads]
     if unknown:
         raise ValueError(

@@ -5,13 +5,14 @@ with what made them, then a table with a row or several for each seed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 Columns: TypeAlias = dict[str, np.ndarray]
-Row: TypeAlias = Mapping[str, object]
+Cell: TypeAlias = str | SupportsFloat
+Row: TypeAlias = Mapping[str, Cell]
 
 DIGITS = 5  # of a stored number
 
@@ -55,7 +56,7 @@ def where(runs: Columns, **wanted: object) -> Columns:
     return {name: column[chosen] for name, column in runs.items()}
 
 
-def as_stored(value: object) -> str:
+def as_stored(value: Cell) -> str:
     """A cell of a row as the file of stored runs has it: numbers are rounded.
 
     >>> print(as_stored("one head"), as_stored(2 / 3), as_stored(100.0), as_stored(2048))
@@ -68,8 +69,8 @@ def assert_replicates(
     stored: Columns,
     fresh: Mapping[int, Row | Sequence[Row]],
     *,
-    skip: Mapping[str, Sequence[object]] | None = None,
-    chaotic: Mapping[str, Sequence[object]] | None = None,
+    skip: Mapping[str, Sequence[str | float]] | None = None,
+    chaotic: Mapping[str, Sequence[str | float]] | None = None,
     **within: float,
 ) -> None:
     r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
@@ -113,12 +114,12 @@ def assert_replicates(
         print(f"✓ fresh runs of seeds {seeds} agree with the stored ones")
 
 
-def _is_named(row: Row, rows: Mapping[str, Sequence[object]] | None) -> bool:
+def _is_named(row: Row, rows: Mapping[str, Sequence[str | float]] | None) -> bool:
     """Whether a row has one of the values that are named, by column."""
     return any(row[column] in values for column, values in (rows or {}).items())
 
 
-def _compare(value: object, stored: object, within: float | None, place: str) -> None:
+def _compare(value: Cell, stored: Cell, within: float | None, place: str) -> None:
     value, stored = as_stored(value), as_stored(stored)
     says = f"{place} is {value}, stored is {stored}"
     if within is None:
@@ -128,7 +129,7 @@ def _compare(value: object, stored: object, within: float | None, place: str) ->
         raise AssertionError(f"{says}, more than {within:g} apart")
 
 
-def _compare_with_all(value: object, stored: np.ndarray, within: float, place: str) -> None:
+def _compare_with_all(value: Cell, stored: np.ndarray, within: float, place: str) -> None:
     low, high = stored.min(), stored.max()
     beyond = max(within, (high - low) / 2)
     if not low - beyond <= float(value) <= high + beyond:  # also if it is not a number

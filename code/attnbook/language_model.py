@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnbook.attention import causal_mask
-from attnbook.blocks import Residual
+from attnbook.blocks import Residual, blocks_of
 from attnbook.decoding import inference
 from attnbook.multihead import KVCache, MultiHeadAttention
 from attnbook.positions import Rotations, rotations
@@ -158,6 +158,7 @@ class LanguageModel(nn.Module):
             )
             for _ in range(num_layers)
         )
+        self.d_k = d_model // num_heads
         self.norm = nn.RMSNorm(d_model, eps=epsilon)
         self.output = nn.Linear(d_model, vocabulary_size, bias=False)
         self.output.weight = self.embedding.weight
@@ -195,11 +196,12 @@ class LanguageModel(nn.Module):
         rotation = None
         if self.rotary_base is not None:
             # the angles need the length, the number of features, dtype and device
-            like = x[..., : self.blocks[0].attention.d_k]
+            like = x[..., : self.d_k]
             start = past[0].length if past else 0
             rotation = rotations(like, start=start, base=self.rotary_base)
         maps = []
-        for block, cache in zip(self.blocks, past or [None] * len(self.blocks), strict=True):
+        caches: Sequence[KVCache | None] = past or [None] * len(self.blocks)
+        for block, cache in zip(self.blocks, caches, strict=True):
             x, weights = block(x, rotation, past=cache, need_weights=need_weights)
             maps.append(weights)
         return self.norm(x), torch.stack(maps) if need_weights else None
@@ -219,7 +221,7 @@ class LanguageModel(nn.Module):
                 dtype=weight.dtype,
                 device=weight.device,
             )
-            for block in self.blocks
+            for block in blocks_of(self.blocks, LanguageBlock)
         ]
 
 

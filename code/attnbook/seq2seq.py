@@ -1,6 +1,6 @@
 """Translation with recurrent networks: one fixed context vector, or attention at every step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,7 +33,7 @@ class Energy(nn.Module):
         if kind not in ENERGIES:
             raise ValueError(f"energy must be one of {ENERGIES}: got {kind!r}")
         self.kind = kind
-        shapes = {
+        shapes: dict[str, dict[str, tuple[int, ...]]] = {
             "general": {"weight": (d_model, d_model)},
             "additive": {
                 "query_weight": (d_model, d_model),
@@ -53,13 +53,13 @@ class Energy(nn.Module):
         query: Float[Tensor, "batch query d_model"],
         key: Float[Tensor, "batch key d_model"],
     ) -> Float[Tensor, "batch query key"]:
-        score = {
+        energies: dict[str, Callable[..., Tensor]] = {
             "dot": dot_scores,
             "scaled_dot": scaled_dot_scores,
             "general": general_scores,
             "additive": additive_scores,
-        }[self.kind]
-        return score(query, key, **self.weights)
+        }
+        return energies[self.kind](query, key, **self.weights)
 
 
 @dataclass
@@ -158,7 +158,8 @@ class Seq2Seq(nn.Module):
         for embedded in self.target_embedding(target).unbind(dim=1):
             readout, weights = self._advance(embedded, state)
             hidden.append(readout)
-            alignments.append(weights)
+            if weights is not None:
+                alignments.append(weights)
         if self.energy is None:
             return torch.stack(hidden, dim=1), None
         return torch.stack(hidden, dim=1), torch.stack(alignments, dim=1)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnbook.attention import padding_mask
-from attnbook.blocks import DecoderBlock, EncoderBlock
+from attnbook.blocks import DecoderBlock, EncoderBlock, blocks_of
 from attnbook.multihead import KeysAndValues, KVCache
 from attnbook.positions import (
     LearnedPositions,
@@ -96,6 +96,7 @@ class Transformer(nn.Module):
             )
 
         def embedding(size: int) -> TokenEmbedding:
+            positions: nn.Module
             if num_positions is None:
                 positions = SinusoidalPositions(d_model)
             else:
@@ -166,7 +167,7 @@ class Transformer(nn.Module):
         maps = None
         if need_weights:
             maps = AttentionMaps(
-                source=torch.stack(source_maps),
+                source=torch.stack([weights for weights in source_maps if weights is not None]),
                 target=torch.stack(target_maps),
                 cross=torch.stack(cross_maps),
             )
@@ -210,7 +211,10 @@ class Transformer(nn.Module):
         For inference: no gradient passes through the caches.
         """
         memory, mask, _ = self.encode(source, source_lengths)
-        keys_and_values = [block.cross_attention.keys_and_values(memory) for block in self.decoder]
+        keys_and_values = [
+            block.cross_attention.keys_and_values(memory)
+            for block in blocks_of(self.decoder, DecoderBlock)
+        ]
         batch, heads, _, d_k = keys_and_values[0][0].shape
         past = [
             KVCache(
@@ -237,8 +241,7 @@ class Transformer(nn.Module):
 
 def require_a_length_for_each(source: Tensor, source_lengths: Tensor | Sequence[int]) -> None:
     """Raise ``ValueError`` if there are more or fewer lengths than sources."""
-    is_tensor = isinstance(source_lengths, Tensor)
-    count = source_lengths.shape[0] if is_tensor else len(source_lengths)
+    count = source_lengths.shape[0] if isinstance(source_lengths, Tensor) else len(source_lengths)
     if count != source.shape[0]:
         raise ValueError(
             f"every source needs a length: got {source.shape[0]} sources and {count} lengths"

@@ -9,7 +9,7 @@ import torch
 from attnbook.atomic_files import atomic_write, read_json
 from attnbook.data import END, SPECIAL, START, NumberTokenizer, SubwordTokenizer, collate
 from attnbook.decoding import beam_search, greedy_search, inference
-from attnbook.training import load_weights, save_weights
+from attnbook.training import default_device, load_weights, save_weights
 from attnbook.transformer import AttentionMaps, Transformer
 
 Tokenizer = NumberTokenizer | SubwordTokenizer
@@ -117,8 +117,8 @@ class Translator:
         atomic_write(folder / "config.json", text.encode())
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Translator":
-        """Read what ``save`` wrote; ready to translate, on the CPU.
+    def load(cls, folder: str | Path, *, device: torch.device | str | None = None) -> "Translator":
+        """Read what ``save`` wrote; ready to translate, by default on the GPU where there is one.
 
         Raises ``FileNotFoundError`` if the folder holds no translator.
         """
@@ -129,7 +129,7 @@ class Translator:
         target = source if one_for_both else _load_tokenizer(folder, config["target"])
         translator = cls(source, target, **config["model"])
         load_weights(translator.model, folder / "model.safetensors")
-        translator.model.eval()
+        translator.model.to(device or default_device()).eval()
         return translator
 
 

@@ -105,6 +105,21 @@ def notebooks(root):
     return chapters(root) + laboratory(root)
 
 
+def test_a_laboratory_notebook_without_runs_and_a_missing_page_are_named(copy):
+    every, text = notebooks(copy.parent), copy.parent / "README.md"
+    text.write_text(
+        text.read_text("utf8").replace("computed: numbers -->\n", "computed: numbers -->\n\n")
+    )
+    (copy / "lab/02-maps.csv").unlink()
+    with pytest.raises(
+        UsageError, match=r"02-maps\.csv is missing: python.* replicate lab/02-maps"
+    ):
+        generated_pages.relabel(every, [text])
+    (copy / "glossary.md").unlink()
+    with pytest.raises(UsageError, match=r"_toc\.yml names .*glossary, but no glossary\.ipynb"):
+        generated_pages.pages(copy.parent)
+
+
 def last_rows(table):
     return [row.strip("| ").split(" | ") for row in table.strip().split("\n")[2:]]
 

@@ -11,6 +11,7 @@ from attnbook.atomic_files import atomic_write
 from attnbook.course import UsageError, plans
 from attnbook.course.chapter import (
     ChapterExercise,
+    contents,
     exercises_of,
     in_laboratory,
     linked_title,
@@ -114,7 +115,13 @@ def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
 
 
 def pages(root: Path) -> list[Path]:
-    """The pages with tables and times that are computed from the chapters."""
+    """The pages with tables and times that are computed from the chapters.
+
+    Raises ``UsageError`` if the table of contents names a page that is not there.
+    """
+    for file in contents(root):
+        if not any(file.with_name(file.name + end).exists() for end in (".ipynb", ".md")):
+            raise UsageError(f"_toc.yml names {file}, but no {file.name}.ipynb or .md is there")
     folder = root / "chapters"
     return [root / "README.md", *sorted(folder.glob("*.md")), folder / "index.ipynb"]
 
@@ -201,6 +208,11 @@ def _numbers(notebooks: dict[Path, NotebookNode]) -> str:
     tasks = {task.id for book in notebooks.values() for task in exercises_of(book)}
     mistakes = sum(len(each.mistakes) for each in catalogue() if each.id in tasks)
     stored = [path.with_suffix(".csv") for path in notebooks if in_laboratory(path)]
+    for path in stored:
+        if not path.exists():
+            raise UsageError(
+                f"{path} is missing: python -m attnbook.course replicate lab/{path.stem} makes it"
+            )
     runs = [Runs.read(path.read_text("utf8")) for path in stored]
     rows = sum(len(rows) for of_seed in runs for rows in of_seed.rows.values())
     return table(

@@ -13,11 +13,12 @@ from attnbook.training.checkpoint import (
 )
 from attnbook.training.loop import learning_rate, train
 from attnbook.training.loss import smoothed_loss
-from attnbook.training.parallel import processes, rank_and_world
+from attnbook.training.parallel import default_device, processes, rank_and_world
 
 __all__ = [
     "Checkpoint",
     "average_checkpoints",
+    "default_device",
     "learning_rate",
     "load_weights",
     "processes",

@@ -25,6 +25,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import torch
 
@@ -49,10 +50,11 @@ from attnbook.training import (
     smoothed_loss,
     train,
 )
+from attnbook.training.checkpoint import History
 from attnbook.translator import Tokenizer, Translator
 
 
-def setting(meaning: str) -> object:
+def setting(meaning: str) -> Any:
     """A field of ``Settings``, and what the command's help says of it."""
     return field(metadata={"meaning": meaning})
 
@@ -112,7 +114,9 @@ class Multi30kSettings(Settings):
     vocabulary: int = setting("number of subwords, for both languages together")
 
 
-DEFAULTS = {
+TaskSettings = NumberSettings | Multi30kSettings
+
+DEFAULTS: dict[str, TaskSettings] = {
     "numbers": NumberSettings(
         source="en",
         target="fr",
@@ -203,7 +207,7 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
+def settings_of(options: argparse.Namespace) -> TaskSettings:
     """The settings of the task, with defaults for those not given.
 
     Raises ``ValueError`` for a setting that the task does not have, or that cannot be.
@@ -257,7 +261,7 @@ class Task:
     test: Callable[[Translator], tuple[int, int]] | None = None  # how many are right, of how many
 
 
-def prepare(options: argparse.Namespace, settings: Settings) -> tuple[Task, Translator]:
+def prepare(options: argparse.Namespace, settings: TaskSettings) -> tuple[Task, Translator]:
     """Read the data, build the model and note the settings in the folder.
 
     Raises ``ValueError`` for settings of which no model can be built, or other ones than those
@@ -321,8 +325,8 @@ def run(
         round_weights(translator.model, options.bits)
     translator.save(options.folder, dtype=torch.float16)
     _keep_curve(options.folder, history)
-    if task.test is not None:
-        _write_card(options, settings, task)
+    if task.test is not None and isinstance(settings, NumberSettings):
+        _write_card(options, settings, task.test)
     sources = [source for source, _ in task.examples]
     for (source, target), written in zip(task.examples, translator.translate(sources), strict=True):
         print(f"\n{source}\n→ {written}")
@@ -386,18 +390,19 @@ def _multi30k(settings: Multi30kSettings) -> Task:
             target = batch.target[:, 1:]
             hidden, _ = model.hidden(batch.source, batch.target[:, :-1], batch.source_lengths)
             total += smoothed_loss(hidden, model.output.weight, target).item()
-            tokens += (target != PAD).sum().item()
+            tokens += int((target != PAD).sum().item())
         return {"perplexity": math.exp(total / tokens)}
 
     return Task(subwords, subwords, pairs_of_step, evaluate, texts["val"][:5])
 
 
-def _keep_curve(folder: Path, history: dict) -> None:
+def _keep_curve(folder: Path, history: History) -> None:
     """Write how the training went: at each evaluation, also the mean loss since the one before."""
     curve, first = [], 0
     for evaluation in history["evaluations"]:
-        losses = history["losses"][first : evaluation["step"]]
-        first = evaluation["step"]
+        step = int(evaluation["step"])
+        losses = history["losses"][first:step]
+        first = step
         curve.append(evaluation | {"loss": round(fmean(losses), 4)})
     text = json.dumps(curve, indent=1) + "\n"
     atomic_write(folder / "curve.json", text.encode())
@@ -424,11 +429,15 @@ during training. `attnbook.translator.Translator.load` reads the folder.
 """
 
 
-def _write_card(options: argparse.Namespace, settings: NumberSettings, task: Task) -> None:
+def _write_card(
+    options: argparse.Namespace,
+    settings: NumberSettings,
+    test: Callable[[Translator], tuple[int, int]],
+) -> None:
     """Write what the model is, what made it, and how often it is right on held-out numbers."""
     folder = options.folder
     translator = Translator.load(folder)  # as whoever loads it has it, rounded
-    right, tested = task.test(translator)
+    right, tested = test(translator)
     defaults = asdict(DEFAULTS["numbers"])
     given = [
         f"--{name.replace('_', '-')} {value}"

@@ -64,7 +64,7 @@ class Checkpoint:
         state = read_json(path)
         try:
             saved, file = state.pop("settings"), state.pop("tensors")
-            history = {name: state[name] for name in ("losses", "evaluations")}
+            history = History(losses=state["losses"], evaluations=state["evaluations"])
         except KeyError as error:
             raise ValueError(f"{path} lacks {error}") from error
         require_same_settings(self.folder, saved, settings)

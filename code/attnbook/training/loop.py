@@ -20,14 +20,18 @@ from tqdm import TqdmWarning
 from attnbook.data import Batch, Pair, PairsOfStep, collate
 from attnbook.decoding import inference
 from attnbook.language_model import LanguageModel
+from attnbook.seq2seq import Seq2Seq
 from attnbook.training.checkpoint import Checkpoint, History
 from attnbook.training.loss import smoothed_loss
 from attnbook.training.parallel import rank_and_world, require_equal_everywhere
+from attnbook.transformer import Transformer
 
 with warnings.catch_warnings():
     # a notebook without ipywidgets gets bars of text: no reason to warn
     warnings.simplefilter("ignore", TqdmWarning)
     from tqdm.auto import trange
+
+Model = Transformer | Seq2Seq | LanguageModel
 
 
 def learning_rate(step: int, *, peak: float, warmup: int) -> float:
@@ -41,7 +45,7 @@ def learning_rate(step: int, *, peak: float, warmup: int) -> float:
 
 
 def train(
-    model: nn.Module,
+    model: Model,
     pairs_of_step: PairsOfStep,
     *,
     steps: int,
@@ -194,23 +198,24 @@ def _require_possible(at_least_1: dict[str, int], above_0: dict[str, float]) -> 
     for name, number in at_least_1.items():
         if number < 1:
             raise ValueError(f"{name} must be at least 1: got {number}")
-    for name, number in above_0.items():
-        if not number > 0:
-            raise ValueError(f"{name} must be above 0: got {number}")
+    for name, real in above_0.items():
+        if not real > 0:
+            raise ValueError(f"{name} must be above 0: got {real}")
 
 
 class _Objective(nn.Module):
     """A model and its loss in one module, so that DistributedDataParallel sees the whole step."""
 
-    def __init__(self, model: nn.Module, label_smoothing: float) -> None:
+    def __init__(self, model: Model, label_smoothing: float) -> None:
         super().__init__()
         self.model, self.label_smoothing = model, label_smoothing
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        inputs = batch.source, batch.target[:, :-1], batch.source_lengths
+        written = batch.target[:, :-1]
         if isinstance(self.model, LanguageModel):
-            inputs = inputs[1:2]
-        hidden, _ = self.model.hidden(*inputs)
+            hidden, _ = self.model.hidden(written)
+        else:
+            hidden, _ = self.model.hidden(batch.source, written, batch.source_lengths)
         return smoothed_loss(
             hidden, self.model.output.weight, batch.target[:, 1:], self.label_smoothing
         )

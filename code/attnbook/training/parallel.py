@@ -19,13 +19,12 @@ def processes(device: torch.device | str | None = None) -> Iterator[torch.device
     through Gloo on the CPU; on CUDA each takes the GPU of its number. Raises ``ValueError`` for
     any other device, and for CUDA where there is none.
     """
-    has_cuda = torch.cuda.is_available()
     if device is None:
-        device = "cuda" if has_cuda else "cpu"
+        device = default_device()
     if str(device).split(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f"device must be cpu or cuda: got {device}")
     device = torch.device(device)
-    if device.type == "cuda" and not has_cuda:
+    if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device is {device}, but PyTorch finds no GPU here")
     if "WORLD_SIZE" not in os.environ:
         yield device
@@ -41,6 +40,11 @@ def processes(device: torch.device | str | None = None) -> Iterator[torch.device
         yield device
     finally:
         dist.destroy_process_group()
+
+
+def default_device() -> torch.device:
+    """The GPU where PyTorch finds one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def rank_and_world() -> tuple[int, int]:

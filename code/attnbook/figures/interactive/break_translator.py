@@ -90,4 +90,4 @@ def held_out() -> list[int]:
 
 @cache
 def _translator() -> Translator:
-    return Translator.load(NUMBERS_TO_FRENCH)
+    return Translator.load(NUMBERS_TO_FRENCH, device="cpu")

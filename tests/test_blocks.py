@@ -231,3 +231,12 @@ def test_blocks_work_in_every_dtype(device, dtype, norm_first):
 def test_a_module_without_a_counterpart_is_named():
     with pytest.raises(TypeError, match="FeedForward"):
         to_pytorch(FeedForward(d_model=2, d_ff=2))
+
+
+def test_a_hook_keeps_what_was_below_zero():
+    (x,), kept = draw(0, (2, 3, 4)), []
+    network = FeedForward(d_model=4, d_ff=60).double()
+    network.up_proj.register_forward_hook(lambda module, inputs, output: kept.append(output))
+    network(x)
+    torch.testing.assert_close(kept[0], network.up_proj(x))
+    assert (kept[0] < 0).any()

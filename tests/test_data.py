@@ -322,3 +322,10 @@ def test_epochs_follow_their_seed():
     pairs = [([5] * (1 + i % 4), [7 + i]) for i in range(40)]
     runs = [[EpochSampler(pairs, 15, seed=s)(n) for n in range(9)] for s in (0, 1)]
     assert runs[0] != runs[1]
+
+
+def test_a_step_before_the_first_is_refused():
+    sampler = EpochSampler([([4], [5])], 10)
+    assert sampler(0) == [([4], [5])]
+    with pytest.raises(ValueError, match="counted from 0: got -1"):
+        sampler(-1)

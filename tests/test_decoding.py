@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 from torch import nn
 
-from attnbook.decoding import beam_search, greedy_search
+from attnbook.decoding import Decoder, beam_search, greedy_search
 from attnbook.seq2seq import Seq2Seq
 from attnbook.transformer import Transformer
 from shared import draw_tokens, randomise, seeds
@@ -246,3 +246,10 @@ def test_what_the_model_rules_out_is_never_written(beam_size):
     options = {"max_length": 5, **SYMBOLS}
     model = OnlyTwoSentences()
     assert beam_search(model, source, beam_size=beam_size, **options) == [[3, 4]]
+
+
+def test_a_decoder_has_parts_whose_dropout_can_be_switched_off():
+    class Parrot:
+        prefill = decode_step = lambda self, *inputs, **options: None
+
+    assert isinstance(Chain(0), Decoder) and not isinstance(Parrot(), Decoder)

@@ -419,42 +419,47 @@ def test_a_cached_step_is_compiled_for_any_number_of_tokens():
     assert counter.frame_count <= 4  # the prompt, the first new token, and all others
 
 
-class HostReads(TorchDispatchMode):
-    """Counts where the CPU asks what a device holds: on a GPU it would have to wait."""
+class Operators(TorchDispatchMode):
+    """Counts operators that read the device, unless the call that is counted already makes them."""
 
     READS = (
-        torch.ops.aten._local_scalar_dense.default,  # item, bool, int
+        torch.ops.aten._local_scalar_dense.default,
         torch.ops.aten.nonzero.default,
         torch.ops.aten.equal.default,
     )
-
-    def __init__(self):
-        super().__init__()
-        self.count = 0
+    count, pause = 0, False
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        self.count += function in self.READS
+        reads = function in self.READS
         if function is torch.ops.aten.index.Tensor:  # a mask is as many rows as it has True
-            self.count += any(x is not None and x.dtype == torch.bool for x in args[1])
+            reads = any(x is not None and x.dtype == torch.bool for x in args[1])
+        self.count += reads and not self.pause
         return function(*args, **(kwargs or {}))
 
 
-class WholeReads(TorchFunctionMode):
-    """Counts what no operator does: a tensor that is handed out whole."""
+class Calls(TorchFunctionMode):
+    """Counts calls that hand out a tensor's numbers: on a GPU, the CPU would have to wait."""
 
-    def __init__(self):
+    READS = (Tensor.item, Tensor.tolist, Tensor.numpy, Tensor.cpu, Tensor.__bool__, Tensor.__int__)
+    count = 0
+
+    def __init__(self, operators):
         super().__init__()
-        self.count = 0
+        self.operators = operators
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        self.count += function in (Tensor.tolist, Tensor.numpy, Tensor.cpu)
-        return function(*args, **(kwargs or {}))
+        self.count += function in self.READS
+        self.operators.pause = function in self.READS
+        try:
+            return function(*args, **(kwargs or {}))
+        finally:
+            self.operators.pause = False
 
 
 def reads(call):
-    with HostReads() as single, WholeReads() as whole:
+    with Operators() as operators, Calls(operators) as calls:
         call()
-    return single.count + whole.count
+    return operators.count + calls.count
 
 
 def test_the_counter_sees_a_read():

@@ -1,6 +1,7 @@
 """The language model: its parts against formulas, its cache, how it writes and that it learns."""
 
 import itertools
+import math
 from copy import deepcopy
 
 import pytest
@@ -229,6 +230,7 @@ def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
     [
         ({"max_new_tokens": 0}, "max_new_tokens must be at least 1: got 0"),
         ({"temperature": -1.0}, "temperature must be a number from 0 on: got -1"),
+        ({"temperature": math.nan}, "temperature must be a number from 0 on: got nan"),
         ({"top_p": 0.0}, "top_p must be above 0 and at most 1: got 0"),
         ({"top_p": 1.5}, "top_p must be above 0 and at most 1: got 1.5"),
     ],
@@ -276,3 +278,9 @@ def test_it_learns_number_words_better_than_counting_single_words(device):
     assert loss < 0.7 * by_counting
     written = list(generate(model, [START], max_new_tokens=9, end_tokens=[END]))
     assert 0 < len(written) < 9
+
+
+def test_the_smallest_temperature_takes_the_likeliest_token():
+    model = make()
+    greedy = list(generate(model, [3, 4], max_new_tokens=5))
+    assert list(generate(model, [3, 4], max_new_tokens=5, temperature=1e-39)) == greedy

@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook.attention import attention, causal_mask, padding_mask
-from attnbook.multihead import KVCache, MultiHeadAttention
+from attnbook.multihead import KVCache, MultiHeadAttention, grouped_attention
 from attnbook.pytorch import to_pytorch
 from shared import DEVICES, DTYPES, TOLERANCE, draw, randomise, seeds
 
@@ -286,3 +287,32 @@ def test_a_mask_without_a_batch_axis_is_for_all_heads_and_examples(need_weights)
     torch.testing.assert_close(output, layer(x, causal=True)[0])
     batch_mask = causal_mask(3).expand(2, 3, 3)
     torch.testing.assert_close(layer(x, mask=batch_mask)[0], output)
+
+
+@pytest.mark.parametrize("new", [1, 2])
+@pytest.mark.parametrize("masked", [False, True])
+def test_grouped_attention_equals_ordinary_attention_with_copied_heads(new, masked):
+    query, key, value = draw(0, (2, 6, new, 4), (2, 2, 5, 4), (2, 2, 5, 3))
+    mask = torch.tensor([[True, False, True, True, False]]).expand(new, 5) if masked else None
+    copies = (x.repeat_interleave(3, dim=1) for x in (key, value))
+    expected = attention(query, *copies, mask, need_weights=True)
+    found = grouped_attention(query, key, value, mask, need_weights=True)
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(grouped_attention(query, key, value, mask)[0], expected[0])
+
+
+def test_a_new_token_copies_no_key():
+    query, key, value = draw(0, (1, 6, 1, 4), (1, 2, 500, 4), (1, 2, 500, 4))
+    largest = []
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            output = function(*args, **(kwargs or {}))
+            first = output[0] if isinstance(output, tuple) else output
+            largest.append(first.numel())
+            return output
+
+    with Sizes():
+        grouped_attention(query, key, value)
+    assert max(largest) <= key.numel()

@@ -202,3 +202,16 @@ def test_inputs_may_be_named_and_options_have_to_be():
     ):
         with pytest.raises(TypeError):
             call()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rotating_in_half_precision_rounds_once(dtype):
+    (x,) = draw(0, (64, 64))
+    rounded = x.to(dtype)
+    assert torch.equal(rotary(rounded), rotary(rounded.float()).to(dtype))
+
+
+def test_positions_are_made_where_they_are_needed():
+    assert sinusoidal_positions(3, 4, device="meta").device.type == "meta"
+    assert SinusoidalPositions(4)(torch.empty(2, 3, 4, device="meta")).device.type == "meta"
+    assert rotary(torch.empty(3, 4, device="meta")).device.type == "meta"

@@ -93,8 +93,11 @@ def test_shared_subwords_stay_shared(tmp_path):
     Translator(words, words, d_model=8, num_heads=2, num_layers=1, d_ff=8, tied=True).save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"config.json", "model.safetensors", "source.model"}
-    model = Translator.load(tmp_path).model
-    assert model.output.weight is model.source_embedding.token.weight
+    loaded = Translator.load(tmp_path)
+    assert loaded.model.output.weight is loaded.model.source_embedding.token.weight
+    assert loaded.source_tokenizer is loaded.target_tokenizer
+    loaded.save(tmp_path / "again")
+    assert {path.name for path in (tmp_path / "again").iterdir()} == names
 
 
 def test_a_translation_ends_where_learned_positions_end():

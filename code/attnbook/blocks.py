@@ -190,5 +190,5 @@ Block = TypeVar("Block", bound=nn.Module)
 
 
 def blocks_of(stack: Iterable[nn.Module], kind: type[Block]) -> list[Block]:
-    """The blocks of a stack, also of those that are wrapped, as ``torch.compile`` wraps them."""
+    """The blocks of a stack, also where another module wraps them, as ``torch.compile`` does."""
     return [part for layer in stack for part in layer.modules() if isinstance(part, kind)]

@@ -21,11 +21,11 @@ class State(Protocol):
         """Let row b continue what row ``rows[b]``, of the same source, has written."""
 
 
-Own = TypeVar("Own", bound=State)  # the state of one kind of model
+OwnState = TypeVar("OwnState", bound=State)
 
 
 @runtime_checkable
-class Decoder(Protocol[Own]):
+class Decoder(Protocol[OwnState]):
     """What both searches need of a model: a ``Transformer`` and a ``Seq2Seq`` have it."""
 
     def prefill(
@@ -34,11 +34,11 @@ class Decoder(Protocol[Own]):
         source_lengths: Int[Tensor, " batch"] | Sequence[int] | None,
         *,
         max_length: int,
-    ) -> Own:
+    ) -> OwnState:
         """Read the sources and get ready to write up to ``max_length`` tokens."""
 
     def decode_step(
-        self, tokens: Int[Tensor, " batch"], state: Own
+        self, tokens: Int[Tensor, " batch"], state: OwnState
     ) -> Float[Tensor, "batch vocabulary"]:
         """Append one token to each target, in ``state``, and score the next."""
 
@@ -47,7 +47,7 @@ class Decoder(Protocol[Own]):
 
 
 def greedy_search(
-    model: Decoder[Own],
+    model: Decoder[OwnState],
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     *,
@@ -80,7 +80,7 @@ def greedy_search(
 
 
 def beam_search(
-    model: Decoder[Own],
+    model: Decoder[OwnState],
     source: Int[Tensor, "batch source"],
     source_lengths: Int[Tensor, " batch"] | Sequence[int] | None = None,
     *,

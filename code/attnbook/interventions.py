@@ -303,7 +303,7 @@ def _switch(
     place, _, what = name.partition("_")
     if place in attentions and what == "heads_off":
         if isinstance(value, str):
-            raise ValueError(f"{name} has the numbers of heads: got {value!r}")
+            raise ValueError(f"{name} takes a list of heads: got {value!r}")
         return _together(without_heads(layer, value) for layer in attentions[place])
     if place in attentions and what == "weights":
         layers = attentions[place]

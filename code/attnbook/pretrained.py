@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -317,7 +317,7 @@ def _download(name: str, known: Pretrained, folder: Path, goal: Path, progress: 
 
 
 @contextlib.contextmanager
-def _running(command: list[str], **options: object) -> Iterator[subprocess.Popen]:
+def _running(command: list[str], **options: Any) -> Iterator[subprocess.Popen]:
     process = subprocess.Popen(command, **options)
     try:
         yield process
@@ -392,7 +392,7 @@ def _reader(path: Path) -> "GGUFReader":
     return Reader(path)
 
 
-def _sizes(reader: "GGUFReader") -> dict[str, float]:
+def _sizes(reader: "GGUFReader") -> dict[str, Any]:
     """The options of ``LanguageModel`` that a file names."""
     keys = {
         "vocabulary_size": "vocab_size",

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -28,7 +30,7 @@ class Translator:
     """
 
     def __init__(
-        self, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, **options: object
+        self, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, **options: Any
     ) -> None:
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.options = options
@@ -65,14 +67,17 @@ class Translator:
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             batch = collate([(sources[i], []) for i in rows]).to(device)
-            options = {"start_token": START, "end_token": END, "max_length": max_length}
-            inputs = self.model, batch.source, batch.source_lengths
-            if beam_size == 1:
-                found = greedy_search(*inputs, **options)
-            else:
-                found = beam_search(
-                    *inputs, beam_size=beam_size, length_penalty=length_penalty, **options
-                )
+            search = greedy_search
+            if beam_size != 1:
+                search = partial(beam_search, beam_size=beam_size, length_penalty=length_penalty)
+            found = search(
+                self.model,
+                batch.source,
+                batch.source_lengths,
+                start_token=START,
+                end_token=END,
+                max_length=max_length,
+            )
             for i, tokens in zip(rows, found, strict=True):
                 translations[i] = self.target_tokenizer.decode(tokens)
         return translations

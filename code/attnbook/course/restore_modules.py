@@ -15,8 +15,6 @@ from types import ModuleType
 import torch
 from IPython import get_ipython
 
-import attnbook
-
 Memory = dict[ModuleType | type, dict[str, object]]
 
 
@@ -49,7 +47,7 @@ def remember() -> Callable[[], None]:
         for module in modules
     }
     memory[torch.Tensor] = dict(vars(torch.Tensor))
-    folder, here = os.getcwd(), str(Path(attnbook.__file__).parents[1])
+    folder, here = os.getcwd(), str(Path(__file__).parents[2])
     finders = [(found, [*found]) for found in (sys.path, sys.meta_path, sys.path_hooks)]
 
     def put_back() -> None:

@@ -110,25 +110,27 @@ window.attnbook ??= (() => {
     static LINES = 4; // of the sentence, on a telephone
     static STYLE = ""; // of this kind
     static TABLE = "The numbers"; // its name
+    #parsing; // what is watched while it is on the page
+    #theme;
+    #follow = () => this.toggleAttribute("dark", isDark());
 
     connectedCallback() {
       // on a page, the parser has not read the data yet, after which picture and text follow
-      this.parsing = new MutationObserver(() => this.start());
-      this.parsing.observe(this, { childList: true });
+      this.#parsing = new MutationObserver(() => this.start());
+      this.#parsing.observe(this, { childList: true });
       this.start();
-      this.follow = () => this.toggleAttribute("dark", isDark());
-      this.theme = new MutationObserver(this.follow);
+      this.#theme = new MutationObserver(this.#follow);
       for (const node of [document.documentElement, document.body])
-        this.theme.observe(node, { attributes: true });
-      PREFERS_DARK.addEventListener("change", this.follow);
-      this.follow();
+        this.#theme.observe(node, { attributes: true });
+      PREFERS_DARK.addEventListener("change", this.#follow);
+      this.#follow();
     }
 
     // a cell that runs again leaves nothing behind that holds its old figure
     disconnectedCallback() {
-      this.parsing.disconnect();
-      this.theme.disconnect();
-      PREFERS_DARK.removeEventListener("change", this.follow);
+      this.#parsing.disconnect();
+      this.#theme.disconnect();
+      PREFERS_DARK.removeEventListener("change", this.#follow);
     }
 
     start() {

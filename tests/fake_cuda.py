@@ -3,9 +3,9 @@
     python3 -m venv cuda && cuda/bin/pip install torch numpy ... pytest hypothesis nbformat
     cuda/bin/python tests/fake_cuda.py
 
-This needs PyTorch's build for CUDA, several gigabytes, in an environment of its own, but no chip:
-its fake tensors have a device, a dtype and a shape, but no numbers. So forward passes, attention
-weights and decoding run; a backward pass needs a chip.
+This needs PyTorch's CUDA build, several gigabytes, in an environment of its own, but no GPU. Its
+fake tensors have a device, a dtype and a shape, but no numbers. So forward passes, attention
+weights and decoding run; a backward pass needs a GPU.
 """
 
 import sys

@@ -229,8 +229,8 @@ def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
     ("options", "message"),
     [
         ({"max_new_tokens": 0}, "max_new_tokens must be at least 1: got 0"),
-        ({"temperature": -1.0}, "temperature must be a number from 0 on: got -1"),
-        ({"temperature": math.nan}, "temperature must be a number from 0 on: got nan"),
+        ({"temperature": -1.0}, "temperature must be 0 or a finite positive number: got -1"),
+        ({"temperature": math.nan}, "temperature must be 0 or a finite positive number: got nan"),
         ({"top_p": 0.0}, "top_p must be above 0 and at most 1: got 0"),
         ({"top_p": 1.5}, "top_p must be above 0 and at most 1: got 1.5"),
     ],

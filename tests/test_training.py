@@ -414,7 +414,7 @@ def test_a_gradient_that_is_not_finite_is_neither_applied_nor_saved(tmp_path):
         lambda module, inputs, output: NotANumberOnTheWayBack.apply(output, next(calls) == 6)
     )
     options = {"folder": tmp_path, "save_every": 4, "log_interval": 5, "steps": 8}
-    with pytest.raises(ValueError, match=r"gradient's norm of step 6 is nan: try.*than 0\.01"):
+    with pytest.raises(ValueError, match=r"gradient norm of step 6 is nan: try.*than 0\.01"):
         run(model, **options)
     assert parameters(model).isfinite().all()
     assert [file.name for file in saved_tensors(tmp_path)] == ["step-4.safetensors"]
@@ -422,6 +422,46 @@ def test_a_gradient_that_is_not_finite_is_neither_applied_nor_saved(tmp_path):
     resumed, whole = run(model, **options), make(dropout=0.0)
     assert resumed == run(whole, steps=8)
     assert torch.equal(parameters(model), parameters(whole))
+
+
+@pytest.mark.parametrize("where", ["loss", "norm"])
+@pytest.mark.parametrize("clip", [1.0, math.inf])
+def test_a_loss_or_a_norm_that_overflows_is_not_applied(where, clip):
+    model = make(dropout=0.0)
+    before = parameters(model)
+    if where == "loss":  # the gradients stay finite
+        scale = 1e38
+        model.output.register_forward_hook(lambda module, inputs, output: output * scale)
+        hook = model.decoder_norm.register_forward_hook(
+            lambda module, inputs, output: output.detach() * 1e38 + (output - output.detach())
+        )
+    else:  # each is finite, the sum of their squares is not
+        hook = model.decoder_norm.register_forward_hook(
+            lambda module, inputs, output: GradientTimes.apply(output, 1e30)
+        )
+    with pytest.raises(ValueError, match=f"{where} of step 0 is (inf|nan)"):
+        run(model, steps=1, clip=clip)
+    hook.remove()
+    assert torch.equal(parameters(model), before)
+
+
+class GradientTimes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor, None
+
+
+def test_tensors_of_another_training_never_outlive_the_state(tmp_path):
+    run(make(), steps=6, folder=tmp_path)
+    (tmp_path / "state.json").unlink()  # somebody starts again
+    run(make(), steps=2, folder=tmp_path)
+    assert [file.name for file in saved_tensors(tmp_path)] == ["step-2.safetensors"]
+    assert len(run(make(), steps=3, folder=tmp_path)["losses"]) == 3
 
 
 def test_parameters_that_are_not_contiguous_are_saved(tmp_path):

@@ -110,7 +110,7 @@ def padding_mask(
     lengths are.
 
     Raises ``ValueError`` if a length in a list is negative or larger than ``max_length``. The
-    numbers in a tensor are trusted: to read them, the CPU would have to wait for the GPU.
+    numbers in a tensor are trusted, because reading them would make the CPU wait for the GPU.
 
     >>> padding_mask([1, 3], 3).int()
     tensor([[[1, 0, 0]],
@@ -124,7 +124,8 @@ def padding_mask(
                 f"got {min(lengths)} to {max(lengths)}"
             )
         lengths = torch.tensor(lengths, dtype=torch.int64)
-    lengths = lengths.to(device, non_blocking=True)
+    # from a GPU, a copy that does not block would be read before it has arrived
+    lengths = lengths.to(device, non_blocking=lengths.device.type == "cpu")
     positions = torch.arange(max_length, device=lengths.device)
     return (positions < lengths[:, None]).unsqueeze(1)
 
@@ -245,7 +246,7 @@ def linear_attention(
     _require_a_value_per_key(key, value)
     _batch_of(query, key, value)
     dtype = value.dtype
-    # half precision has neither small enough features nor large enough sums
+    # half precision can hold neither features this small nor sums this large
     query, key, value = (
         x.to(torch.promote_types(dtype, torch.float32)) for x in (query, key, value)
     )

@@ -10,7 +10,7 @@ from attnbook.multihead import KeysAndValues, KVCache, MultiHeadAttention
 
 
 class FeedForward(nn.Module):
-    """The same small network for each position: up to ``d_ff`` features, ReLU, down to ``d_model``.
+    """The same small network for each position: project to ``d_ff`` features, ReLU, project back.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2; the dropout
     after the ReLU is not in the paper, but in its authors' code and in PyTorch's.

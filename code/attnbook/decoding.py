@@ -110,7 +110,7 @@ def beam_search(
     batch, device = source.shape[0], source.device
     if batch == 0:
         return []
-    precise = torch.float32 if device.type == "mps" else torch.float64  # Apple's GPUs have no other
+    precise = torch.float32 if device.type == "mps" else torch.float64  # Apple's GPUs lack float64
     ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]  # (score, tokens)
     written: list[list[int]] = [[] for _ in range(batch * beam_size)]
     num_ended = torch.zeros(batch, 1, dtype=torch.int64, device=device)
@@ -120,8 +120,8 @@ def beam_search(
         state = model.prefill(source, source_lengths, max_length=max_length)
         state.repeat(beam_size)
         token = source.new_full((batch * beam_size,), start_token)
-        # all rows of a source begin alike, so only the first counts; in float64, so that adding
-        # up cannot turn a lead into a tie
+        # all rows of a source begin alike, so only the first counts; as precise as the device
+        # can be, so that adding up hardly ever turns a lead into a tie
         scores = torch.zeros(batch, beam_size, dtype=precise, device=device)
         scores[:, 1:] = -torch.inf
         for length in range(1, max_length + 1):

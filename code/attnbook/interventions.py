@@ -154,6 +154,7 @@ def without_causal_mask(*within: nn.Module) -> Iterator[None]:
     """Let each token of the target attend to those after it, too.
 
     What a model writes token by token changes little: there is nothing yet to look ahead to.
+    Several tokens that follow others in a cache keep their mask.
     Raises ``ValueError`` if there is no attention within.
     """
 
@@ -166,7 +167,7 @@ def without_causal_mask(*within: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
-    """Keep what some heads of one attention have mixed, counted from 0, from its projection W_O.
+    """Withhold the outputs of some heads, counted from 0, from the projection W_O of an attention.
 
     Raises ``ValueError`` if there is no such head.
     """
@@ -328,7 +329,9 @@ def _switch(
             "causal_mask": {"off": lambda: without_causal_mask(model)},
             "residual": {"off": lambda: without_residual(model)},
             "norm": {"off": lambda: without_norm(model)},
-            "feed_forward": {"off": lambda: without(*_found([model], FeedForward, "feed-forward"))},
+            "feed_forward": {
+                "off": lambda: without(*_found([model], FeedForward, "feed-forward network"))
+            },
         }.get(name, {})
     if value not in choices:
         raise ValueError(f"{name}={value!r} is no switch; it may be {list(choices)}")
@@ -346,7 +349,7 @@ def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None
 def _forward(
     modules: Iterable[nn.Module], replaced: Callable[[Callable], Callable]
 ) -> AbstractContextManager[None]:
-    """Let ``replaced(forward)`` compute what each module's ``forward`` does.
+    """Run ``replaced(forward)`` instead of each module's ``forward``.
 
     A model that is compiled already notices this, but would not notice a hook.
     """

@@ -22,9 +22,9 @@ from attnbook.positions import Rotations, rotations
 
 
 class GatedFeedForward(nn.Module):
-    """The same small network for each position, with a gate: ``(silu(x G) ⊙ x W) N``.
+    """The same small network for each position, with a gate: ``(silu(x G) ⊙ x U) D``.
 
-    The gate decides feature by feature how much of the up projection passes.
+    The gate decides feature by feature how much of the up projection's output passes.
 
     Raises ``ValueError`` for a ``d_ff`` below 1.
     Source: Shazeer 2020, https://arxiv.org/abs/2002.05202, eq. 6 (SwiGLU).
@@ -111,7 +111,7 @@ class LanguageBlock(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """``num_layers`` blocks between an embedding and an output projection that are one matrix.
+    """``num_layers`` blocks between an embedding and an output projection that share one matrix.
 
     ``num_kv_heads`` is the number of heads of keys and values, by default as many as queries have.
     ``rotary_base`` is the base of the rotary positions' frequencies; None leaves positions out.
@@ -161,6 +161,12 @@ class LanguageModel(nn.Module):
         self.d_k = d_model // num_heads
         self.norm = nn.RMSNorm(d_model, eps=epsilon)
         self.output = nn.Linear(d_model, vocabulary_size, bias=False)
+        self.tie()
+        # weights that are loaded by assignment have come apart
+        self.register_load_state_dict_post_hook(LanguageModel.tie)
+
+    def tie(self, _: object = None) -> None:
+        """Let the embedding and the output projection share one matrix."""
         self.output.weight = self.embedding.weight
 
     def forward(
@@ -253,7 +259,7 @@ def generate(
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens must be at least 1: got {max_new_tokens}")
     if not 0 <= temperature < math.inf:
-        raise ValueError(f"temperature must be a number from 0 on: got {temperature}")
+        raise ValueError(f"temperature must be 0 or a finite positive number: got {temperature}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1: got {top_p}")
     return _tokens(
@@ -302,5 +308,6 @@ def _choose(
     probabilities = ((scores - scores.max()) / temperature).softmax(dim=-1)
     likeliest_first, order = probabilities.sort(descending=True)
     before = likeliest_first.cumsum(dim=-1) - likeliest_first
-    likeliest_first[before >= top_p] = 0  # the first one always stays
+    # the first one always stays
+    likeliest_first = likeliest_first.masked_fill(before >= top_p, 0.0)
     return int(order[likeliest_first.multinomial(1, generator=generator)].item())

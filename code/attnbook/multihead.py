@@ -98,7 +98,7 @@ def grouped_attention(
     if group > 1 and query.shape[2] == 1 and mask is None and not causal:
         # One new token: a group's queries are the rows of one head, and no key is copied. With
         # 2000 tokens in the cache, copies would take as much time as all products of a block.
-        rows = query.reshape(*key.shape[:2], group, -1)
+        rows = query.reshape(*key.shape[:2], group, query.shape[-1])
         output, weights = attention(rows, key, value, dropout=dropout, need_weights=need_weights)
         if weights is not None:
             weights = weights.flatten(1, 2).unsqueeze(2)

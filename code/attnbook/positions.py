@@ -100,7 +100,7 @@ Rotations = tuple[Float[Tensor, "length pairs 1"], Float[Tensor, "length pairs 2
 def rotations(
     x: Float[Tensor, "*batch length d_k"], *, start: int = 0, base: float = 10000.0
 ) -> Rotations:
-    """What ``rotate`` rotates vectors like ``x`` by: each angle's cosine, and its sine with signs.
+    """The cosines and signed sines by which ``rotate`` rotates vectors like ``x``.
 
     They are rounded to float32, or to the dtype of x if that is more precise. All layers rotate by
     the same angles, so a model computes them once.
@@ -126,8 +126,8 @@ def rotate(
 class SinusoidalPositions(nn.Module):
     """``sinusoidal_positions`` as a module: nothing to learn, nothing to save, any length.
 
-    They are computed at each call. A table that is kept would have to follow the model to other
-    devices, other dtypes and into compilers, and saves less than a hundredth of a step's time.
+    The vectors are computed at each call. A stored table would have to follow the model to other
+    devices and dtypes and into compilers, and would save less than a hundredth of a step's time.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -184,10 +184,10 @@ class LearnedPositions(nn.Module):
 class TokenEmbedding(nn.Module):
     """Tokens to vectors: the token's vector plus the position's vector, then dropout.
 
-    ``positions`` is a module that gives the vectors to add to ``(x, start)``, such as
-    ``SinusoidalPositions(d_model)``; None leaves positions out. The tokens' vectors are drawn with
-    the variance ``1 / d_model`` and multiplied by ``√d_model``, so they start out about as large as
-    the positions' features, which lie between -1 and 1.
+    ``positions`` is a module that, called with ``(x, start)``, returns the vectors to add to x,
+    such as ``SinusoidalPositions(d_model)``; None leaves positions out. The tokens' vectors
+    are drawn with the variance ``1 / d_model`` and multiplied by ``√d_model``, so they start out
+    about as large as the positions' features, which lie between -1 and 1.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4.
     """

@@ -147,7 +147,7 @@ def load(
 ) -> tuple[LanguageModel, TextTokenizer]:
     """A trained language model, in evaluation mode, and its tokenizer.
 
-    The model is on ``device``, by default on the GPU where there is one.
+    The model is on ``device``, by default on a CUDA GPU if there is one.
 
     The first time, its weights are downloaded as ``fetch`` does. ``dtype=torch.bfloat16`` takes
     half the memory.

@@ -126,7 +126,14 @@ class Transformer(nn.Module):
         self.decoder_norm = last_norm()
         self.output = nn.Linear(d_model, target_size, bias=False)
         nn.init.normal_(self.output.weight, std=d_model**-0.5)
-        if tied:
+        self.tied = tied
+        self.tie()
+        # weights that are loaded by assignment have come apart
+        self.register_load_state_dict_post_hook(Transformer.tie)
+
+    def tie(self, _: object = None) -> None:
+        """Let both embeddings and the output projection share one matrix, if they are tied."""
+        if self.tied:
             self.output.weight = self.target_embedding.token.weight
             self.source_embedding.token.weight = self.output.weight
 

@@ -123,7 +123,7 @@ class Translator:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: torch.device | str | None = None) -> "Translator":
-        """Read what ``save`` wrote; ready to translate, by default on the GPU where there is one.
+        """Read what ``save`` wrote; ready to translate, by default on a CUDA GPU if there is one.
 
         Raises ``FileNotFoundError`` if the folder holds no translator.
         """

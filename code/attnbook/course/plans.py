@@ -171,7 +171,7 @@ def polls(notebooks: dict[Path, NotebookNode]) -> str:
                 beliefs = " · ".join(f"**{letter}** {name}" for letter, name in wrong)
                 link = f"[{choice.title}]({path.name})"
                 rows.append((choice.id, link, choice.reference, beliefs))
-    return table("Vote | On | Right | What the others believe", rows)
+    return table("Poll | On | Right | What the others believe", rows)
 
 
 def homework(notebooks: dict[Path, NotebookNode]) -> str:

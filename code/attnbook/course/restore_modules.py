@@ -1,7 +1,7 @@
 """Keep a submission from harming what grades it, which runs in the same Python.
 
-It may take so much memory and no more, and before its points are counted, what it has changed in
-loaded modules is undone: ``torch.allclose = …`` in one of its cells would change how answers are
+A submission's memory is limited. Before its points are counted, its changes to loaded modules are
+undone: ``torch.allclose = …`` in one of its cells would change how answers are
 compared.
 """
 
@@ -30,15 +30,15 @@ def limit_memory(gigabytes: float) -> None:
         limit = int(gigabytes * 2**30)
         limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-        # else what was taken stays so, and there is none left to say in which line it ran out
+        # otherwise the memory stays taken, and none is left to name the line where it ran out
         get_ipython().set_custom_exc((MemoryError,), lambda *_, **__: os._exit(1))
 
 
 def remember() -> Callable[[], None]:
     """Note every function and class of every loaded module, and every method of a tensor.
 
-    Returns what makes all that as it was again. It also drops this package, which is then imported
-    anew from where it came from, whatever a submission has put into ``sys.path`` or beside itself.
+    Returns a function that restores them. It also drops this package, which is then imported again
+    from where it came from, whatever a submission has put into ``sys.path`` or beside itself.
     What else a module holds, such as a count or a cache, may well change while it is used.
     """
     modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]

@@ -48,8 +48,10 @@ class Checkpoint:
         atomic_write(self.folder / file, save(tensors))
         state = {"tensors": file, "settings": settings, **history}
         atomic_write(self.folder / "state.json", json.dumps(state).encode())
-        for old in saved_tensors(self.folder)[: -self.keep]:
-            old.unlink()
+        files = saved_tensors(self.folder)
+        last = files.index(self.folder / file) + 1
+        for other in [*files[last:], *files[: max(0, last - self.keep)]]:  # of no later training
+            other.unlink()
 
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: dict
@@ -136,7 +138,7 @@ def save_weights(model: nn.Module, path: str | Path, *, dtype: torch.dtype | Non
 
 @torch.no_grad()
 def round_weights(model: nn.Module, bits: int) -> None:
-    """Round each row of a weight, in place: whole numbers of ``bits`` bits times a power of two.
+    """Round each row of a weight, in place, to ``bits``-bit integers times a power of two.
 
     The power is the row's own, the smallest with which its largest number fits. With 8 bits the
     whole numbers run from -127 to 127, and half precision has all products exactly.
@@ -175,7 +177,7 @@ def _weights(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-# what version 1 called the projections, and the embedding of tokens
+# version 1's names for the projections and the token embedding
 _RENAMED = {
     "attention.query": "attention.q_proj",
     "attention.key": "attention.k_proj",

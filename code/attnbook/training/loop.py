@@ -72,9 +72,11 @@ def train(
     pass does so where that is safe; on others, such as a T4, it stays in float32. PyTorch's random
     numbers are seeded again at every step.
 
-    The CPU reads what the device has computed every ``log_interval`` steps, and before it evaluates
-    or saves; in between, the device never waits for it. An update is not made if a gradient is not
-    finite.
+    Every ``log_interval`` steps, and before an evaluation or a save, the CPU reads the losses and
+    the gradients' norms. In between, the CPU never waits for the device, except with a ``Seq2Seq``,
+    whose sequences PyTorch sorts on the CPU. If a loss or a gradient is not finite, its update is
+    skipped. ``pairs_of_step`` must depend on the step alone: it is called one step ahead. To train
+    a compiled model, compile ``model.hidden``, which is what the loop calls.
 
     Under ``torchrun`` each process takes its share of every batch; the result is that of one
     process, but for rounding and dropout. Call it inside ``processes``.
@@ -87,9 +89,9 @@ def train(
 
     Returns the history: ``{"losses": [one a step], "evaluations": [{"step": …, …}]}``; a loss is
     the mean over the batch's target tokens, in nats, with label smoothing. Raises ``ValueError`` if
-    a number is impossible, a loss or a gradient is not finite (at the next read, with the step; it
-    is neither applied nor saved), or the folder holds a training of more steps, with other settings
-    or of another model.
+    a number is impossible, a loss or a gradient is not finite (raised at the next read, naming the
+    step; its update is not applied, and nothing is saved after it), or the folder holds a training
+    of more steps, with other settings or of another model.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
     and bfloat16 came later.
@@ -115,7 +117,7 @@ def train(
     optimizer = torch.optim.Adam(
         model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
     )
-    # Skips an update, on the device, if a gradient is not finite. Nothing is scaled: 1 never grows.
+    # Skips an update, on the device, if a gradient is not finite. The scale of 1 never grows.
     guard = torch.amp.GradScaler(device.type, init_scale=1.0, growth_interval=2**31 - 1)
     checkpoint = None
     history: History = {"losses": [], "evaluations": []}
@@ -160,14 +162,19 @@ def train(
         guard.scale(loss * world).backward()
         if step + 1 < steps:  # collated and copied while the device computes
             batch, scale = _share(pairs_of_step(step + 1), device)
-        guard.unscale_(optimizer)
-        norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
-        guard.step(optimizer)
-        guard.update()
-        optimizer.zero_grad()
         loss = loss.detach()
         if world > 1:
             dist.all_reduce(loss)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
+        # 0, or not a number if the loss or the norm is not finite, so that the guard notices
+        nothing = 0 * (loss + norm)
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter.grad += nothing
+        guard.unscale_(optimizer)
+        guard.step(optimizer)
+        guard.update()
+        optimizer.zero_grad()
         unread.append(torch.stack([loss, norm]))
 
         done = step + 1
@@ -201,6 +208,8 @@ def _require_possible(at_least_1: dict[str, int], above_0: dict[str, float]) -> 
     for name, real in above_0.items():
         if not real > 0:
             raise ValueError(f"{name} must be above 0: got {real}")
+    if math.isinf(above_0["peak_rate"]):
+        raise ValueError("peak_rate must be finite: got inf")
 
 
 class _Objective(nn.Module):
@@ -222,7 +231,7 @@ class _Objective(nn.Module):
 
 
 def _share(pairs: Sequence[Pair], device: torch.device) -> tuple[Batch, float]:
-    """This process's share of a step's pairs, on its way to the device, and its loss's factor."""
+    """This process's share of a step's pairs, on the way to the device, and its loss's factor."""
     if not pairs:
         raise ValueError("a step needs at least one pair: got none")
     rank, world = rank_and_world()
@@ -238,7 +247,7 @@ def _read(unread: list[Tensor], first: int, peak_rate: float, warmup: int) -> li
     """The losses of the steps from ``first`` on: here the CPU waits for the device."""
     losses = []
     for step, (loss, norm) in enumerate(torch.stack(unread).tolist(), start=first):
-        for name, number in (("loss", loss), ("gradient's norm", norm)):
+        for name, number in (("loss", loss), ("gradient norm", norm)):
             if not math.isfinite(number):
                 raise ValueError(
                     f"the {name} of step {step} is {number}: try a lower peak rate than "

@@ -24,7 +24,9 @@ def smoothed_loss(
     reduction="sum")``, but the scores are worked through piece by piece and never stored as a
     whole. With 6000 words that takes two thirds of the time and a fraction of the memory
     (``python code/benchmarks --only "our loss"``). The products are taken in the weight's dtype, or
-    in autocast's; softmax and sums in float32 at least. There is no second derivative.
+    in autocast's; softmax and the sums are computed in at least float32. There is no second
+    derivative. In float16 the gradient of a sum over many targets can overflow; bfloat16 has the
+    range for it.
 
     Raises ``ValueError`` for shapes that do not fit and a smoothing outside 0 to 1.
     Source: Szegedy et al. 2016, https://arxiv.org/abs/1512.00567, section 7.
@@ -71,7 +73,7 @@ class _LossInPieces(torch.autograd.Function):
         loss = torch.zeros((), dtype=dtype, device=weight.device)
         hidden_grads = []
         weight_grad = weight.new_zeros(weight.shape if need_weight_grad else 0, dtype=dtype)
-        # 8 MB of scores are small enough for a CPU's cache; a GPU rather wants few large products
+        # 8 MB of scores fit into a CPU's cache; a GPU is faster with a few large products
         size = max(1, (2**21 if weight.device.type == "cpu" else 2**26) // words)
         for first in range(0, hidden.shape[0], size):
             rows, right = hidden[first : first + size], target[first : first + size, None]

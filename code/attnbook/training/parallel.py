@@ -43,7 +43,7 @@ def processes(device: torch.device | str | None = None) -> Iterator[torch.device
 
 
 def default_device() -> torch.device:
-    """The GPU where PyTorch finds one, else the CPU."""
+    """The CUDA GPU if PyTorch finds one, otherwise the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 

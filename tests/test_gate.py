@@ -189,7 +189,7 @@ PARTS = {
         lambda: Function(smoothed_loss),
         loss_inputs,
         {
-            "export": "an exporter unrolls the loop over pieces: their number depends on the length",
+            "export": "an exporter unrolls the loop over pieces, as many as the length asks for",
             "compiled gradients": "Dynamo does not trace the shape checks of an autograd.Function",
         },
     ),

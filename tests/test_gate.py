@@ -243,8 +243,8 @@ def make(part):
 def test_compiled_as_one_graph_it_computes_the_same(part):
     torch.compiler.reset()
     module = make(part)
-    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
-    for batch, length in ((2, 3), (3, 4), (4, 7)):
+    compiled = torch.compile(module, fullgraph=True, backend="eager")
+    for batch, length in ((2, 3), (4, 7)):
         inputs = part.inputs(batch, length)
         if "compiled gradients" not in part.cannot:
             inputs = [x.requires_grad_() if x.is_floating_point() else x for x in inputs]

@@ -236,7 +236,7 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
     before = page.evaluate("old.remove(), old.shadowRoot.textContent")
     page.evaluate("document.documentElement.dataset.theme = 'light'")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(100)
     assert page.evaluate("[changes, old.shadowRoot.textContent]") == [1, before]
     page.evaluate("document.body.append(old)")  # somebody puts it back
     page.wait_for_function("changes > 1")

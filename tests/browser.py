@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from attnbook.course.pdf import CHROMIUM as PROGRAM
+from attncourse.pages.pdf import CHROMIUM as PROGRAM
 
 FLAGS = [
     "--no-sandbox",

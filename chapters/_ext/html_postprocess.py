@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from attnbook import figure_assets
-from attnbook.course.address import published_at
+from attncourse.address import published_at
 
 LONGEST = 36  # lines of code that are shown at once
 FIGURES_SCRIPT = "interactive.js"  # what they share; another for each kind

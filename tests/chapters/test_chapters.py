@@ -10,8 +10,10 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course import address, claims
-from attnbook.course.chapter import (
+from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
+from attnbook.laboratory import read_runs
+from attncourse import address
+from attncourse.chapter import (
     TITLE,
     cells_to_answer_in,
     chapters,
@@ -20,8 +22,7 @@ from attnbook.course.chapter import (
     notebooks,
     number,
 )
-from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
-from attnbook.laboratory import read_runs
+from attncourse.pages import claims
 
 CHAPTERS = chapters(ROOT)
 LABORATORY = laboratory(ROOT)
@@ -176,7 +177,7 @@ def test_jupyterlab_and_colab_hide_the_code_that_the_page_hides(path):
         hidden = bool({"hide-input", "solution", "stored"} & {*tags(cell)})
         words = cell.metadata.get("jupyter"), cell.metadata.get("cellView")
         expected = ({"source_hidden": True}, "form") if hidden else (None, None)
-        assert words == expected, "python -m attnbook.course run writes it"
+        assert words == expected, "python -m attncourse run writes it"
         switch = cell.metadata.get("mystnb", {}).get("code_prompt_show")
         assert switch == ("Show the solution" if "solution" in tags(cell) else None)
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from conftest import ROOT
 
-from attnbook.course.chapter import TITLE, chapters
-from attnbook.course.questions import asked
 from attnbook.exercises import catalogue
+from attncourse.chapter import TITLE, chapters
+from attncourse.pages.questions import asked
 
 FOLDED = re.compile(r"<details>\n<summary>Answer</summary>\n\n(.+?)\n\n</details>", re.S)
 

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course import claims
-from attnbook.course.chapter import chapters
+from attncourse.chapter import chapters
+from attncourse.pages import claims
 
 PAGE = (ROOT / "chapters/glossary.md").read_text("utf8")
 ENTRY = re.compile(

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course.chapter import chapters, in_laboratory, laboratory
+from attncourse.chapter import chapters, in_laboratory, laboratory
 
 LAB_LINK = re.compile(r"\]\((lab/[\w-]+\.ipynb)")
 

@@ -18,9 +18,9 @@ import pytest
 from conftest import ROOT, one_window
 from PIL import Image
 
-from attnbook.course.address import set_repository
 from attnbook.figures import interactive
 from attnbook.figures.interactive import without_script
+from attncourse.address import set_repository
 
 browser.skip_without()
 

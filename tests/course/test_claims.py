@@ -7,8 +7,8 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course import claims, generated_pages
-from attnbook.course.chapter import chapters, laboratory, seen_from_chapters
+from attncourse.chapter import chapters, laboratory, seen_from_chapters
+from attncourse.pages import claims, generated_pages
 
 LEDGER = claims.ledger(ROOT / "chapters")
 PAGE = (ROOT / "chapters/experiments.md").read_text("utf8")

@@ -15,10 +15,10 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from attnbook.course import __main__ as commands
-from attnbook.course.chapter import exercises_of
-from attnbook.course.timing import without_exercises
 from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue, points
+from attncourse import __main__ as commands
+from attncourse.chapter import exercises_of
+from attncourse.pages.timing import without_exercises
 from shared import as_colab_saves
 
 PROGRAMS = ROOT / ".teach/bin"  # nbgrader has an environment of its own
@@ -302,16 +302,14 @@ def graded(course):
     half.write_text(nbformat.writes(course.released))  # interrupted before anything ran
     # much of the time they wait for what never ends: so all at once
     several = ["--processes", str(len(STUDENTS) + 1)]
-    course.printed = run(
-        course.folder, "python", "-m", "attnbook.course", "grade", CHAPTER, *several
-    )
+    course.printed = run(course.folder, "python", "-m", "attncourse", "grade", CHAPTER, *several)
     (course.folder / "moodle.csv").write_text(moodle_table(), "utf8")
     steps = [
         "export --to unmarked.csv",
         MARK_BY_HAND,
         f"generate_feedback {CHAPTER}",
         "export --to marked.csv",
-        f"from attnbook.course.__main__ import main; main(['return', '{CHAPTER}', 'moodle.csv'])",
+        f"from attncourse.__main__ import main; main(['return', '{CHAPTER}', 'moodle.csv'])",
     ]
     course.returned = run(course.folder, "python", "-c", GRADE, *steps)
     return course
@@ -493,7 +491,7 @@ def test_who_hands_in_again_is_listed_and_graded_anew(graded, monkeypatch, capsy
     printed = capsys.readouterr().out
     assert "0 new submissions, 1 as before" in printed
     assert "handed in again, to be graded again:\n    cheating\n" in printed
-    said = run(graded.folder, "python", "-m", "attnbook.course", "return", CHAPTER, "moodle.csv")
+    said = run(graded.folder, "python", "-m", "attncourse", "return", CHAPTER, "moodle.csv")
     assert "    cheating: not yet graded\n" in said
     with (graded.folder / f"returned/{CHAPTER}-marks.csv").open() as file:
         grade = {row["Full name"]: row["Grade"] for row in csv.DictReader(file)}
@@ -522,7 +520,7 @@ EACH_SLIDE = """
 
 def test_slides_show_every_drawing_and_ask_each_vote_without_a_network(tmp_path, chromium):
     """One deck in a browser: a slide for what is shown, two for a poll, nothing cut off."""
-    run(ROOT, "python", "-m", "attnbook.course", "slides", str(tmp_path), "2")
+    run(ROOT, "python", "-m", "attncourse", "slides", str(tmp_path), "2")
     chapter = nbformat.read(ROOT / "chapters/02-queries-keys-values.ipynb", as_version=4)
     cells = without_exercises(chapter)
     page = chromium.new_page(viewport={"width": 1400, "height": 900})

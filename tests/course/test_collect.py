@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
-from attnbook.course import UsageError, __main__ as commands
-from attnbook.course.collect import collect
+from attncourse import UsageError, __main__ as commands
+from attncourse.grading.collect import collect
 
 ASSIGNMENT = "03-scaling"
 MOODLE = "Week 2/{}_assignsubmission_file/{}"

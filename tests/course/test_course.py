@@ -10,8 +10,8 @@ import yaml
 from conftest import ROOT
 from nbclient.exceptions import CellExecutionError
 
-from attnbook.course import UsageError, __main__ as commands, address, assignment, handouts
-from attnbook.course.chapter import (
+from attncourse import UsageError, __main__ as commands, address
+from attncourse.chapter import (
     ChapterExercise,
     chapters,
     exercises_of,
@@ -19,6 +19,7 @@ from attnbook.course.chapter import (
     laboratory,
     notebooks,
 )
+from attncourse.handouts import assignment, handouts
 
 SCALING = "chapters/03-scaling.ipynb"
 
@@ -232,7 +233,7 @@ def test_what_a_command_needs_and_is_not_installed_is_named(root, tmp_path, monk
 
     monkeypatch.chdir(root)
     monkeypatch.setattr(assignment, "assignment", lacks)
-    with pytest.raises(SystemExit, match=r'needs nbgrader.*: pip install "./code\[teach\]"'):
+    with pytest.raises(SystemExit, match=r"needs nbgrader.*: pip install ./code .*attncourse\[teach\]"):
         commands.main(["assignment", str(tmp_path), "3"])
 
 

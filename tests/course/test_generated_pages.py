@@ -9,17 +9,14 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attnbook.course import (
+from attnbook.exercises import catalogue, sandbox
+from attncourse import (
     UsageError,
     __main__ as commands,
-    generated_pages,
-    pictures,
-    plans,
-    timing,
 )
-from attnbook.course.chapter import chapters, exercises_of, laboratory
-from attnbook.course.claims import HEADING, anchor
-from attnbook.exercises import catalogue, sandbox
+from attncourse.chapter import chapters, exercises_of, laboratory
+from attncourse.pages import generated_pages, pictures, plans, timing
+from attncourse.pages.claims import HEADING, anchor
 
 CHAPTERS = {path: nbformat.read(path, as_version=4) for path in chapters(ROOT)}
 LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROOT)}
@@ -257,7 +254,7 @@ def test_the_parts_of_the_day_follow_each_other(small):
 def test_homework_counts_the_sections_that_no_session_has_room_for(small):
     assert last_rows(plans.homework(small(A_PLAN))) == [["1", "3.2", "20", "3", "words"]]
     assert plans.homework_command(small(A_PLAN)) == (
-        "```bash\npython -m attnbook.course assignment ../attention-class --only \\\n    3.2\n```\n"
+        "```bash\npython -m attncourse assignment ../attention-class --only \\\n    3.2\n```\n"
     )
 
 
@@ -344,7 +341,7 @@ def test_every_link_to_a_page_or_a_section_of_the_book_leads_there(page):
 @pytest.mark.parametrize("text", [PAGE, README], ids=["teaching.md", "README"])
 def test_every_command_of_the_course_exists(text):
     in_one_line = re.sub(r"\\\n", " ", text)
-    lines = re.findall(r"python -m attnbook\.course ([^\n`&]+)", in_one_line)
+    lines = re.findall(r"python -m attncourse ([^\n`&]+)", in_one_line)
     assert lines
     for line in lines:
         options = commands.parser().parse_args(line.split())

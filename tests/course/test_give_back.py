@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
-from attnbook.course import UsageError
-from attnbook.course.give_back import give_back
+from attncourse import UsageError
+from attncourse.grading.give_back import give_back
 
 ASSIGNMENT = "03-scaling"
 WORKSHEET = [

@@ -7,9 +7,10 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course import __main__ as commands, assignment, handouts
-from attnbook.course.chapter import chapters, exercises_of, laboratory, names, tags
 from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
+from attncourse import __main__ as commands
+from attncourse.chapter import chapters, exercises_of, laboratory, names, tags
+from attncourse.handouts import assignment, handouts
 from shared import as_colab_saves
 
 CHAPTERS = chapters(ROOT)

@@ -6,7 +6,7 @@ import browser
 import pytest
 from pypdf import PdfReader
 
-from attnbook.course import pdf
+from attncourse.pages import pdf
 
 browser.skip_without()
 

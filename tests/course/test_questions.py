@@ -6,9 +6,9 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attnbook.course import UsageError
-from attnbook.course.chapter import chapters, laboratory
-from attnbook.course.questions import VERDICTS, asked, questions
+from attncourse import UsageError
+from attncourse.chapter import chapters, laboratory
+from attncourse.pages.questions import VERDICTS, asked, questions
 
 QUESTIONS = asked(ROOT / "chapters")
 BOOKS = {path: nbformat.read(path, as_version=4) for path in [*chapters(ROOT), *laboratory(ROOT)]}
@@ -62,6 +62,6 @@ def test_each_answer_stands_on_a_number_with_its_place():
 )
 def test_a_question_without_its_proof_is_an_error(monkeypatch, change, says):
     changed = [{**QUESTIONS[0], **change}]
-    monkeypatch.setattr("attnbook.course.questions.asked", lambda folder: changed)
+    monkeypatch.setattr("attncourse.pages.questions.asked", lambda folder: changed)
     with pytest.raises(UsageError, match=says):
         questions(BOOKS)

@@ -12,10 +12,10 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attnbook.course import UsageError, __main__ as commands, replicate as module
-from attnbook.course.chapter import laboratory
-from attnbook.course.replicate import Runs, experiment, fingerprint, replicate
 from attnbook.laboratory import read_runs
+from attncourse import UsageError, __main__ as commands, replicate as module
+from attncourse.chapter import laboratory
+from attncourse.replicate import Runs, experiment, fingerprint, replicate
 
 HELPER = "import random\n\n\ndef draw(seed):\n    return random.Random(seed).random()"
 RUN = """\
@@ -93,7 +93,7 @@ def experiment(seed):
     return {{"right": seed / 2}}
 """
     write(lab, wait)
-    start = f"from pathlib import Path; from attnbook.course.replicate import replicate; \
+    start = f"from pathlib import Path; from attncourse.replicate import replicate; \
 replicate(Path({str(lab)!r}), 4, workers=1)"
     process = subprocess.Popen([sys.executable, "-c", start], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60

@@ -12,8 +12,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
-from attnbook.course import run as module
-from attnbook.course.run import PNG, SVG, add_pictures, fold
+from attncourse import run as module
+from attncourse.run import PNG, SVG, add_pictures, fold
 
 DRAWING = """from attnbook.figures import drawings
 import torch
@@ -29,7 +29,7 @@ def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
     path = tmp_path / "drawing.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(DRAWING.format(rows=3))]), path)
     # in a process of its own: this one may have a browser open, which starts no other
-    subprocess.run([sys.executable, "-m", "attnbook.course", "run", str(path)], check=True)
+    subprocess.run([sys.executable, "-m", "attncourse", "run", str(path)], check=True)
     first = stored(nbformat.read(path, as_version=4))
     with Image.open(io.BytesIO(base64.b64decode(first[PNG]))) as picture:
         pixels = np.asarray(picture.convert("L"))

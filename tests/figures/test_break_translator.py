@@ -12,12 +12,12 @@ import torch
 from conftest import ROOT
 
 from attnbook import figure_assets
-from attnbook.course import ablation_data
 from attnbook.data import END, START, NumberDataset, collate
 from attnbook.figures import interactive
 from attnbook.figures.interactive.break_translator import MOST_WRITTEN, SWITCHES, held_out
 from attnbook.interventions import SHUFFLED, broken
 from attnbook.translator import NUMBERS_TO_FRENCH, Translator
+from attncourse.pages import ablation_data
 
 browser.skip_without()
 

@@ -16,13 +16,13 @@ from playwright.sync_api import expect
 
 from attnbook import figure_assets
 from attnbook.attention import attention
-from attnbook.course import run
-from attnbook.course.run import make_small
 from attnbook.exercises import catalogue
 from attnbook.figures import interactive, style
 from attnbook.figures.interactive.transformer import CHAPTERS, PARTS
 from attnbook.positions import frequencies, sinusoidal_positions
 from attnbook.transformer import Transformer
+from attncourse import run
+from attncourse.run import make_small
 
 browser.skip_without()
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
-from attnbook.course.chapter import EXERCISE_TAGS, HEADING, tags
+from attncourse.chapter import EXERCISE_TAGS, HEADING, tags
 
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 12  # of code, read and run

@@ -7,7 +7,7 @@ from nbgrader.api import Gradebook, MissingEntry, SubmittedAssignment, Submitted
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
-from attnbook.course.assignment import exercise_id
+from attncourse.handouts.assignment import exercise_id
 
 COLUMNS = (
     "assignment",

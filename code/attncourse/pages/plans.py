@@ -8,10 +8,10 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from attnbook.course import UsageError
-from attnbook.course.chapter import exercises_of, in_laboratory, linked_title, number
-from attnbook.course.timing import MINUTES_A_VOTE, predictions, sections
 from attnbook.exercises import MultipleChoice, catalogue
+from attncourse import UsageError
+from attncourse.chapter import exercises_of, in_laboratory, linked_title, number
+from attncourse.pages.timing import MINUTES_A_VOTE, predictions, sections
 
 PLANS = "plans.toml"
 LEAST_REST = 5  # minutes of a session for what nobody has planned
@@ -209,7 +209,7 @@ def homework_command(notebooks: dict[Path, NotebookNode]) -> str:
     """The command that makes all homework."""
     ids = [id for entry in Plans(notebooks).told["homework"] for id in entry["exercises"]]
     lines = textwrap.wrap(" ".join(ids), 70)
-    command = "python -m attnbook.course assignment ../attention-class --only"
+    command = "python -m attncourse assignment ../attention-class --only"
     return "\n    ".join(["```bash\n" + command, *lines]).replace("\n    ", " \\\n    ") + "\n```\n"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from myst_parser.mdit_to_docutils.base import default_slugify as anchor
 from nbformat import NotebookNode
 
-from attnbook.course import UsageError
-from attnbook.course.chapter import in_laboratory, linked_title, number, seen_from_chapters, tags
+from attncourse import UsageError
+from attncourse.chapter import in_laboratory, linked_title, number, seen_from_chapters, tags
 
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
 RESULT = re.compile(r"^> \*\*Result\.\*\* (.+)$", re.M)

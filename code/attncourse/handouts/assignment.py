@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attnbook.course.address import install_note, with_links_to
-from attnbook.course.chapter import (
+from attncourse.address import install_note, with_links_to
+from attncourse.chapter import (
     EXERCISE_TAGS,
     HEADING,
     ChapterExercise,
@@ -25,7 +25,7 @@ NBGRADER_CONFIG = """\
 # Settings of nbgrader for this course; it is yours to edit.
 from pathlib import Path
 
-from attnbook.course.nbgrader import configure
+from attncourse.grading.nbgrader import configure
 
 c = get_config()
 here = Path(__file__).parent

@@ -15,6 +15,8 @@ from types import ModuleType
 import torch
 from IPython import get_ipython
 
+import attnbook
+
 Memory = dict[ModuleType | type, dict[str, object]]
 
 
@@ -37,8 +39,9 @@ def limit_memory(gigabytes: float) -> None:
 def remember() -> Callable[[], None]:
     """Note every function and class of every loaded module, and every method of a tensor.
 
-    Returns a function that restores them. It also drops this package, which is then imported again
-    from where it came from, whatever a submission has put into ``sys.path`` or beside itself.
+    Returns a function that restores them. It also drops the book's packages, which are then
+    imported again from where they came from, whatever a submission has put into ``sys.path`` or
+    beside itself.
     What else a module holds, such as a count or a cache, may well change while it is used.
     """
     modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]
@@ -47,7 +50,7 @@ def remember() -> Callable[[], None]:
         for module in modules
     }
     memory[torch.Tensor] = dict(vars(torch.Tensor))
-    folder, here = os.getcwd(), str(Path(__file__).parents[2])
+    folder, here = os.getcwd(), str(Path(attnbook.__file__).parents[1])
     finders = [(found, [*found]) for found in (sys.path, sys.meta_path, sys.path_hooks)]
 
     def put_back() -> None:
@@ -58,7 +61,7 @@ def remember() -> Callable[[], None]:
         for name in vars(torch.Tensor).keys() - memory[torch.Tensor].keys():
             delattr(torch.Tensor, name)
         for name in [*sys.modules]:
-            if name.split(".")[0] == "attnbook":
+            if name.split(".")[0] in ("attnbook", "attncourse"):
                 del sys.modules[name]
         os.chdir(folder)
         for found, before in finders:

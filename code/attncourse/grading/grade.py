@@ -27,7 +27,7 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 from tqdm import tqdm
 
-LOADED_ONCE = ["attnbook.course.handouts", "attnbook.course.nbgrader", __name__]
+LOADED_ONCE = ["attncourse.handouts.handouts", "attncourse.grading.nbgrader", __name__]
 LOCK_SECONDS = 60  # how long a process waits while others write into the gradebook
 
 

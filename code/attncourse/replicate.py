@@ -23,11 +23,11 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from attnbook.atomic_files import atomic_write
-from attnbook.course import UsageError
-from attnbook.course.chapter import tags, write_notebook
+from attncourse import UsageError
+from attncourse.chapter import tags, write_notebook
 
 STORED = '''\
-# What `python -m attnbook.course replicate` stored in {name}, which made this cell.
+# What `python -m attncourse replicate` stored in {name}, which made this cell.
 STORED = r"""
 {text}"""
 '''
@@ -146,7 +146,7 @@ def _answers(code: str, seeds: list[int], workers: int) -> Iterator[tuple[int, d
 
 def _run(code: str, seed: int, running: set[subprocess.Popen]) -> dict:
     process = subprocess.Popen(
-        [sys.executable, "-m", "attnbook.course.experiment_worker"],
+        [sys.executable, "-m", "attncourse.experiment_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from attnbook import figure_assets
-from attnbook.course.chapter import TITLE, tags
-from attnbook.course.markdown_html import STYLE_OF_CODE, code, text
-from attnbook.course.timing import without_exercises
+from attncourse.chapter import TITLE, tags
+from attncourse.markdown_html import STYLE_OF_CODE, code, text
+from attncourse.pages.timing import without_exercises
 
 HERE = Path(__file__).parent
 TEMPLATE = HERE / "slides.html"

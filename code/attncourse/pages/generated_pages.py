@@ -8,8 +8,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from attnbook.atomic_files import atomic_write
-from attnbook.course import UsageError, plans
-from attnbook.course.chapter import (
+from attnbook.exercises import catalogue
+from attncourse import UsageError
+from attncourse.chapter import (
     ChapterExercise,
     contents,
     exercises_of,
@@ -19,12 +20,12 @@ from attnbook.course.chapter import (
     seen_from_chapters,
     write_notebook,
 )
-from attnbook.course.claims import experiments, ledger
-from attnbook.course.plans import table
-from attnbook.course.questions import asked, questions
-from attnbook.course.replicate import Runs
-from attnbook.course.timing import predictions, reading_minutes, sections
-from attnbook.exercises import catalogue
+from attncourse.pages import plans
+from attncourse.pages.claims import experiments, ledger
+from attncourse.pages.plans import table
+from attncourse.pages.questions import asked, questions
+from attncourse.pages.timing import predictions, reading_minutes, sections
+from attncourse.replicate import Runs
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
@@ -211,7 +212,7 @@ def _numbers(notebooks: dict[Path, NotebookNode]) -> str:
     for path in stored:
         if not path.exists():
             raise UsageError(
-                f"{path} is missing: python -m attnbook.course replicate lab/{path.stem} makes it"
+                f"{path} is missing: python -m attncourse replicate lab/{path.stem} makes it"
             )
     runs = [Runs.read(path.read_text("utf8")) for path in stored]
     rows = sum(len(rows) for of_seed in runs for rows in of_seed.rows.values())

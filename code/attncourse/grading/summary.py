@@ -10,10 +10,10 @@ from nbgrader import utils
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
-from attnbook.course.assignment import exercise_id
-from attnbook.course.grade import graded_notebook, handed_in, is_graded
-from attnbook.course.plans import table
 from attnbook.exercises import catalogue
+from attncourse.grading.grade import graded_notebook, handed_in, is_graded
+from attncourse.handouts.assignment import exercise_id
+from attncourse.pages.plans import table
 
 SOLVED, UNNAMED, UNTRIED, NO_POINTS = "solved", "none that is known", "not tried", "stopped"
 SHOWN = 3  # mistakes a row, the most frequent ones

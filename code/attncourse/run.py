@@ -10,9 +10,9 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from playwright.sync_api import sync_playwright
 
-from attnbook.course.chapter import tags, write_notebook
-from attnbook.course.pdf import CHROMIUM
 from attnbook.figures import interactive, style
+from attncourse.chapter import tags, write_notebook
+from attncourse.pages.pdf import CHROMIUM
 
 SVG, PNG = "image/svg+xml", "image/png"
 TO_FOLD = {"hide-input", "solution", "stored"}  # tags of cells whose code waits behind a switch

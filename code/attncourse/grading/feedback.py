@@ -11,8 +11,8 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import GetGrades
 
-from attnbook.course.assignment import exercise_id
-from attnbook.course.markdown_html import STYLE_OF_CODE, code, text
+from attncourse.handouts.assignment import exercise_id
+from attncourse.markdown_html import STYLE_OF_CODE, code, text
 
 TEMPLATE = Path(__file__).with_name("feedback.html")
 

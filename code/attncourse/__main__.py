@@ -2,7 +2,7 @@
 
 Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
 a course. ``run``, ``labels`` and ``pdf`` need what builds the book
-(``requirements.txt``), the others what grades (``pip install "./code[teach]"``).
+(``requirements.txt``), the others what grades (``pip install ./code "./code/attncourse[teach]"``).
 """
 
 import argparse
@@ -15,9 +15,9 @@ import nbformat
 import yaml
 from tqdm import tqdm
 
-from attnbook.course import UsageError, ablation_data, assignment, handouts, pictures
-from attnbook.course.address import UNSET, published_page, repository, set_repository
-from attnbook.course.chapter import (
+from attncourse import UsageError
+from attncourse.address import UNSET, published_page, repository, set_repository
+from attncourse.chapter import (
     chapters,
     exercises_of,
     find_chapter,
@@ -26,6 +26,8 @@ from attnbook.course.chapter import (
     pages,
     seen_from_chapters,
 )
+from attncourse.handouts import assignment, handouts
+from attncourse.pages import ablation_data, pictures
 
 ROOT = Path()  # the commands run in the repository's root, or in the folder of a course
 IN_A_COURSE = ("collect", "grade", "return")
@@ -34,7 +36,7 @@ FOR_THE_BOOK = ("run", "replicate", "labels", "pdf")  # they need what builds th
 
 def run(options: Namespace) -> None:
     """Execute chapters and laboratory notebooks and store their outputs."""
-    from attnbook.course.run import run  # needs what a grader has no use for
+    from attncourse.run import run  # needs what a grader has no use for
 
     for path in tqdm(_chapters(options.chapter), unit="chapter"):
         run(path)
@@ -42,13 +44,13 @@ def run(options: Namespace) -> None:
 
 def replicate(options: Namespace) -> None:
     """Run a laboratory notebook's experiment for many seeds, and store what comes out."""
-    from attnbook.course.replicate import replicate  # needs what a grader has no use for
+    from attncourse.replicate import replicate  # needs what a grader has no use for
 
     path = find_chapter(ROOT, options.notebook)
     new = replicate(path, options.seeds, workers=options.workers, again=options.again)
     print(
         f"{new} new seeds, all {options.seeds} are in {path.with_suffix('.csv')} and in the "
-        f"notebook; next: python -m attnbook.course run {path}"
+        f"notebook; next: python -m attncourse run {path}"
     )
 
 
@@ -60,7 +62,7 @@ def home(options: Namespace) -> None:
 
 def labels(options: Namespace) -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attnbook.course.generated_pages import pages, relabel  # needs what builds the book
+    from attncourse.pages.generated_pages import pages, relabel  # needs what builds the book
 
     for path in (
         relabel(_chapters([]), pages(ROOT)) + ablation_data.write(ROOT) + pictures.write(ROOT)
@@ -70,7 +72,7 @@ def labels(options: Namespace) -> None:
 
 def pdf(options: Namespace) -> None:
     """Print the built book, without folded parts, into one file."""
-    from attnbook.course.pdf import write_pdf  # needs a browser
+    from attncourse.pages.pdf import write_pdf  # needs a browser
 
     missing = [str(path) for path in pages(ROOT) if not path.exists()]
     if missing:
@@ -131,7 +133,7 @@ def answers(options: Namespace) -> None:
 
 def slides(options: Namespace) -> None:
     """Write a page of slides for each chapter: its drawings, results and polls."""
-    from attnbook.course.slides import deck
+    from attncourse.handouts.slides import deck
 
     folder = handouts.Folder(options.folder)
     paths = _chapters(options.chapter) if options.chapter else chapters(ROOT)
@@ -144,7 +146,7 @@ def slides(options: Namespace) -> None:
 
 def collect(options: Namespace) -> None:
     """Sort what students handed in on a platform into the folder of a course."""
-    from attnbook.course.collect import collect
+    from attncourse.grading.collect import collect
 
     _check_assignment(options.assignment)
     if not options.archive.exists():
@@ -161,12 +163,12 @@ def collect(options: Namespace) -> None:
     }.items():
         if names:
             print(f"{title}:", *names, sep="\n    ")
-    print(f"next: python -m attnbook.course grade {options.assignment}")
+    print(f"next: python -m attncourse grade {options.assignment}")
 
 
 def grade(options: Namespace) -> None:
     """Grade what is new, several at a time, and sum up what the class got right and wrong."""
-    from attnbook.course import grade, summary
+    from attncourse.grading import grade, summary
 
     _check_assignment(options.assignment)
     if options.processes < 1:
@@ -175,7 +177,7 @@ def grade(options: Namespace) -> None:
         raise UsageError(f"--minutes must be more than 0, not {options.minutes:g}")
     if not grade.handed_in(ROOT, options.assignment):
         raise UsageError(
-            f"nobody has handed in {options.assignment}; first: python -m attnbook.course collect"
+            f"nobody has handed in {options.assignment}; first: python -m attncourse collect"
         )
     failed = grade.grade(ROOT, options.assignment, options.processes, options.minutes)
     print(summary.summary(ROOT, options.assignment))
@@ -189,8 +191,8 @@ def grade(options: Namespace) -> None:
 
 def give_back(options: Namespace) -> None:
     """Fill marks into a table of Moodle or Canvas, and zip the feedback under its names."""
-    from attnbook.course.give_back import give_back
-    from attnbook.course.marks import marks  # needs nbgrader
+    from attncourse.grading.give_back import give_back
+    from attncourse.grading.marks import marks  # needs nbgrader
 
     _check_assignment(options.assignment)
     if not options.table.is_file():
@@ -260,14 +262,14 @@ def _warn_of_address() -> None:
         print(
             "Warning: the book does not know where it is published, so nobody can install its "
             "package from these files. Set the address, push, and run this command again:\n"
-            "    python -m attnbook.course home https://github.com/OWNER/REPOSITORY",
+            "    python -m attncourse home https://github.com/OWNER/REPOSITORY",
             file=sys.stderr,
         )
 
 
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    parser = argparse.ArgumentParser(prog="python -m attnbook.course", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m attncourse", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     added = {}
     for name, function in {
@@ -351,7 +353,11 @@ def main(arguments: list[str] | None = None) -> None:
     except UsageError as error:
         sys.exit(str(error))
     except ModuleNotFoundError as error:
-        of = "-r requirements.txt" if options.command in FOR_THE_BOOK else '"./code[teach]"'
+        of = (
+            "-r requirements.txt"
+            if options.command in FOR_THE_BOOK
+            else './code "./code/attncourse[teach]"'
+        )
         sys.exit(f"{options.command} needs {error.name}, which is not installed: pip install {of}")
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from attnbook.course import UsageError
-from attnbook.course.chapter import in_laboratory, linked_title, number
-from attnbook.course.claims import evidence, finding, ledger, measured
+from attncourse import UsageError
+from attncourse.chapter import in_laboratory, linked_title, number
+from attncourse.pages.claims import evidence, finding, ledger, measured
 
 VERDICTS = ("True", "Half true", "Wrong")
 

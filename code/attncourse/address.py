@@ -9,8 +9,8 @@ import yaml
 from nbformat import NotebookNode
 
 from attnbook.atomic_files import atomic_write
-from attnbook.course import UsageError
-from attnbook.course.chapter import notebooks, seen_from_chapters, tags, write_notebook
+from attncourse import UsageError
+from attncourse.chapter import notebooks, seen_from_chapters, tags, write_notebook
 
 UNSET = "https://github.com/owner.invalid/"  # as the book is shipped
 

@@ -1,7 +1,7 @@
 """What the book adds to nbgrader, so that one odd submission neither stops nor misleads a grader.
 
-``configure`` is called by the ``nbgrader_config.py`` that ``python -m attnbook.course assignment``
-writes. Needs nbgrader: ``pip install "attnbook[teach]"``.
+``configure`` is called by the ``nbgrader_config.py`` that ``python -m attncourse assignment``
+writes. Needs nbgrader: ``pip install ./code "./code/attncourse[teach]"``.
 
 A submission is a program. What it changes in loaded modules is undone before its points are
 counted, and no cell that it kills or blocks costs more than itself. But a function that looks up
@@ -34,14 +34,14 @@ from sqlalchemy.exc import SAWarning
 from traitlets import default
 from traitlets.config import Config
 
-from attnbook.course.feedback import MODEL_ANSWER, RUBRIC, FeedbackPage, Marks
-from attnbook.course.marks import MarksExport, waiting
+from attncourse.grading.feedback import MODEL_ANSWER, RUBRIC, FeedbackPage, Marks
+from attncourse.grading.marks import MarksExport, waiting
 
 SHOWN_CHARACTERS = 20_000
 
 # What a submission's Python does first: it takes no more memory than this, and remembers itself.
 BEGIN = """\
-from attnbook.course.restore_modules import limit_memory, remember; \
+from attncourse.grading.restore_modules import limit_memory, remember; \
 limit_memory({gigabytes}); _put_back = remember()"""
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"  # so torch says it
 
@@ -167,7 +167,7 @@ class Run(Execute):
     @default("log")
     def _log_default(self) -> logging.Logger:
         """What nbclient says while it runs a notebook names no student; ``_warn`` does."""
-        silent = logging.getLogger("attnbook.course.nbgrader")
+        silent = logging.getLogger("attncourse.grading.nbgrader")
         silent.setLevel(logging.CRITICAL)
         return silent
 

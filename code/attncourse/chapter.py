@@ -15,7 +15,7 @@ import yaml
 from nbformat import NotebookNode
 
 from attnbook.atomic_files import atomic_write
-from attnbook.course import UsageError
+from attncourse import UsageError
 
 TITLE = re.compile(r"# (?:Lab )?(?P<number>\d+) · (?P<question>.+)")
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from attnbook.atomic_files import atomic_write, read_json
-from attnbook.course import UsageError
+from attncourse import UsageError
 
 MOODLE = re.compile(
     r"(?:.*/)?(?P<name>[^/_]+)_(?P<number>\d+)_assignsubmission_[a-z]+_?/?(?P<file>[^/]*)"

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from attnbook.atomic_files import atomic_write, read_json
-from attnbook.course import UsageError
-from attnbook.course.collect import ORIGIN
+from attncourse import UsageError
+from attncourse.grading.collect import ORIGIN
 
 FOLDER = "returned"
 POINTS_POSSIBLE = "Points Possible"  # Canvas has a row with this in its first column

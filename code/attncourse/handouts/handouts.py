@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from attnbook.atomic_files import atomic_write
-from attnbook.course.address import install_note, with_links_to
-from attnbook.course.chapter import MODEL_ANSWER, tags, without_comparison
 from attnbook.exercises import catalogue
+from attncourse.address import install_note, with_links_to
+from attncourse.chapter import MODEL_ANSWER, tags, without_comparison
 
 ABOUT_SOLUTIONS = re.compile(
     r" A solution is folded below each exercise\. The last one has no check, "

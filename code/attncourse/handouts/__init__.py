@@ -1,0 +1,1 @@
+"""What a class gets: notebooks without solutions, assignments, the answer book, slides."""

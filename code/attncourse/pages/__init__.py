@@ -1,0 +1,1 @@
+"""What pages state of the chapters: tables, times, plans, claims, questions; and the PDF."""

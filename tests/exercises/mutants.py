@@ -1,15 +1,19 @@
 """Mutants of a function: copies of it with one small slip each, such as people make.
 
-Checks are good enough if they reject every mutant that computes something else.
+Checks are good enough if they reject every mutant that computes something else. ``survivors.py``
+tries them.
 """
 
 import ast
 import copy
 import inspect
+import itertools
 import re
+import string
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FunctionType
 
 # what is easily written in the place of another of its row; `**` is replaced, but replaces
@@ -34,14 +38,24 @@ NAMES = [row.split() for row in re.split("[;\n]", NAMES)]
 PACKAGES = {"torch", "math", "F"}
 
 
-def mutants(function: Callable) -> dict[str, str]:
-    """The line that differs, and the whole source, of every mutant of a function.
+@dataclass
+class Mutant:
+    """A function with a slip: the line that differs, what differs in it, and the whole source."""
+
+    line: str
+    slip: str  # "a → b": the same whatever the function calls its variables
+    source: str
+
+
+def mutants(function: Callable) -> list[Mutant]:
+    """All mutants of a function, no two of them with the same line.
 
     Helpers, the functions of the same module that it names, are a part of it.
     """
     parts = _with_helpers(function)
     tree = ast.Module([_parsed(part) for part in parts], type_ignores=[])
     original = ast.unparse(tree)
+    names = {name for definition in tree.body for name in _names(definition)}
     seen, found = {original}, {}
     for definition in tree.body:
         for node in list(ast.walk(definition))[1:]:
@@ -52,13 +66,14 @@ def mutants(function: Callable) -> dict[str, str]:
                 if source in seen:
                     continue
                 seen.add(source)
-                line = _new_line(original, source)
+                old, new = _lines_that_differ(original, source)
+                line = f"without {old}" if new == "pass" else new
                 if definition.name != parts[-1].__name__:
                     line = f"{definition.name}: {line}"
                 if line in found:  # it can stand in the place of two lines
                     line += f"  # in line {node.lineno}"
-                found[line] = source
-    return found
+                found[line] = Mutant(line, _slip(old, new, names), source)
+    return list(found.values())
 
 
 def define(source: str, function: Callable) -> Callable:
@@ -111,10 +126,42 @@ def _put(new: ast.AST, old: ast.AST, tree: ast.AST) -> None:
     Put().visit(tree)
 
 
-def _new_line(before: str, after: str) -> str:
+def _lines_that_differ(before: str, after: str) -> tuple[str, str]:
     pairs = zip(before.splitlines(), after.splitlines(), strict=False)
-    old, new = next((a.strip(), b.strip()) for a, b in pairs if a != b)
-    return f"without {old}" if new == "pass" else new
+    return next((a.strip(), b.strip()) for a, b in pairs if a != b)
+
+
+def _names(definition: ast.FunctionDef) -> Iterator[str]:
+    """What the author could call otherwise: the function, its arguments and its variables."""
+    for node in ast.walk(definition):
+        match node:
+            case ast.FunctionDef(name) | ast.arg(name) | ast.Name(name, ast.Store()):
+                yield name
+
+
+def _slip(old: str, new: str, names: set[str]) -> str:
+    """The words in which two lines differ, with names as letters, in the order of the lines."""
+    letters = iter(string.ascii_letters)
+    letter_of = {}
+    sides = []
+    for line in (old, new):
+        words = re.findall(r"\w+|\W", line)
+        for word in words:
+            if word in names and word not in letter_of:
+                letter_of[word] = next(letters)
+        sides.append([letter_of.get(word, word) for word in words])
+    start = _equal_words(*sides)
+    rest = [side[start:] for side in sides]
+    end = _equal_words(*(side[::-1] for side in rest))
+    if end and min(map(len, rest)) == end:  # something is only added: what follows shows where
+        end -= 1
+    return " → ".join("".join(side[: len(side) - end]).strip() for side in rest)
+
+
+def _equal_words(one: list[str], other: list[str]) -> int:
+    """How many words at the beginning are the same."""
+    pairs = zip(one, other, strict=False)
+    return len([*itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)])
 
 
 def _variables(definition: ast.FunctionDef, place: ast.AST) -> list[str]:

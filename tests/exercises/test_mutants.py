@@ -1,20 +1,16 @@
 """No small slip goes unnoticed: checks reject all mutants of what they check against."""
 
 import copy
-import functools
-import inspect
-import tomllib
-from pathlib import Path
+from collections import Counter
 
 import pytest
+import survivors
 from mutants import define, mutants
+from survivors import EXERCISES, mutants_of, passes, slips_of
 
-from attnbook.exercises import catalogue, sandbox
-from attnbook.exercises.compare import Comparison
-from attnbook.exercises.exercise import Exercise
+from attnbook.exercises import sandbox
 
-EXERCISES = {e.id: e for e in catalogue() if type(e) is Exercise}
-LISTED = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text("utf-8"))
+RECORD = "run `python tests/exercises/survivors.py`"
 
 
 @pytest.fixture
@@ -23,78 +19,69 @@ def as_in_a_notebook(no_shape_checks, monkeypatch):
     monkeypatch.setattr(sandbox, "SECONDS_PER_CALL", 1.0)
 
 
-def accepts(exercise, answer, seed=0):
-    """Whether the check would be passed; the names of mistakes do not matter for that."""
-    if not is_right(exercise, answer, seed):  # most mutants are wrong on the first input already
-        return False
-    check = copy.copy(exercise)
-    check.mistakes = {}
-    return check.grade(answer, seed).passed
-
-
-def is_right(exercise, answer, seed):
-    """Whether all results are, as far as the first that is not."""
-    trial = exercise.trial(seed)
-    names = list(inspect.signature(exercise.reference).parameters)
-    with sandbox.reproducible(), sandbox.Sandbox() as box:
-        return all(
-            Comparison([(box.call(answer, probe), right)], names, answer).all_right
-            for probe, right in zip(trial.probes, trial.expected, strict=True)
-        )
-
-
-@functools.cache
-def mutants_of(id):
-    return mutants(EXERCISES[id].reference)
-
-
-def survivors(exercise, seed=0):
-    reference = exercise.reference
-    return {
-        line
-        for line, source in mutants_of(exercise.id).items()
-        if accepts(exercise, define(source, reference), seed)
-    }
-
-
-def listed(kind, id):
-    return [line for lines in LISTED[kind].get(id, {}).values() for line in lines]
-
-
 @pytest.mark.mutants
 @pytest.mark.usefixtures("as_in_a_notebook")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.id)
 def test_all_mutants_are_rejected_but_those_listed_with_a_reason(exercise):
-    found = survivors(exercise)
-    excused = {*listed("same", exercise.id), *listed("open", exercise.id)}
-    assert sorted(found - excused) == [], "choose probes on which they differ"
-    assert sorted(excused - found) == [], "rejected, or no mutant at all"
+    found, listed = survivors.survivors(exercise), slips_of(exercise.id)
+    new = Counter(mutant.slip for mutant in found) - listed
+    lines = "\n".join(f"{m.slip!r} in `{m.line}`" for m in found if m.slip in new)
+    file = exercise.reference.__module__.replace(".", "/")
+    assert not new, (
+        f"The check of exercise {exercise.id} must reject every slip in its reference; it accepts"
+        f"\n{lines}\nAdd inputs on which they differ to code/{file}.py. If there can be none, "
+        f"{RECORD} and write the reason into survivors.toml."
+    )
+    gone = listed - Counter(mutant.slip for mutant in found)
+    assert not gone, (
+        f"survivors.toml excuses slips of exercise {exercise.id} that its check rejects, or that "
+        f"no longer exist: {dict(gone)}. To remove them, {RECORD}."
+    )
 
 
 @pytest.mark.mutants
 @pytest.mark.usefixtures("as_in_a_notebook")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("id", LISTED["same"])
+@pytest.mark.parametrize("id", EXERCISES)
 def test_a_mutant_that_is_the_same_passes_with_other_inputs_too(id):
-    reference = EXERCISES[id].reference
-    for line in listed("same", id):
-        mutant = define(mutants_of(id)[line], reference)
-        assert accepts(EXERCISES[id], mutant, seed=1), line
+    same = slips_of(id, kinds=("same",))
+    alike = [mutant for mutant in mutants_of(id) if mutant.slip in same]
+    passing = Counter(mutant.slip for mutant in alike if passes(EXERCISES[id], mutant, seed=1))
+    assert not same - passing, (
+        f"survivors.toml says of slips of exercise {id} that they compute the same, but with the "
+        f"inputs of seed 1 the check rejects them: {dict(same - passing)}"
+    )
 
 
 def test_of_the_mutants_that_differ_97_in_100_are_rejected():
-    same, open_ = (sum(len(listed(kind, id)) for id in EXERCISES) for kind in ("same", "open"))
+    same, open_ = (
+        sum(slips_of(id, (kind,)).total() for id in EXERCISES) for kind in survivors.KINDS
+    )
     differ = sum(len(mutants_of(id)) for id in EXERCISES) - same
     assert differ > 5000 and open_ < 0.03 * differ
 
 
-def test_survivors_are_listed_once_and_under_an_exercise():
-    assert set(LISTED) == {"same", "open"}
-    assert {id for kind in LISTED.values() for id in kind} <= set(EXERCISES)
-    for id in EXERCISES:
-        lines = listed("same", id) + listed("open", id)
-        assert len(lines) == len(set(lines))
+def test_survivors_are_listed_under_an_exercise_with_a_reason():
+    for kind, id, reason, _ in survivors.listed():
+        assert kind in survivors.KINDS and id in EXERCISES and reason, (
+            f'survivors.toml lists slips in [{kind}] under "{id} {reason}": they belong in [same] '
+            "or [open], under an exercise and the reason why its check may accept them"
+        )
+
+
+def test_recording_keeps_the_reasons(monkeypatch, tmp_path):
+    file = tmp_path / "survivors.toml"
+    file.write_text('[same]\n"2.7 a reason" = "a → b; c"\n"9.9 another" = "a → b"\n', "utf8")
+    monkeypatch.setattr(survivors, "FILE", file)
+    monkeypatch.setattr(survivors, "EXERCISES", {"2.7": EXERCISES["2.7"]})
+    passing = {"a → b", "@ → +"}  # the first of them is the slip of two mutants
+    monkeypatch.setattr(survivors, "passes", lambda exercise, mutant, seed: mutant.slip in passing)
+    survivors.record()
+    assert [*survivors.listed()] == [
+        ("same", "2.7", "a reason", Counter({"a → b": 1})),
+        ("new", "2.7", "why?", Counter({"a → b": 1, "@ → +": 1})),
+    ]
 
 
 @pytest.mark.usefixtures("as_in_a_notebook")
@@ -103,7 +90,7 @@ def test_a_single_probe_is_too_few():
     weak = copy.copy(EXERCISES["3.2"])
     weak.inputs(lambda generator: EXERCISES["3.2"].probes()[:1])
     weak.properties = []
-    passing = survivors(weak) - set(listed("same", "3.2"))
+    passing = {mutant.line for mutant in survivors.survivors(weak)}
     assert "_heads_first: return (query, key.transpose(1, 2))" in passing
 
 
@@ -112,7 +99,7 @@ def _spread(a, b):
 
 
 def test_a_mutant_has_one_slip():
-    assert set(mutants(_spread)) == {
+    assert {mutant.line for mutant in mutants(_spread)} == {
         *(f"return (a {op} b).sum(dim=-1)" for op in ("+", "*", "/")),
         *(f"return (a {op} b).sum(dim=-1)" for op in ("//", "%", "@")),
         *(f"return ({x}).sum(dim=-1)" for x in ("b - a", "a - a", "b - b")),
@@ -124,6 +111,15 @@ def test_a_mutant_has_one_slip():
     }
 
 
+def test_a_slip_has_the_same_name_whatever_variables_are_called():
+    def other_names(first, second):
+        return (first - second).sum(dim=-1)
+
+    slips = [mutant.slip for mutant in mutants(_spread)]
+    assert slips == [mutant.slip for mutant in mutants(other_names)]
+    assert {"a - b → b - a", "sum → mean", "-1 → 1", "- → *"} <= {*slips}
+
+
 def test_the_slip_may_be_in_a_helper_and_names_are_known_to_it():
     bias = 10
 
@@ -131,7 +127,7 @@ def test_the_slip_may_be_in_a_helper_and_names_are_known_to_it():
         """Its docstring is not a part of the mutants."""
         return _half(x) + bias
 
-    found = mutants(answer)
+    found = {mutant.line: mutant.source for mutant in mutants(answer)}
     assert answer(4) == 12
     assert define(found["_half: return x * 2"], answer)(4) == 18
     assert define(found["return _half(x)"], answer)(4) == 2
@@ -153,7 +149,7 @@ def test_loops_end_early_or_never_and_steps_are_left_out():
             n = n + limit
         return n
 
-    found = set(mutants(count))
+    found = {mutant.line for mutant in mutants(count)}
     assert {"while True:", "continue", "for _ in ():"} <= found
     assert {"without break", "without n = n + limit"} <= found
     assert {"without while n < limit:", "if not n == 7:"} <= found

@@ -2,16 +2,18 @@
 
 Chapters use ``check`` and ``hint``, assignments ``points``, tests ``catalogue``. Each module
 ``ch…`` holds one chapter's exercises: a reference, inputs to try answers on, properties of right
-answers, and the mistakes that people make. ``exercise`` grades; ``sandbox`` runs a learner's
-function, ``compare`` says how its results differ from the right ones, ``properties`` has tests
-that several exercises share, and ``report`` is what the learner sees.
+answers, and the mistakes that people make. They write these with ``declare``, and with
+``properties``, tests that several exercises share. ``grade`` judges an answer: ``sandbox`` runs the
+learner's function, ``compare`` says how its results differ from the right ones, and ``report`` is
+what the learner sees.
 """
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises import grade
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.report import Report
 
 __all__ = [
@@ -39,12 +41,15 @@ def catalogue() -> Iterator[Exercise]:
         yield from (item for item in vars(chapter).values() if isinstance(item, Exercise))
 
 
+_EXERCISES = {exercise.id: exercise for exercise in catalogue()}
+
+
 def check(id: str, answer: object) -> Report:
     """Grade an answer, show what holds and what does not, and return the report.
 
     Raises ``KeyError`` if there is no exercise ``id``.
     """
-    report = _find(id).grade(answer)
+    report = grade.grade(_find(id), answer)
     report.show()
     return report
 
@@ -76,7 +81,7 @@ def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float
     if not seeds:
         raise ValueError("seeds is empty: an answer must be tried on the inputs of at least one")
     for seed in seeds:
-        report = exercise.grade(answer, seed)
+        report = grade.grade(exercise, answer, seed)
         if not report.passed:
             break
     report.show()
@@ -84,12 +89,11 @@ def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float
 
 
 def _find(id: str) -> Exercise:
-    exercises = {exercise.id: exercise for exercise in catalogue()}
-    if id not in exercises:
+    if id not in _EXERCISES:
         chapter = str(id).split(".")[0] + "."
-        near = [known for known in exercises if known.startswith(chapter)]
+        near = [known for known in _EXERCISES if known.startswith(chapter)]
         raise KeyError(
             f"no exercise {id!r} has a check and hints; those that have are "
-            f"{', '.join(map(repr, near or exercises))}, each in quotes"
+            f"{', '.join(map(repr, near or _EXERCISES))}, each in quotes"
         )
-    return exercises[id]
+    return _EXERCISES[id]

@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -144,22 +144,6 @@ def _(f, x, h, gate, candidate):
     )
 
 
-@gated_step.holds("A candidate of 0 leaves of each feature the share that the gate says.")
-def _(f, x, h, gate, candidate):
-    return changed(
-        torch.sigmoid(_pair(x, h) @ gate) * h,
-        f(x, h, gate, torch.zeros_like(candidate)),
-        "a feature should be {} and is {}",
-    )
-
-
-@gated_step.holds("An example never depends on the others of its batch.")
-def _(f, x, h, gate, candidate):
-    alone = f(x[-1:], h[-1:], gate, candidate)
-    together = f(x, h, gate, candidate)[-1:]
-    return changed(alone, together, "alone a feature is {}, in the batch {}")
-
-
 @gated_step.mistake("the gate used the wrong way round")
 def _(x, h, gate, candidate):
     """You let u choose the candidate and 1 − u the old state. A gate near 1 is then to keep, and
@@ -285,53 +269,12 @@ def _(f, query, memory, lengths):
     )
 
 
-@context_vectors.holds("Padding gets a weight of exactly 0, however low the other energies are.")
-def _(f, query, memory, lengths):
-    low = -80 / memory.shape[-1]  # against a query of ones: an energy of −80
-    states = torch.where(_is_real(memory, lengths).mT, low, torch.zeros_like(memory))
-    return changed(
-        torch.full_like(query, low),
-        f(torch.ones_like(query), states, lengths),
-        "each real state is full of {}, a context has {}",
-    )
-
-
-@context_vectors.holds("Without its padding a source gives the same contexts.")
-def _(f, query, memory, lengths):
-    n = lengths[0].item()
-    return changed(
-        f(query[:1], memory[:1, :n], lengths[:1]),
-        f(query, memory, lengths)[:1],
-        "alone a feature is {}, in the batch {}",
-    )
-
-
 @context_vectors.holds("A state whose energy is larger by log 3 counts three times as much.")
 def _(f, query, memory, lengths):
     states = torch.tensor([[[math.log(3), 0.0, 1.0], [0.0, 0.0, 0.0]]])
     share = f(torch.tensor([[[1.0, 0.0, 0.0]]]), states, torch.tensor([2])).flatten()[-1].item()
     if not abs(share - 0.75) < 1e-4:
         return f"Its weight should be 0.75 and is {told_apart(share, 0.75)}."
-
-
-@context_vectors.holds("What one query asks does not change the context of another.")
-def _(f, query, memory, lengths):
-    other = torch.cat([2 * query[:, :1], query[:, 1:]], dim=1)
-    return changed(
-        f(query, memory, lengths)[:, 1:],
-        f(other, memory, lengths)[:, 1:],
-        "with another first query a feature goes from {} to {}",
-    )
-
-
-@context_vectors.holds("A context lies between the real states it mixes.")
-def _(f, query, memory, lengths):
-    found = f(query, memory, lengths)
-    for b, n in enumerate(lengths.tolist()):
-        low, high = memory[b, :n].amin(dim=0), memory[b, :n].amax(dim=0)
-        outside = (low - found[b]).clamp(min=0) + (found[b] - high).clamp(min=0)
-        if not outside.max() < 1e-4:
-            return f"One feature is {outside.max().item():.3g} outside."
 
 
 @context_vectors.mistake("padding ignored")
@@ -459,24 +402,6 @@ def _(f, weights, target_lengths):
     )
 
 
-@coverage.holds("Reordering the source tokens reorders their coverage.")
-def _(f, weights, target_lengths):
-    return changed(
-        f(weights, target_lengths).flip(-1),
-        f(weights.flip(-1), target_lengths),
-        "a token's coverage goes from {} to {}",
-    )
-
-
-@coverage.holds("A map never depends on the others of its batch.")
-def _(f, weights, target_lengths):
-    return changed(
-        f(weights[-1:], target_lengths[-1:]),
-        f(weights, target_lengths)[-1:],
-        "alone one number is {}, in the batch {}",
-    )
-
-
 @coverage.mistake("rows of padding counted")
 def _(weights, target_lengths):
     """You add up all rows. The rows after the end of a target belong to no token, but their
@@ -582,36 +507,10 @@ def _(generator):
         )
 
 
-@concat_energy.holds("No energy is larger than the sum of all |v|.")
-def _(f, query, key, weight, v):
-    largest = f(10 * query, 10 * key, weight, v).abs().max().item()
-    bound = v.abs().sum().item()
-    if not largest <= bound * 1.001:
-        return f"One is {told_apart(largest, bound)}; the sum is {told_apart(bound, largest)}."
-
-
 @concat_energy.holds("Where every tanh gives 1 the energy is the sum of v.")
 def _(f, query, key, weight, v):
     energies = f(query.abs() + 1, key.abs() + 1, torch.full_like(weight, 100.0), v)
     return changed(v.sum().expand_as(energies), energies, "the sum is {}, an energy {}")
-
-
-@concat_energy.holds("Reordering the queries reorders the rows, nothing else.")
-def _(f, query, key, weight, v):
-    return changed(
-        f(query, key, weight, v).flip(-2),
-        f(query.flip(-2), key, weight, v),
-        "an energy goes from {} to {}",
-    )
-
-
-@concat_energy.holds("Reordering the keys reorders the columns, nothing else.")
-def _(f, query, key, weight, v):
-    return changed(
-        f(query, key, weight, v).flip(-1),
-        f(query, key.flip(-2), weight, v),
-        "an energy goes from {} to {}",
-    )
 
 
 @concat_energy.holds("If the rows of W that meet the query are 0, all queries score alike.")
@@ -836,31 +735,6 @@ def _(generator):
         yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
 
 
-def _map_of(places, weights):
-    n = weights.shape[-1]
-    hard = torch.nn.functional.one_hot(places.clamp(0, n - 1), n)
-    return hard.to(weights.dtype).expand(*weights.shape[:-2], -1, -1)
-
-
-@crossing_share.holds("If the looks never go back the share is 0.")
-def _(f, weights):
-    forward = torch.arange(weights.shape[-2])  # stays at the last one
-    found = f(_map_of(forward, weights)).max().item()
-    if not abs(found) < 1e-4:
-        return f"You return {told_apart(found, 0)}."
-
-
-@crossing_share.holds("If the looks always go back the share is 1.")
-def _(f, weights):
-    m = min(weights.shape[-2:])
-    if m < 2:  # to go back takes two places
-        return None
-    back = torch.arange(m).flip(0)
-    found = f(_map_of(back, weights)).min().item()
-    if not abs(found - 1) < 1e-4:
-        return f"You return {told_apart(found, 1)}."
-
-
 @crossing_share.holds("Looks at the places 2, 0 and 1 cross in two of three pairs.")
 def _(f, weights):
     found = f(torch.eye(3)[[2, 0, 1]][None]).item()
@@ -868,20 +742,10 @@ def _(f, weights):
         return f"You return {told_apart(found, 2 / 3)}."
 
 
-@crossing_share.holds("A map never depends on the others of its batch.")
-def _(f, weights):
-    return changed(f(weights[-1:]), f(weights)[-1:], "alone its share is {}, in the batch {}")
-
-
 @crossing_share.holds("Sharper weights with the same order change nothing.")
 def _(f, weights):
     sharper = weights**3 / (weights**3).sum(dim=-1, keepdim=True)
     return changed(f(weights), f(sharper), "the share goes from {} to {}")
-
-
-@crossing_share.holds("Reading both languages backwards changes nothing.")
-def _(f, weights):
-    return changed(f(weights), f(weights.flip(-1, -2)), "the share goes from {} to {}")
 
 
 @crossing_share.mistake("each pair counted twice in the total")
@@ -1014,34 +878,6 @@ def _(f, energies, centres, D):
     found = f(torch.zeros_like(energies).scatter(-1, first, 60.0), centres, D)
     bell = _bell(away.gather(-1, first), D / 2)
     return changed(bell, found.gather(-1, first), "the bell is {}, the weight {}")
-
-
-@local_weights.holds("No row sums to more than 1, and no weight is negative.")
-def _(f, energies, centres, D):
-    weights = f(energies, centres, D)
-    if weights.min() < 0:
-        return f"One weight is {weights.min().item():.3g}."
-    largest = weights.sum(dim=-1).max().item()
-    if not largest < 1 + 1e-4:
-        return f"One row sums to {told_apart(largest, 1)}."
-
-
-@local_weights.holds("Energies outside the window change nothing.")
-def _(f, energies, centres, D):
-    outside = _away(energies, centres).abs() > D
-    other = torch.where(outside, torch.full_like(energies, 5.0), energies)
-    return changed(
-        f(energies, centres, D),
-        f(other, centres, D),
-        "with other energies there a weight goes from {} to {}",
-    )
-
-
-@local_weights.holds("Adding the same number to all energies changes nothing.")
-def _(f, energies, centres, D):
-    return changed(
-        f(energies, centres, D), f(energies + 3.0, centres, D), "a weight goes from {} to {}"
-    )
 
 
 @local_weights.mistake("normalised again at the end")

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -134,27 +134,6 @@ def _(generator):
         )
 
 
-@cross_attention.holds("What one token asks does not change the output of another.")
-def _(f, x, memory, q_proj, k_proj, v_proj):
-    if x.shape[-2] < 2:
-        return None
-    other = torch.cat([x[..., :1, :] + 1, x[..., 1:, :]], dim=-2)
-    return changed(
-        f(x, memory, q_proj, k_proj, v_proj)[..., 1:, :],
-        f(other, memory, q_proj, k_proj, v_proj)[..., 1:, :],
-        "changing the first token of x moves another token's output from {} to {}",
-    )
-
-
-@cross_attention.holds("The order of the tokens in `memory` does not matter.")
-def _(f, x, memory, q_proj, k_proj, v_proj):
-    return changed(
-        f(x, memory, q_proj, k_proj, v_proj),
-        f(x, memory.flip(-2), q_proj, k_proj, v_proj),
-        "reversing it, an output goes from {} to {}",
-    )
-
-
 @cross_attention.holds("With a key projection of zeros every output is the mean of the values.")
 def _(f, x, memory, q_proj, k_proj, v_proj):
     found = f(x, memory, q_proj, torch.zeros_like(k_proj), v_proj)
@@ -171,15 +150,6 @@ def _(f, x, memory, q_proj, k_proj, v_proj):
     share = f(first.mT, torch.eye(2), torch.eye(2, 4), k_proj, first).item()
     if not abs(share - 0.75) < 1e-4:
         return f"Of two tokens its weight should be 0.75 and is {told_apart(share, 0.75)}."
-
-
-@cross_attention.holds("Twice the value projection, twice the output.")
-def _(f, x, memory, q_proj, k_proj, v_proj):
-    return changed(
-        2 * f(x, memory, q_proj, k_proj, v_proj),
-        f(x, memory, q_proj, k_proj, 2 * v_proj),
-        "an output should be {} and is {}",
-    )
 
 
 @cross_attention.mistake("the two sentences exchanged")
@@ -448,36 +418,6 @@ def _(f, query, key, words):
     return row_sums(f(query, key, words))
 
 
-@weights_on_other_words.holds(
-    "Two weights differ by the factor e to the difference of their scores."
-)
-def _(f, query, key, words):
-    if query.abs().max() > 10:  # there a weight may round to 0
-        return None
-    weights, scores, other = f(query, key, words), _scores(query, key), ~_same(words)
-    scores = scores.masked_fill(~other, -math.inf)
-    best = scores.argmax(dim=-1, keepdim=True)
-    gaps = (scores.gather(-1, best) - scores)[other]
-    factors = (weights.gather(-1, best) / weights)[other]
-    wrong = ~((factors / gaps.exp() - 1).abs() < 1e-2)  # NaN, too, is wrong
-    if wrong.any():
-        gap, factor = gaps[wrong][0].item(), factors[wrong][0].item()
-        return (
-            f"Two scaled scores differ by {gap:.3g}, which makes a factor of "
-            f"{told_apart(math.exp(gap), factor)}; the weights differ by "
-            f"{told_apart(factor, math.exp(gap))}."
-        )
-
-
-@weights_on_other_words.holds("Every other word, earlier or later, gets some weight.")
-def _(f, query, key, words):
-    if query.abs().max() > 10:  # there a weight may round to 0
-        return None
-    others = f(query, key, words)[~_same(words)]
-    if not (others > 0).all():
-        return f"One gets {others.min().item():.3g}."
-
-
 @weights_on_other_words.mistake("nothing excluded")
 def _(query, key, words):
     """You return the weights of ordinary self-attention. A token still looks at its own word, often
@@ -717,19 +657,6 @@ def _(f, query, key, value, sharpness):
     share = f(torch.zeros(1, 2), keys, torch.tensor([[1.0], [0.0]]), 2.0).item()
     if not abs(share - 0.75) < 1e-4:
         return f"Of two keys its weight should be 0.75 and is {told_apart(share, 0.75)}."
-
-
-@lookup_by_distance.holds("At sharpness 0 every output is the mean value.")
-def _(f, query, key, value, sharpness):
-    found = f(query, key, value, 0.0)
-    return changed(
-        value.mean(dim=-2, keepdim=True).expand_as(found), found, "the mean is {}, yours {}"
-    )
-
-
-@lookup_by_distance.holds("A very sharp query at a key finds its value.")
-def _(f, query, key, value, sharpness):
-    return changed(value, f(key, key, value, 1e5), "the value is {}, the output {}")
 
 
 @lookup_by_distance.mistake("the minus forgotten")

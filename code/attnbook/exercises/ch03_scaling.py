@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -120,16 +120,6 @@ def _(f, query, key):
     found = f(torch.ones_like(query), torch.ones_like(key)).flatten()[0].item()
     if not math.isclose(found, math.sqrt(d_k), rel_tol=1e-4):
         return f"For d_k={d_k} they score {told_apart(found, math.sqrt(d_k))}."
-
-
-@scaled_scores.holds("Doubling the queries doubles their scores.")
-def _(f, query, key):
-    return changed(2 * f(query, key), f(2 * query, key), "twice a score is {}, but it becomes {}")
-
-
-@scaled_scores.holds("Swapping query and key transposes the scores of each head.")
-def _(f, query, key):
-    return changed(f(key, query).mT, f(query, key), "one score goes from {} to {}")
 
 
 @scaled_scores.holds("What one head sees never changes the scores of another.")
@@ -271,25 +261,6 @@ def _(f, weights):
             return f"You return {told_apart(found, 1)}."
 
 
-@effective_keys.holds("The weights ½, ¼ and ¼ have an entropy of 1.5 log 2 and count as 2.83 keys.")
-def _(f, weights):
-    found = f(torch.tensor([[0.5, 0.25, 0.25]])).item()
-    if not math.isclose(found, 2**1.5, rel_tol=1e-4):
-        return f"You return {told_apart(found, 2**1.5)}."
-
-
-@effective_keys.holds("A row never depends on the others.")
-def _(f, weights):
-    return changed(
-        f(weights[..., -1:, :]), f(weights)[..., -1:], "alone it counts {} keys, with others {}"
-    )
-
-
-@effective_keys.holds("The order of the keys does not matter.")
-def _(f, weights):
-    return changed(f(weights), f(weights.flip(-1)), "reversing a row turns {} into {}")
-
-
 @effective_keys.mistake("0 · log 0 left as NaN")
 def _(weights):
     """You multiply a weight of 0 by its logarithm, −∞, and get NaN. In large scores such zeros
@@ -386,39 +357,11 @@ def _(f, scores, temperature):
     return row_sums(f(scores, temperature))
 
 
-@softmax_with_temperature.holds("No weight is negative.")
-def _(f, scores, temperature):
-    smallest = f(scores, temperature).min().item()
-    if not smallest >= 0:
-        return f"The smallest is {smallest:.3g}."
-
-
 @softmax_with_temperature.holds("A score that is larger by T · log 3 gets three times the weight.")
 def _(f, scores, temperature):
     share = f(torch.tensor([[temperature * math.log(3), 0.0]]), temperature)[0, 0].item()
     if not abs(share - 0.75) < 1e-4:
         return f"For T={temperature:g} it should be 0.75 of two and is {told_apart(share, 0.75)}."
-
-
-@softmax_with_temperature.holds("A higher temperature makes the weights more equal.")
-def _(f, scores, temperature):
-    if scores.shape[-1] < 2:  # one key has all the weight
-        return None
-    cool, warm = f(scores, temperature), f(scores, 2 * temperature)
-    # of a row's largest and smallest weight, the share of the largest
-    cool, warm = (w.amax(dim=-1) / (w.amax(dim=-1) + w.amin(dim=-1)) for w in (cool, warm))
-    undecided = ~(cool >= 1 - 1e-4)  # NaN, too, contradicts the sentence
-    if not (warm < cool - 1e-6)[undecided].all():
-        return (
-            f"From T={temperature:g} to T={2 * temperature:g} the largest weight of a row does "
-            "not come closer to the smallest."
-        )
-
-
-@softmax_with_temperature.holds("Adding the same number to all scores changes nothing.")
-def _(f, scores, temperature):
-    before, after = f(scores, temperature), f(scores + 3.0, temperature)
-    return changed(before, after, "a weight goes from {} to {}")
 
 
 @softmax_with_temperature.mistake("multiplying by the temperature")
@@ -518,13 +461,6 @@ def _(f, scores, temperature):
     sums = f(scores, temperature).sum(dim=-1)
     if not sums.abs().max() < 1e-4:
         return f"One row sums to {sums.flatten()[sums.abs().argmax()]:.3g}."
-
-
-@softmax_slope.holds("The matrix is symmetric.")
-def _(f, scores, temperature):
-    slope = f(scores, temperature)
-    if not torch.allclose(slope, slope.mT, atol=1e-5):
-        return "Entry (i, j) differs from entry (j, i)."
 
 
 @softmax_slope.holds("It predicts how the weights change when a score changes a little.")
@@ -633,11 +569,6 @@ def _(generator):
 @normalised_scores.holds("Making a key three times as long changes no score.")
 def _(f, query, key):
     return changed(f(query, key), f(query, 3 * key), "a score goes from {} to {}")
-
-
-@normalised_scores.holds("Making a query three times as long changes no score.")
-def _(f, query, key):
-    return changed(f(query, key), f(3 * query, key), "a score goes from {} to {}")
 
 
 @normalised_scores.holds("A vector against itself scores √dₖ, and no score is larger.")
@@ -751,20 +682,6 @@ def _(f, d, rho, mu):
     found = to_float(f(d, 1.0, 0.0))
     if not math.isclose(found, d, rel_tol=1e-4):
         return f"For d={d} you return {told_apart(found, d)}."
-
-
-@real_spread.holds("It agrees with 40 000 random pairs of vectors.")
-def _(f, d, rho, mu):
-    if d > 64:
-        return None
-    generator = torch.Generator().manual_seed(d)
-    shared = torch.randn(2, 40_000, 1, generator=generator)
-    own = torch.randn(2, 40_000, d, generator=generator)
-    query, key = mu + math.sqrt(rho) * shared + math.sqrt(1 - rho) * own
-    measured, found = ((query * key).sum(dim=-1).std().item(), to_float(f(d, rho, mu)))
-    if not math.isclose(measured, found, rel_tol=0.05):
-        side = "farther" if measured > found else "less far"
-        return f"For d={d}, ρ={rho}, μ={mu} you return {found:.4g}; they spread {side}."
 
 
 @real_spread.mistake("the correlation ignored")

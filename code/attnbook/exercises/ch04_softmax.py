@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -135,26 +135,10 @@ def _(f, weights, real):
     return row_sums(f(weights, real))
 
 
-@received_attention.holds("If a single row counts, the keys receive what that row gives.")
-def _(f, weights, real):
-    last = torch.zeros_like(real)
-    last[..., -1] = True
-    return changed(weights[..., -1, :], f(weights, last), "it gives {}, and a key receives {}")
-
-
 @received_attention.holds("What a row of padding attends to changes nothing.")
 def _(f, weights, real):
     other = torch.where(real[..., None], weights, weights.flip(-1))
     return changed(f(weights, real), f(other, real), "one share goes from {} to {}")
-
-
-@received_attention.holds("If all rows share equally, every key receives the same.")
-def _(f, weights, real):
-    n = weights.shape[-1]
-    found = f(torch.full_like(weights, 1 / n), real)
-    if not (found - 1 / n).abs().max() < 1e-4:
-        worst = found.flatten()[(found - 1 / n).abs().argmax()].item()
-        return f"Of {n} keys one receives {told_apart(worst, 1 / n)}."
 
 
 @received_attention.mistake("rows instead of columns")
@@ -251,15 +235,6 @@ def _(generator):
 @log_weights.holds("Their exponentials sum to 1 in each row.")
 def _(f, scores):
     return row_sums(f(scores).exp())
-
-
-@log_weights.holds("They differ from each other as the scores do.")
-def _(f, scores):
-    return changed(
-        scores - scores[..., :1],
-        (found := f(scores)) - found[..., :1],
-        "two scores differ by {}, their log weights by {}",
-    )
 
 
 @log_weights.holds("Adding the same number to all scores changes nothing.")
@@ -379,17 +354,6 @@ def _(f, gap, n, target):
         return f"For gap={gap:g} you return {one:.4g}, for gap={2 * gap:g} you return {two:.4g}."
 
 
-@temperature_for.holds("A sharper choice needs a lower temperature.")
-def _(f, gap, n, target):
-    sharper = (1 + target) / 2
-    one, two = to_float(f(gap, n, target)), to_float(f(gap, n, sharper))
-    if not 0 < two < one:
-        return (
-            f"For n={n}, target={target:g} you return {one:.4g}, and for target={sharper:g} you "
-            f"return {two:.4g}."
-        )
-
-
 @temperature_for.mistake("one over the temperature")
 def _(gap, n, target):
     """You return the factor that the scores are multiplied with. A temperature divides them, so
@@ -491,18 +455,6 @@ def _(f, weights, value):
     rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
     found = f(rows, torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
     return changed(5 * rows.prod(dim=-1), found, "an error should be {} and is {}")
-
-
-@sampling_error.holds("Adding the same vector to all values changes nothing.")
-def _(f, weights, value):
-    return changed(f(weights, value), f(weights, value + 3.0), "an error goes from {} to {}")
-
-
-@sampling_error.holds("Values twice as large have four times the error.")
-def _(f, weights, value):
-    return changed(
-        4 * f(weights, value), f(weights, 2 * value), "four times an error is {}, but it becomes {}"
-    )
 
 
 @sampling_error.mistake("the output not subtracted")
@@ -632,19 +584,6 @@ def _(f, scores, mask):
         return changed(weights, f(other, mask), "another masked score turns {} into {}")
 
 
-@quiet_softmax.holds("A weight over what its row keeps back is e to the power of its score.")
-def _(f, scores, mask):
-    weights = f(scores, mask).double()
-    back = 1 - weights.sum(dim=-1, keepdim=True)
-    ordinary = mask & (scores.amax(dim=-1, keepdim=True) < 7) & (scores > -7)
-    quotient = (weights / back)[ordinary]
-    ratio = quotient / scores.double().exp()[ordinary]
-    if not ((ratio - 1).abs() < 0.02).all():
-        worst = (ratio - 1).abs().nan_to_num(torch.inf).argmax()
-        score = scores[ordinary][worst].item()
-        return f"For a score of {score:.3g} it is {quotient[worst].item():.3g}."
-
-
 @quiet_softmax.mistake("the plain softmax")
 def _(scores, mask):
     """You leave the 1 out of the denominator. Every row then gives away all its weight, and one
@@ -771,15 +710,6 @@ def _(generator):
         yield outputs[0], log_sums[0], outputs[1], log_sums[1]
 
 
-@merge.holds("Changing the places of the two halves changes nothing.")
-def _(f, output_a, log_sum_a, output_b, log_sum_b):
-    return changed(
-        f(output_a, log_sum_a, output_b, log_sum_b),
-        f(output_b, log_sum_b, output_a, log_sum_a),
-        "one number goes from {} to {}",
-    )
-
-
 @merge.holds("Two equal outputs merge into the same output.")
 def _(f, output_a, log_sum_a, output_b, log_sum_b):
     return changed(
@@ -887,17 +817,10 @@ def _(scores):
 def _(generator):
     yield (torch.tensor([[0.5, 0.0]]),)
     yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
+    yield (torch.tensor([[500.5, 500.0], [-500.0, -500.5]]),)  # only differences count
     yield (torch.tensor([[-2.0, -2e5, -20.0, 0.0, -200.0, -2e6, -2e4, -2e3]]),)
     for shape in [(2, 20), (1, 3, 6), (2, 3, 1)]:
         yield (torch.randn(shape, generator=generator),)
-
-
-@sparsemax.holds("Each row sums to 1, and no weight is negative.")
-def _(f, scores):
-    weights = f(scores)
-    if not weights.min() >= 0:
-        return f"One weight is {weights.min().item():.3g}."
-    return row_sums(weights)
 
 
 @sparsemax.holds("Of two keys whose scores differ by ½ the better one gets ¾.")
@@ -914,27 +837,6 @@ def _(f, scores):
         largest = f(scores)[behind].abs().max().item()
         if not largest < 1e-5:
             return f"One such key has the weight {largest:.3g}."
-
-
-@sparsemax.holds("Among keys with weight, weights differ as the scores do.")
-def _(f, scores):
-    weights = f(scores)
-    best = weights.argmax(dim=-1, keepdim=True)
-    in_weights = weights.gather(-1, best) - weights
-    in_scores = scores.gather(-1, best) - scores
-    kept = weights > 1e-4
-    return changed(
-        in_scores[kept], in_weights[kept], "two scores differ by {}, their weights by {}"
-    )
-
-
-@sparsemax.holds("Adding the same number to all scores changes nothing.")
-def _(f, scores):
-    scores = (64 * scores).round() / 64  # so that the sums below lose no digits
-    for number in (2.0, 500.0, -500.0):
-        found = changed(f(scores), f(scores + number), "a weight goes from {} to {}")
-        if found:
-            return found
 
 
 @sparsemax.mistake("softmax")
@@ -1077,19 +979,6 @@ def _(f, query, key, value, decay):
     oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
     if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):
         return f"With a decay of {decay:g} their weights are {oldest:.4g} and {newest:.4g}."
-
-
-@forgetful_attention.holds("Equal values come out as they went in.")
-def _(f, query, key, value, decay):
-    equal = value[..., :1, :].expand_as(value).clone()
-    return changed(equal, f(query, key, equal, decay), "all values are {}, but an output is {}")
-
-
-@forgetful_attention.holds("Making all keys twice as long changes nothing.")
-def _(f, query, key, value, decay):
-    return changed(
-        f(query, key, value, decay), f(query, 2 * key, value, decay), "an output goes from {} to {}"
-    )
 
 
 @forgetful_attention.mistake("nothing fades")

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
-from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 from attnbook.positions import sinusoidal_positions
 
@@ -126,13 +126,6 @@ def _(generator):
     yield _integers(generator, -5, 15, (4,)), 7
 
 
-@encode.holds("No feature leaves the range from −1 to 1.")
-def _(f, positions, d):
-    largest = f(positions, d).abs().max().item()
-    if not largest < 1 + 1e-5:
-        return f"For d={d} one of yours is {told_apart(largest, 1)} in size."
-
-
 @encode.holds("For an even d all vectors have the same length.")
 def _(f, positions, d):
     if d % 2 == 0:
@@ -150,33 +143,6 @@ def _(f, positions, d):
     for neighbour, p in (before, 2), (after, 3):
         if torch.allclose(neighbour, between):
             return f"For d={d} you give 2.5 the vector of {p}."
-
-
-@encode.holds("The position −p has the cosines of p, and its sines with the other sign.")
-def _(f, positions, d):
-    ahead, back = f(positions, d), f(-positions, d)
-    sine = torch.arange(d) % 2 == 0
-    return changed(
-        torch.where(sine, -ahead, ahead), back, "by that a feature of −p would be {}, you return {}"
-    )
-
-
-@encode.holds("Every feature changes with the position.")
-def _(f, positions, d):
-    near, far = f(torch.tensor([0.0, 5000.0]), d)
-    still = (near == far).nonzero().flatten().tolist()
-    if still:
-        return f"For d={d} feature {still[0]} is the same at the positions 0 and 5000."
-
-
-@encode.holds("Each position is encoded by itself, wherever it stands.")
-def _(f, positions, d):
-    alone = torch.stack([f(p[None], d)[0] for p in positions.flatten()])
-    return changed(
-        alone.view(*positions.shape, d),
-        f(positions, d),
-        "alone, a position has the feature {}, among others {}",
-    )
 
 
 @encode.mistake("the exponent doubled")
@@ -313,13 +279,6 @@ def _(f, is_token):
             return f"Those of one sentence have {found}."
 
 
-@positions_of.holds("Padding gets 0.")
-def _(f, is_token):
-    found = f(is_token)[~is_token]
-    if found.any():
-        return f"One gets {found[found != 0][0].item()}."
-
-
 @positions_of.holds("More padding on the left changes the position of no word.")
 def _(f, is_token):
     padded = torch.nn.functional.pad(is_token, (2, 0), value=False)
@@ -425,11 +384,6 @@ def _(f, distances, d):
     largest = f(distances, d).max().item()
     if not largest < 1 + 1e-4:
         return f"For d={d} you return {told_apart(largest, 1)} once."
-
-
-@similarity_at.holds("It is the same to both sides.")
-def _(f, distances, d):
-    return changed(f(distances, d), f(-distances, d), "on one side you return {}, on the other {}")
 
 
 @similarity_at.holds("It agrees with the vectors of positions 50 and 50 + k.")
@@ -552,20 +506,6 @@ def _(f, vectors, first, length):
         return f"For d={d} the vector of position {first + row} becomes {found[row].item()}."
 
 
-@nearest_position.holds("No position is nearer than the one it finds.")
-def _(f, vectors, first, length):
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    found = f(vectors, first, length).long() - first
-    if found.min() < 0 or found.max() >= length:
-        low, high = first + found.min().item(), first + found.max().item()
-        return f"It finds {low} to {high}, of {length} positions from {first} on."
-    distance = torch.cdist(vectors.reshape(-1, table.shape[-1]), table)
-    own = distance.gather(1, found.reshape(-1, 1))[:, 0]
-    excess = (own - distance.amin(dim=-1)).max().item()
-    if excess > 1e-3:
-        return f"One is nearer by {excess:.2g}."
-
-
 @nearest_position.holds("A vector twice as long has the same position.")
 def _(f, vectors, first, length):
     return changed(
@@ -680,20 +620,6 @@ def _(f, rows, columns, d):
     )
 
 
-@grid_positions.holds("Two patches of one column share the second half.")
-def _(f, rows, columns, d):
-    half = f(rows, columns, d).view(rows, columns, d)[..., d // 2 :]
-    return changed(
-        half[:1].expand_as(half), half, "in one column a feature is {} at the top and {} elsewhere"
-    )
-
-
-@grid_positions.holds("The patch in row 0 and column 0 has the vector (0, 1, 0, 1, …).")
-def _(f, rows, columns, d):
-    first = f(rows, columns, d)[0]
-    return changed(torch.arange(d) % 2, first, f"for d={d} it would have {{}}, you return {{}}")
-
-
 @grid_positions.holds("No two patches have the same vector.")
 def _(f, rows, columns, d):
     vectors = f(rows, columns, d)
@@ -702,14 +628,6 @@ def _(f, rows, columns, d):
     if distance.numel() > 1 and not distance.min() > 1e-3:
         first, second = divmod(distance.argmin().item(), len(vectors))
         return f"Patches {first} and {second} of {len(vectors)} do."
-
-
-@grid_positions.holds("All vectors have the length √(d/2).")
-def _(f, rows, columns, d):
-    lengths = f(rows, columns, d).norm(dim=-1)
-    if not torch.allclose(lengths, torch.full_like(lengths, math.sqrt(d / 2)), rtol=1e-3):
-        shown = told_apart(lengths[-1].item(), math.sqrt(d / 2))
-        return f"For d={d} the last one has the length {shown}."
 
 
 @grid_positions.mistake("rows and columns exchanged")
@@ -811,16 +729,6 @@ def _(generator):
         yield (torch.randn(shape, generator=generator),)
 
 
-@rotate_halves.holds("A rotation changes no vector's length.")
-def _(f, x):
-    return changed(x.norm(dim=-1), f(x).norm(dim=-1), "one goes from {} to {}")
-
-
-@rotate_halves.holds("What stands at position 0 stays as it is.")
-def _(f, x):
-    return changed(x[..., 0, :], f(x)[..., 0, :], "there a feature goes from {} to {}")
-
-
 @rotate_halves.holds("The product of two rows depends on their distance alone.")
 def _(f, x):
     length = x.shape[-2]
@@ -833,20 +741,6 @@ def _(f, x):
             next_to,
             "two neighbours have the product {}, two others {}",
         )
-
-
-@rotate_halves.holds("At position 1 the first pair has rotated by one radian.")
-def _(f, x):
-    length, d = x.shape[-2:]
-    if length > 1:
-        hand = torch.zeros_like(x)
-        hand[..., 0] = 1.0
-        rotated = f(hand)[..., 1, [0, d // 2]]
-        radian = torch.tensor([math.cos(1), math.sin(1)]).expand_as(rotated)
-        wrong = (rotated - radian).abs().max() > 1e-4
-        if wrong:
-            a, b = rotated.flatten()[:2].tolist()
-            return f"For d={d} you rotate (1, 0) there into ({a:.5g}, {b:.5g})."
 
 
 @rotate_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
@@ -977,11 +871,6 @@ def _(generator):
     yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor([0.3, 0.0, 1.0])
 
 
-@alibi_weights.holds("Each row of weights sums to 1.")
-def _(f, scores, slopes):
-    return row_sums(f(scores, slopes))
-
-
 @alibi_weights.holds("What comes later gets exactly 0, whatever the scores are.")
 def _(f, scores, slopes):
     later = _distances(*scores.shape[-2:]) < 0
@@ -992,26 +881,6 @@ def _(f, scores, slopes):
             return f"One key that comes later gets {weights[..., later].max().item():.3g}."
 
 
-@alibi_weights.holds("Only differences between the scores of a row count, however large they are.")
-def _(f, scores, slopes):
-    return changed(
-        f(scores, slopes),
-        f(scores + 1000.0, slopes),
-        "with 1000 added to all scores a weight goes from {} to {}",
-    )
-
-
-@alibi_weights.holds("A head with the slope 0 has plain softmax, whatever slopes the others have.")
-def _(f, scores, slopes):
-    last_is_0 = torch.ones_like(slopes)
-    last_is_0[-1] = 0.0
-    return changed(
-        scores[:, -1, -1].softmax(dim=-1),
-        f(scores, last_is_0)[:, -1, -1],
-        "for its last query a weight of softmax is {}, yours is {}",
-    )
-
-
 @alibi_weights.holds("Of equal scores, the nearer key gets more.")
 def _(f, scores, slopes):
     steep = torch.ones_like(slopes)
@@ -1019,15 +888,6 @@ def _(f, scores, slopes):
     if last.shape[-1] > 1 and not (last.diff(dim=-1) > 0).all():
         numbers = ", ".join(f"{w:.2f}" for w in last.flatten()[: last.shape[-1]])
         return f"With scores of 0 and a slope of 1 the last query has the weights {numbers}."
-
-
-@alibi_weights.holds("The last query alone gets the weights it has among others.")
-def _(f, scores, slopes):
-    return changed(
-        f(scores, slopes)[..., -1:, :],
-        f(scores[..., -1:, :], slopes),
-        "a weight goes from {} to {}",
-    )
 
 
 @alibi_weights.mistake("the distance added")

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -139,26 +139,6 @@ def _(f, together, num_heads):
     other = f(marked, num_heads)[:, :, :, 1:]
     if other.any():
         return "Features of token 0 turn up at another token."
-
-
-@split_three.holds("What belongs to one sentence stays in it.")
-def _(f, together, num_heads):
-    return changed(
-        f(together[:1], num_heads),
-        f(together, num_heads)[:, :1],
-        "alone, a sentence has the feature {}, in its batch {}",
-    )
-
-
-@split_three.holds("The first third of the features are the queries.")
-def _(f, together, num_heads):
-    width = together.shape[-1] // 3
-    marked = torch.zeros_like(together)
-    marked[..., :width] = 1.0
-    parts = f(marked, num_heads)
-    if parts[0].min() < 1 or parts[1:].abs().max() > 0:
-        shares = ", ".join(f"{part.mean():.2f}" for part in parts)
-        return f"With ones there and zeros elsewhere, the means of the three parts are {shares}."
 
 
 @split_three.holds("Each head takes features that stand side by side.")
@@ -299,27 +279,6 @@ def _(f, query_weight, key_weight, num_heads):
         return f"One has the rank {rank}, with d_k={d_k}."
 
 
-@score_matrices.holds("Exchanging queries and keys transposes every B.")
-def _(f, query_weight, key_weight, num_heads):
-    return changed(
-        f(query_weight, key_weight, num_heads).mT,
-        f(key_weight, query_weight, num_heads),
-        "an entry goes from {} to {}",
-    )
-
-
-@score_matrices.holds("The projections of one head change no other head's B.")
-def _(f, query_weight, key_weight, num_heads):
-    d_k = len(query_weight) // num_heads
-    stronger = query_weight.clone()
-    stronger[:d_k] *= 2
-    return changed(
-        f(query_weight, key_weight, num_heads)[1:],
-        f(stronger, key_weight, num_heads)[1:],
-        "with a new first head, an entry of another goes from {} to {}",
-    )
-
-
 @score_matrices.mistake("not scaled")
 def _(query_weight, key_weight, num_heads):
     """You multiply the two projections and leave it at that. The scores are then too large by the
@@ -444,6 +403,13 @@ def _(generator):
         2,
         torch.tensor([[[True, True, False]]]),
     )
+    yield (  # the only score that counts is −1024, and the other one is 1024
+        torch.full((1, 1, 2), 32.0),
+        torch.tensor([[[-32.0, -32.0], [32.0, 32.0]]]),
+        one.clone(),
+        2,
+        torch.tensor([[[True, False]]]),
+    )
     # in the second, batch and heads agree; in the third, both lengths
     for batch, L_query, L_key, d_model, num_heads in [
         (2, 3, 5, 6, 3),
@@ -476,33 +442,6 @@ def _(f, x, memory, projections, num_heads, mask):
     )
 
 
-@attend.holds("The order of memory does not matter, if the mask follows it.")
-def _(f, x, memory, projections, num_heads, mask):
-    return changed(
-        f(x, memory, projections, num_heads, mask),
-        f(x, memory.flip(1), projections, num_heads, mask.flip(2)),
-        "in reverse order an output goes from {} to {}",
-    )
-
-
-@attend.holds("Each query is answered by itself.")
-def _(f, x, memory, projections, num_heads, mask):
-    return changed(
-        f(x, memory, projections, num_heads, mask)[:, -1:],
-        f(x[:, -1:], memory, projections, num_heads, mask[:, -1:]),
-        "among others the last query has the output {}, alone {}",
-    )
-
-
-@attend.holds("Each sentence is answered by itself.")
-def _(f, x, memory, projections, num_heads, mask):
-    return changed(
-        f(x, memory, projections, num_heads, mask)[-1:],
-        f(x[-1:], memory[-1:], projections, num_heads, mask[-1:]),
-        "in its batch the last sentence has the output {}, alone {}",
-    )
-
-
 def _last_head_alone(projections, num_heads):
     """The projections of a layer in which W_O reads the last head and no other."""
     projections, d_k = projections.clone(), projections.shape[-1] // num_heads
@@ -519,55 +458,6 @@ def _(f, x, memory, projections, num_heads, mask):
         f(x, memory, projections, num_heads, mask),
         f(x, memory, others, num_heads, mask),
         "with other queries in the heads before, an output of the last one goes from {} to {}",
-    )
-
-
-@attend.holds("Every head has a part in the output.")
-def _(f, x, memory, projections, num_heads, mask):
-    if not f(x, memory, _last_head_alone(projections, num_heads), num_heads, mask).any():
-        return "If W_O reads the last head alone, you return zeros."
-
-
-@attend.holds("With equal scores, all tokens that are allowed have equal parts.")
-def _(f, x, memory, projections, num_heads, mask):
-    projections = projections.clone()
-    projections[0] = 0.0  # queries of zeros
-    share = mask / mask.sum(dim=-1, keepdim=True)
-    return changed(
-        share @ (memory @ projections[2]) @ projections[3],
-        f(x, memory, projections, num_heads, mask),
-        "from equal parts an output would be {}, you return {}",
-    )
-
-
-@attend.holds("A score that is higher by log 2 gives twice the weight.")
-def _(f, x, memory, projections, num_heads, mask):
-    d_k, L_key = x.shape[-1] // num_heads, memory.shape[1]
-    projections = projections.clone()
-    projections[0] = projections[1] = torch.eye(x.shape[-1])
-    x, memory = torch.zeros_like(x), torch.zeros_like(memory)
-    x[..., ::d_k] = math.sqrt(d_k)
-    memory[:, 0, ::d_k] = math.log(2)  # the first token's score in each head; all others have 0
-    value = memory[:, :1] @ projections[2] @ projections[3]
-    return changed(
-        (2 / (L_key + 1) * value).expand_as(x),
-        f(x, memory, projections, num_heads, torch.ones_like(mask)),
-        "by that an output would be {}, you return {}",
-    )
-
-
-@attend.holds("Where one token alone is allowed, its value comes out, however low its score is.")
-def _(f, x, memory, projections, num_heads, mask):
-    projections, alone = projections.clone(), torch.zeros_like(mask)
-    projections[0] = projections[1] = torch.eye(x.shape[-1])
-    alone[..., 0] = True
-    x, memory = torch.full_like(x, 32.0), torch.full_like(memory, 32.0)
-    memory[:, 0] *= -1.0  # scores of −1000 and below, all others of 1000 and above
-    value = memory[:, :1] @ projections[2] @ projections[3]
-    return changed(
-        value.expand_as(x),
-        f(x, memory, projections, num_heads, alone),
-        "of the value alone an output would be {}, you return {}",
     )
 
 
@@ -793,33 +683,6 @@ def _(f, heads, weight):
     return changed(f(heads, weight)[-1], f(louder, weight)[-1], "an output goes from {} to {}")
 
 
-@without_pairs.holds("Without i and j is without j and i.")
-def _(f, heads, weight):
-    result = f(heads, weight)
-    return changed(
-        result, result.transpose(0, 1), "one way round an output is {}, the other way {}"
-    )
-
-
-@without_pairs.holds("Each head speaks wherever it is not off.")
-def _(f, heads, weight):
-    # that is in (num_heads − 1)² of the results
-    return changed(
-        (heads.shape[1] - 1) ** 2 * _layer(heads, weight),
-        f(heads, weight).sum(dim=(0, 1)),
-        "all results together should have {}, they have {}",
-    )
-
-
-@without_pairs.holds("Each token is answered by itself.")
-def _(f, heads, weight):
-    return changed(
-        f(heads, weight)[:, :, :, -1:],
-        f(heads[:, :, -1:], weight),
-        "among others the last token has the output {}, alone {}",
-    )
-
-
 @without_pairs.mistake("the same head off twice")
 def _(heads, weight):
     """You subtract what two heads add, also where both are the same head. On the diagonal it is
@@ -952,12 +815,6 @@ def _(f, weights):
         return f"For one head you return {own[own.abs().argmax()]:.3g}."
 
 
-@divergences.holds("It is the same both ways.")
-def _(f, weights):
-    found = f(weights)
-    return changed(found, found.mT, "one way you return {}, the other way {}")
-
-
 @divergences.holds("It is log 2 for heads that share no key, and never more.")
 def _(f, weights):
     if weights.shape[1] == 1:
@@ -973,16 +830,6 @@ def _(f, weights):
     largest = f(weights).max().item()
     if largest > math.log(2) + 1e-4:
         return f"Once you return {told_apart(largest, math.log(2))}."
-
-
-@divergences.holds("The order of the sentences in the batch does not matter.")
-def _(f, weights):
-    return changed(f(weights), f(weights.flip(0)), "in reverse order one goes from {} to {}")
-
-
-@divergences.holds("The same batch twice has the same divergences.")
-def _(f, weights):
-    return changed(f(weights), f(torch.cat([weights, weights])), "one goes from {} to {}")
 
 
 @divergences.mistake("0 log 0 as computed")
@@ -1090,22 +937,6 @@ def _(generator):
         yield heads, weight, torch.randn(shape, generator=generator)
 
 
-@importance.holds("No importance is negative.")
-def _(f, heads, weight, gradient):
-    least = f(heads, weight, gradient).min().item()
-    if least < -1e-6:
-        return f"One of yours is {least:.3g}."
-
-
-@importance.holds("A head that hands over nothing has none.")
-def _(f, heads, weight, gradient):
-    silent = heads.clone()
-    silent[:, 0] = 0.0
-    found = f(silent, weight, gradient)[0].item()
-    if abs(found) > 1e-5:
-        return f"A silent first head has {found:.3g}."
-
-
 @importance.holds("The sign of one example's gradient does not matter.")
 def _(f, heads, weight, gradient):
     turned = gradient.clone()
@@ -1114,24 +945,6 @@ def _(f, heads, weight, gradient):
         f(heads, weight, gradient),
         f(heads, weight, turned),
         "with the sign of the first example turned, one goes from {} to {}",
-    )
-
-
-@importance.holds("The order of the examples does not matter.")
-def _(f, heads, weight, gradient):
-    return changed(
-        f(heads, weight, gradient),
-        f(heads.flip(0), weight, gradient.flip(0)),
-        "in reverse order one goes from {} to {}",
-    )
-
-
-@importance.holds("The same batch twice leaves it unchanged.")
-def _(f, heads, weight, gradient):
-    return changed(
-        f(heads, weight, gradient),
-        f(heads.repeat(2, 1, 1, 1), weight, gradient.repeat(2, 1, 1)),
-        "one goes from {} to {}",
     )
 
 

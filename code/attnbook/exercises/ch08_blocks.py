@@ -2,7 +2,7 @@
 
 import torch
 
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 
 beyond_three_quarters = MultipleChoice(
@@ -134,24 +134,6 @@ def _(f, x, gamma, epsilon):
         f(x, gamma, 0.0),
         f(3 * x, gamma, 0.0),
         "a token three times as large changes a feature from {} to {}",
-    )
-
-
-@rms_norm.holds("Where the mean of a token's squares is ε, ε makes the result smaller by √2.")
-def _(f, x, gamma, epsilon):
-    x = x + 0.1 * torch.arange(1.0, 1 + x.shape[-1])  # no token of zeros
-    x = x * (epsilon / x.square().mean(dim=-1, keepdim=True)).sqrt()
-    return changed(
-        f(x, gamma, 0.0) / 2**0.5,
-        f(x, gamma, epsilon),
-        "with ε a feature should be {}, you return {}",
-    )
-
-
-@rms_norm.holds("Doubling γ doubles the result.")
-def _(f, x, gamma, epsilon):
-    return changed(
-        2 * f(x, gamma, epsilon), f(x, 2 * gamma, epsilon), "instead of {} one feature becomes {}"
     )
 
 
@@ -298,15 +280,6 @@ def _(f, x, attend, feed, norm):
     return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
 
 
-@parallel_block.holds("What a sub-layer returns is added to the stream, once.")
-def _(f, x, attend, feed, norm):
-    return changed(
-        f(x, _nothing, _nothing, norm) + 110.0,
-        f(x, _always(100.0), _always(10.0), norm),
-        "if `attend` returns 100 and `feed` 10, {} is due, and you return {}",
-    )
-
-
 @parallel_block.holds("What one sub-layer adds does not depend on the other.")
 def _(f, x, attend, feed, norm):
     without = f(x, _nothing, _nothing, norm)
@@ -314,21 +287,6 @@ def _(f, x, attend, feed, norm):
     return changed(
         apart, f(x, attend, feed, norm), "the two by themselves add up to {}, together they give {}"
     )
-
-
-@parallel_block.holds("The sub-layers see normalised tokens only.")
-def _(f, x, attend, feed, norm):
-    seen = []
-
-    def look(entering):
-        seen.append(entering)
-        return torch.zeros_like(entering)
-
-    f(x, look, look, norm)
-    for entering in seen:
-        problem = changed(norm(x), entering, "the norm gives {}, a sub-layer is given {}")
-        if problem:
-            return problem
 
 
 @parallel_block.mistake("one after the other")
@@ -427,21 +385,6 @@ def _(generator):
         yield (document * (places < length - padding),)
 
 
-@packed_mask.holds("Every token of a sentence may attend to itself.")
-def _(f, document):
-    wrong = (~f(document).diagonal(dim1=-2, dim2=-1)) & (document != 0)
-    if wrong.any():
-        return f"The token at place {wrong.nonzero()[0, 1].item()} may not."
-
-
-@packed_mask.holds("No token may attend to a later one.")
-def _(f, document):
-    later = f(document).triu(diagonal=1)
-    if later.any():
-        _, i, j = later.nonzero()[0].tolist()
-        return f"The token at place {i} may attend to place {j}."
-
-
 @packed_mask.holds("No token may attend to another sentence.")
 def _(f, document):
     real = (document != 0)[:, :, None] & (document != 0)[:, None]
@@ -454,18 +397,6 @@ def _(f, document):
         )
 
 
-@packed_mask.holds("The last token of a sentence may attend to all of it.")
-def _(f, document):
-    for row, mask in zip(document, f(document), strict=True):
-        for number in set(row.tolist()) - {0}:
-            places = (row == number).nonzero()[:, 0]
-            seen = mask[places[-1], places].sum().item()
-            if seen < len(places):
-                return (
-                    f"That of sentence {number} may attend to {seen} of its {len(places)} tokens."
-                )
-
-
 @packed_mask.holds("No token may attend to padding, and padding to nothing.")
 def _(f, document):
     mask, padding = f(document), document == 0
@@ -473,22 +404,6 @@ def _(f, document):
     if wrong.any():
         _, i, j = wrong.nonzero()[0].tolist()
         return f"Place {i} may attend to place {j}."
-
-
-@packed_mask.holds("A sentence has the same mask as it has alone.")
-def _(f, document):
-    for row, mask in zip(document, f(document), strict=True):
-        for number in row.unique():
-            if number == 0:
-                continue
-            places = (row == number).nonzero()[:, 0]
-            alone = f(torch.ones(1, len(places), dtype=torch.long))[0]
-            among = mask[places][:, places]
-            if not torch.equal(alone, among):
-                return (
-                    f"Sentence {number.item()} has {alone.sum().item()} allowed pairs alone, "
-                    f"{among.sum().item()} in its row."
-                )
 
 
 @packed_mask.mistake("the whole row seen")
@@ -609,12 +524,6 @@ def _reads_nothing(queries_from, keys_from):
     return torch.zeros_like(queries_from)
 
 
-@two_sources.holds("If no sub-layer has anything to add, the stream is unchanged.")
-def _(f, x, text, image, attend, read, feed, norm):
-    result = f(x, text, image, _nothing, _reads_nothing, _nothing, norm)
-    return changed(x, result, "a feature turns from {} into {}")
-
-
 @two_sources.holds("The sources are read, once each, as they are.")
 def _(f, x, text, image, attend, read, feed, norm):
     asked = []
@@ -630,40 +539,12 @@ def _(f, x, text, image, attend, read, feed, norm):
             return f"`{name}` is the second argument of `read` {times} times."
 
 
-@two_sources.holds("Every sub-layer asks with normalised tokens.")
-def _(f, x, text, image, attend, read, feed, norm):
-    seen = []
-
-    def look(name):
-        def part(queries_from, keys_from=None):
-            seen.append((name, queries_from))
-            return torch.zeros_like(queries_from)
-
-        return part
-
-    f(x, text, image, look("attend"), look("read"), look("feed"), norm)
-    for name, entering in seen:
-        sentence = f"the norm gives {{}}, `{name}` is given {{}}"
-        if problem := changed(norm(x), entering, sentence):
-            return problem
-
-
 @two_sources.holds("What a sub-layer returns is added to the stream, once.")
 def _(f, x, text, image, attend, read, feed, norm):
     return changed(
         f(x, text, image, _nothing, _reads_nothing, _nothing, norm) + 130.0,
         f(x, text, image, _always(100.0), _always(10.0), _always(10.0), norm),
         "if `attend` returns 100, `read` and `feed` 10 each time, {} is due, and you return {}",
-    )
-
-
-@two_sources.holds("The order of a source's tokens makes no difference.")
-def _(f, x, text, image, attend, read, feed, norm):
-    flipped = f(x, text.flip(1), image.flip(1), attend, read, feed, norm)
-    return changed(
-        f(x, text, image, attend, read, feed, norm),
-        flipped,
-        "with both reversed a feature turns from {} into {}",
     )
 
 
@@ -817,18 +698,6 @@ def _(generator):
 def _(f, x, sublayers, norm):
     sums = f(x, sublayers, norm).sum(dim=0)
     return changed(torch.ones_like(sums), sums, "instead of {} one sum is {}")
-
-
-@updates.holds("A sub-layer that returns zeros has the share 0.")
-def _(f, x, sublayers, norm):
-    share = f(x, [*sublayers, _nothing], norm)[-1]
-    return changed(torch.zeros_like(share), share, "instead of {} one share is {}")
-
-
-@updates.holds("Without any sub-layer the stream that comes in has the share 1.")
-def _(f, x, sublayers, norm):
-    share = f(x, [], norm)
-    return changed(torch.ones_like(share), share, "instead of {} one share is {}")
 
 
 @updates.holds("A sub-layer reads the normalised stream, with all updates before it.")
@@ -1015,32 +884,10 @@ def _misjudged(found, right):
         return f"You say that output {i} {says} on sentence {j}."
 
 
-@sentence_leaks.holds("For a layer norm each sentence depends on itself alone.")
-def _(f, layer, x):
-    if x.shape[-1] > 1:  # of a single feature it would leave nothing
-        return _misjudged(f(_layer("layer_norm"), x), torch.eye(len(x)).bool())
-
-
-@sentence_leaks.holds("A sum over all sentences depends on every one.")
-def _(f, layer, x):
-    return _misjudged(f(lambda x: x + x.sum(dim=0), x), torch.ones(len(x), len(x)).bool())
-
-
-@sentence_leaks.holds("A layer that returns a constant depends on nothing.")
-def _(f, layer, x):
-    return _misjudged(f(torch.zeros_like, x), torch.zeros(len(x), len(x)).bool())
-
-
 def _itself_and(n, *shifts):
     """The dependence on the sentence itself and on those that stand so far before it."""
     own = torch.eye(n).bool()
     return sum((own.roll(shift, dims=0) for shift in shifts), start=own)
-
-
-@sentence_leaks.holds("A leak that moves numbers by less than a thousandth is a leak.")
-def _(f, layer, x):
-    if layer.name == "adds_a_little_of_the_sentence_before":
-        return _misjudged(f(layer, x), _itself_and(len(x), 1))
 
 
 @sentence_leaks.holds("A leak of one feature of one token is a leak, whichever it is.")
@@ -1197,15 +1044,6 @@ def _(f, gamma, beta, weight, bias):
     return changed(torch.cat([weight, bias[None]]), f(ones, zeros, weight, bias), "{} becomes {}")
 
 
-@folded.holds("γ does not change the bias.")
-def _(f, gamma, beta, weight, bias):
-    return changed(
-        f(gamma, beta, weight, bias)[-1],
-        f(2 * gamma, beta, weight, bias)[-1],
-        "a doubled γ turns {} into {}",
-    )
-
-
 @folded.mistake("β left out")
 def _(gamma, beta, weight, bias):
     """You keep the bias of the projection as it is. The norm's shift is then lost for all
@@ -1312,12 +1150,6 @@ def _(generator):
     yield ([a, Parameters({name: tensor + 1.0 for name, tensor in b.items()})],)
     yield ([a, _copied(a, weight=a["weight"].flip(0)), _copied(a, bias=torch.ones(3))],)
     yield ([b, _copied(b, weight=b["weight"] + 1e-3), _copied(b, scale=2 * b["scale"])],)
-
-
-@started_alike.holds("Every layer is like itself.")
-def _(f, layers):
-    if not f(layers).diagonal().all():
-        return "You say that one is not."
 
 
 @started_alike.holds("A copy is like its original.")

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 from attnbook.exercises.ch08_blocks import Parameters
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -141,13 +141,6 @@ def _(generator):
         yield (_padded_words(generator, lengths),)
 
 
-@teacher_forcing.holds("Every sentence is read from START on.")
-def _(f, targets):
-    first = f(targets)[0, :, 0]
-    if (first != START).any():
-        return f"One begins with {first[first != START][0].item():g}."
-
-
 @teacher_forcing.holds("In every sentence, END is to be said once.")
 def _(f, targets):
     times = (f(targets)[1] == END).sum(dim=-1)
@@ -163,24 +156,6 @@ def _(f, targets):
     if wrong.any():
         said, read = says[:, :-1][wrong][0], reads[:, 1:][wrong][0]
         return f"After {said.item():g} has been said, {read.item():g} is read."
-
-
-@teacher_forcing.holds("Each sentence has its own rows, whatever stands beside it.")
-def _(f, targets):
-    return changed(
-        f(targets)[:, -1:].float(),
-        f(targets[-1:]).float(),
-        "among others a number of the last sentence is {}, alone {}",
-    )
-
-
-@teacher_forcing.holds("More padding on the right only adds padding.")
-def _(f, targets):
-    return changed(
-        F.pad(f(targets), (0, 2)).float(),
-        f(F.pad(targets, (0, 2))).float(),
-        "with two columns more the number {} becomes {}",
-    )
 
 
 @teacher_forcing.mistake("END after the padding")
@@ -317,61 +292,12 @@ def _(f, logits, target, epsilon):
     )
 
 
-@smoothed_loss.holds("Two more columns of padding change nothing, nor does the batch twice.")
-def _(f, logits, target, epsilon):
-    before = torch.as_tensor(f(logits, target, epsilon))
-    wider = f(F.pad(logits, (0, 0, 0, 2)), F.pad(target, (0, 2)), epsilon)
-    twice = f(torch.cat([logits] * 2), torch.cat([target] * 2), epsilon)
-    return changed(before, torch.as_tensor(wider), "padding turns the loss {} into {}") or changed(
-        before, torch.as_tensor(twice), "the batch twice turns the loss {} into {}"
-    )
-
-
 @smoothed_loss.holds("Every word counts alike, in whatever sentence it stands.")
 def _(f, logits, target, epsilon):
     return changed(
         torch.as_tensor(f(logits, target, epsilon)),
         torch.as_tensor(f(logits.flatten(0, 1)[None], target.view(1, -1), epsilon)),
         "the same words in one long sentence turn the loss {} into {}",
-    )
-
-
-@smoothed_loss.holds("With ε = 1 it does not matter which words are right.")
-def _(f, logits, target, epsilon):
-    V = logits.shape[-1]
-    others = torch.where(target != PAD, 1 + target % (V - 1), PAD)
-    return changed(
-        torch.as_tensor(f(logits, target, 1.0)),
-        torch.as_tensor(f(logits, others, 1.0)),
-        "with other targets the loss goes from {} to {}",
-    )
-
-
-@smoothed_loss.holds("If all words score alike, the loss is log V.")
-def _(f, logits, target, epsilon):
-    V = logits.shape[-1]
-    found = f(torch.zeros_like(logits), target, epsilon).item()
-    if not math.isclose(found, math.log(V), rel_tol=1e-3):
-        return f"For V={V} you return {told_apart(found, math.log(V))}."
-
-
-@smoothed_loss.holds("With ε = 0 a score that is higher by 1 is e times as likely.")
-def _(f, logits, target, epsilon):
-    higher = torch.zeros_like(logits).scatter(-1, target[..., None], 1.0)
-    found = f(higher, target, 0.0).item()
-    right = math.log(1 + (logits.shape[-1] - 1) / math.e)
-    if not math.isclose(found, right, rel_tol=1e-3):
-        side = "large" if found > right else "small"
-        shown = told_apart(found, right)
-        return f"Where each target scores 1 and all else 0, {shown} is too {side} a loss."
-
-
-@smoothed_loss.holds("One number added to all scores of a place changes nothing.")
-def _(f, logits, target, epsilon):
-    return changed(
-        torch.as_tensor(f(logits, target, epsilon)),
-        torch.as_tensor(f(logits + 1.5, target, epsilon)),
-        "adding 1.5 turns the loss {} into {}",
     )
 
 
@@ -537,24 +463,6 @@ def _(f, step, peak, warmup):
     best = int(rates.argmax()) + 1
     if best != warmup:
         return f"For warmup={warmup} yours is highest at step {best}."
-
-
-@rate.holds("At its highest it is the peak.")
-def _(f, step, peak, warmup):
-    highest = f(torch.arange(1, 6 * warmup + 1), peak, warmup).max().item()
-    if abs(highest - peak) > 1e-3 * peak:
-        return f"For peak={peak:g} yours reaches {told_apart(highest, peak)}."
-
-
-@rate.holds("Up to half the warm-up, twice the step has twice the rate.")
-def _(f, step, peak, warmup):
-    k = warmup // 2
-    once, twice = _at(f, k, peak, warmup), _at(f, 2 * k, peak, warmup)
-    if abs(twice - 2 * once) > 1e-3 * abs(twice):
-        return (
-            f"For warmup={warmup} your rates of steps {k} and {2 * k} are "
-            f"{once:.5g} and {twice:.5g}."
-        )
 
 
 @rate.holds("After the warm-up, four times the step has half the rate.")
@@ -744,30 +652,6 @@ def _(f, scores_of, max_length):
             return f"As word number {i + 1} for {scores_of!r} you take {word:g}, which is not."
 
 
-@greedy.holds("Neither START nor END is part of the result.")
-def _(f, scores_of, max_length):
-    for name, token in ("START", START), ("END", END):
-        if token in f(scores_of, max_length).tolist():
-            return f"{scores_of!r} gives a result with {name}, {token}, in it."
-
-
-@greedy.holds("After the first padding comes nothing but padding.")
-def _(f, scores_of, max_length):
-    row = f(scores_of, max_length).tolist()
-    words = [i for i, token in enumerate(row) if token != PAD]
-    if words and words[-1] != len(words) - 1:
-        return f"The result for {scores_of!r} is {row}."
-
-
-@greedy.holds("If it may write more, what it has written stays as it is.")
-def _(f, scores_of, max_length):
-    return changed(
-        f(scores_of, max_length).float(),
-        f(scores_of, max_length + 2)[:max_length].float(),
-        "with two words more allowed, the token {} becomes {}",
-    )
-
-
 @greedy.mistake("END kept")
 def _(scores_of, max_length):
     """You add the token to the list before you look whether it is END. The sentence then
@@ -933,14 +817,6 @@ def _(f, scores, log_probs):
     )
 
 
-@extend.holds("The best comes first.")
-def _(f, scores, log_probs):
-    new = f(scores, log_probs)[0]
-    falls = new[:, 1:] <= new[:, :-1] + 1e-5
-    if not falls.all():
-        return f"The new scores of one sentence are {_short(new[~falls.all(dim=1)][0])}."
-
-
 @extend.holds("No continuation is taken twice.")
 def _(f, scores, log_probs):
     result = f(scores, log_probs)
@@ -949,30 +825,6 @@ def _(f, scores, log_probs):
         for pair in pairs:
             if pairs.count(pair) > 1:
                 return f"One sentence takes row {pair[0]:g} with token {pair[1]:g} again."
-
-
-@extend.holds("A sentence's beam does not depend on the others of the batch.")
-def _(f, scores, log_probs):
-    return changed(
-        f(scores, log_probs)[:, :1].nan_to_num(neginf=-1e4),
-        f(scores[:1], log_probs[:1]).nan_to_num(neginf=-1e4),
-        "among others a number is {}, alone {}",
-    )
-
-
-@extend.holds("A row that has the score −∞ is not continued.")
-def _(f, scores, log_probs):
-    beam = scores.shape[-1]
-    one = torch.full_like(scores, -torch.inf)
-    one[:, -1] = 0.0
-    row = f(one, log_probs)[1]
-    if (row != beam - 1).any():
-        wrong = row[row != beam - 1][0].item()
-        return f"With −∞ for all rows but {beam - 1}, row {wrong:g} is continued."
-
-
-def _short(numbers):
-    return ", ".join(f"{number:.5g}" for number in numbers.tolist())
 
 
 @extend.mistake("the best token of each row")
@@ -1136,13 +988,6 @@ def _(f, candidate, reference, n):
         return f"For {' '.join(reference)!r} and n={n} you return {told_apart(found, 1)}."
 
 
-@clipped_precision.holds("Without a common word it is 0.")
-def _(f, candidate, reference, n):
-    found = f(["no"] * len(candidate), reference, n)
-    if abs(found) > 1e-6:
-        return f"Once you return {found:.3g}."
-
-
 @clipped_precision.holds("No more n-grams are right than the reference has in all.")
 def _(f, candidate, reference, n):
     longer = candidate * 4
@@ -1152,24 +997,6 @@ def _(f, candidate, reference, n):
             f"With the candidate four times in a row, {right:.0f} are right; "
             f"the reference has {len(_grams(reference, n))}."
         )
-
-
-@clipped_precision.holds("A wrong word more at the end makes it no better.")
-def _(f, candidate, reference, n):
-    before = f(candidate, reference, n)
-    after = f([*candidate, "no"], reference, n)
-    if after > before + 1e-6:
-        shown = told_apart(before, after), told_apart(after, before)
-        return "Once it grows from {} to {}.".format(*shown)
-
-
-@clipped_precision.holds("Words that the reference has more do no harm.")
-def _(f, candidate, reference, n):
-    before = f(candidate, reference, n)
-    after = f(candidate, [*reference, "more", *reference], n)
-    if after < before - 1e-6:
-        shown = told_apart(before, after), told_apart(after, before)
-        return "With a longer reference it falls from {} to {}.".format(*shown)
 
 
 @clipped_precision.mistake("not clipped")
@@ -1352,22 +1179,6 @@ def _(f, checkpoints, x):
         _network(checkpoints[-1], x),
         f(checkpoints[-1:], x),
         "a checkpoint says {}, averaged alone {}",
-    )
-
-
-@averaged.holds("The order of the checkpoints does not matter.")
-def _(f, checkpoints, x):
-    return changed(
-        f(checkpoints, x),
-        f(checkpoints[1:] + checkpoints[:1], x),
-        "with the first one moved to the end, {} becomes {}",
-    )
-
-
-@averaged.holds("Every checkpoint twice is not a change.")
-def _(f, checkpoints, x):
-    return changed(
-        f(checkpoints, x), f(checkpoints + checkpoints, x), "with each one twice, {} becomes {}"
     )
 
 

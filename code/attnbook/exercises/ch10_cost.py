@@ -4,9 +4,8 @@ import math
 
 import torch
 
-from attnbook.exercises.exercise import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
-from attnbook.exercises.report import told_apart
 
 cost_of_the_fused_version = MultipleChoice(
     "10.0",
@@ -138,14 +137,6 @@ def _(f, length, d_model, num_heads, kv_heads):
             f"For length={length}, d_model={d_model} one head of keys instead of {num_heads} "
             f"saves {saved:g} in your count."
         )
-
-
-@layer_flops.holds("For long texts, twice the length is four times the work.")
-def _(f, length, d_model, num_heads, kv_heads):
-    long = 10**6 * d_model
-    ratio = f(2 * long, d_model, num_heads, kv_heads) / f(long, d_model, num_heads, kv_heads)
-    if not math.isclose(ratio, 4, rel_tol=1e-3):
-        return f"For d_model={d_model} yours is {told_apart(ratio, 4)} times."
 
 
 @layer_flops.mistake("scores shared, too")
@@ -283,25 +274,6 @@ def _(f, query, key, log_sum, first_query, first_key):
     return row_sums(f(query, key, scores.logsumexp(dim=-1), first, 0))
 
 
-@tile_of_weights.holds("No row of a tile has more than 1 to give.")
-def _(f, query, key, log_sum, first_query, first_key):
-    most = f(query, key, log_sum, first_query, first_key).sum(dim=-1).max()
-    if not most < 1 + 1e-4:
-        return f"One row of a tile sums to {told_apart(most.item(), 1)}."
-
-
-@tile_of_weights.holds("Cut in two, a tile has the same weights.")
-def _(f, query, key, log_sum, first_query, first_key):
-    if key.shape[-2] == 1:
-        return None
-    whole = f(query, key, log_sum, first_query, first_key)
-    left = f(query, key[..., :1, :], log_sum, first_query, first_key)
-    right = f(query, key[..., 1:, :], log_sum, first_query, first_key + 1)
-    return changed(
-        whole, torch.cat([left, right], dim=-1), "in one piece a weight is {}, in two pieces {}"
-    )
-
-
 @tile_of_weights.mistake("softmax within the tile")
 def _(query, key, log_sum, first_query, first_key):
     """You take the softmax of the tile's own scores. Then each tile gives away a weight of 1 for
@@ -424,13 +396,6 @@ def _(f, written, window):
         return f"From {written} to {written + 1} tokens, {count} of {window} slots change."
 
 
-@positions_in_slots.holds("Position p lies in slot p mod window.")
-def _(f, written, window):
-    for slot, p in enumerate(f(written, window).tolist()):
-        if p >= 0 and p % window != slot:
-            return f"Of {window} slots, number {slot} holds position {p:g}."
-
-
 @positions_in_slots.mistake("slots in the order of time")
 def _(written, window):
     """You list the latest tokens from old to new. For that they would have to be moved with every
@@ -516,11 +481,6 @@ def _(generator):
         yield _random(generator, *shape), heads, groups
 
 
-@pool_heads.holds("With a group for each head, nothing changes.")
-def _(f, weight, num_heads, kv_heads):
-    return changed(weight, f(weight, num_heads, num_heads), "an entry goes from {} to {}")
-
-
 @pool_heads.holds("If the heads of a group are alike, the group is like them.")
 def _(f, weight, num_heads, kv_heads):
     first = _heads(weight, num_heads, kv_heads)[:, :1]
@@ -530,19 +490,6 @@ def _(f, weight, num_heads, kv_heads):
         f(alike, num_heads, kv_heads),
         "in the heads an entry is {}, in the group {}",
     )
-
-
-@pool_heads.holds("Each head of a group counts alike.")
-def _(f, weight, num_heads, kv_heads):
-    group = num_heads // kv_heads
-    before = f(weight, num_heads, kv_heads)
-    for i in range(group):
-        raised = _heads(weight, num_heads, kv_heads).clone()
-        raised[:, i] += 1.0
-        after = f(raised.flatten(0, 2), num_heads, kv_heads)
-        sentence = f"with 1 added to head {i} of each group, {{}} is due, and you return {{}}"
-        if problem := changed(before + 1 / group, after, sentence):
-            return problem
 
 
 @pool_heads.holds("A group depends on its own heads alone.")
@@ -653,22 +600,6 @@ def _(f, windows, dilations):
         return f"For windows of {windows.tolist()} you return {found:g}."
 
 
-@tokens_reached.holds("The order of the layers does not matter.")
-def _(f, windows, dilations):
-    found = float(f(windows, dilations))
-    flipped = float(f(windows.flip(0), dilations.flip(0)))
-    if found != flipped:
-        return f"One way round you return {found:g}, the other {flipped:g}."
-
-
-@tokens_reached.holds("All dilations twice as large reach as many tokens.")
-def _(f, windows, dilations):
-    found = float(f(windows, dilations))
-    wide = float(f(windows, 2 * dilations))
-    if found != wide:
-        return f"You return {found:g}, with twice the gaps {wide:g}."
-
-
 @tokens_reached.holds("A further layer with a window of 1 adds nothing.")
 def _(f, windows, dilations):
     one = torch.ones(1, dtype=windows.dtype)
@@ -761,15 +692,6 @@ def _(generator):
         yield (weights[..., tile], value[..., tile, :], weights @ value, gradient)
 
 
-@score_gradient.holds("Twice the gradient of the output: twice the result.")
-def _(f, weights, value, output, output_gradient):
-    return changed(
-        2 * f(weights, value, output, output_gradient),
-        f(weights, value, output, 2 * output_gradient),
-        "twice the result would be {}, you return {}",
-    )
-
-
 @score_gradient.holds("Over a whole row, the gradients of the scores sum to 0.")
 def _(f, weights, value, output, output_gradient):
     whole = weights / weights.sum(dim=-1, keepdim=True)
@@ -785,26 +707,6 @@ def _(f, weights, value, output, output_gradient):
     (right,) = torch.autograd.grad(scores.softmax(dim=-1) @ value, scores, output_gradient)
     found = f(whole, value, whole @ value, output_gradient)
     return changed(right, found, "one is {}, you return {}")
-
-
-@score_gradient.holds("If all values are the same, scores do not matter.")
-def _(f, weights, value, output, output_gradient):
-    same = value[..., :1, :].expand_as(value)
-    out = same[..., :1, :].expand_as(output)
-    found = f(weights, same, out, output_gradient)
-    return changed(torch.zeros_like(found), found, "instead of {} one is {}")
-
-
-@score_gradient.holds("Cut in two, a tile has the same gradients.")
-def _(f, weights, value, output, output_gradient):
-    if value.shape[-2] == 1:
-        return None
-    whole = f(weights, value, output, output_gradient)
-    parts = [
-        f(weights[..., s], value[..., s, :], output, output_gradient)
-        for s in (slice(0, 1), slice(1, None))
-    ]
-    return changed(whole, torch.cat(parts, dim=-1), "in one piece one is {}, in two pieces {}")
 
 
 @score_gradient.mistake("the mean over the tile alone")
@@ -899,6 +801,12 @@ def _(generator):
         torch.tensor([[[[4.0, 0.0], [0, 4], [9, 9]], [[1, 2], [3, 0], [7, 7]]]]),
         torch.tensor([2]),
     )
+    yield (  # the only score that counts is −1024, and the other one is 1024
+        torch.tensor([[[32.0]]]),
+        torch.tensor([[[[-32.0], [32.0]]]]),
+        torch.tensor([[[[1.0], [2.0]]]]),
+        torch.tensor([1]),
+    )
     for batch, heads, kv_heads, length, d, lengths in [
         (3, 4, 2, 6, 5, [6, 2, 4]),
         (2, 6, 2, 5, 4, [1, 4]),
@@ -923,50 +831,6 @@ def _(f, query, keys, values, lengths):
     )
 
 
-@decode_step.holds("Equal values come out as they are.")
-def _(f, query, keys, values, lengths):
-    same = values[:, :1, :1].expand_as(values)
-    output = f(query, keys, same, lengths)
-    return changed(values[:, 0, :1].expand_as(output), output, "a value of {} comes out as {}")
-
-
-@decode_step.holds("With equal scores, all tokens in use have equal parts.")
-def _(f, query, keys, values, lengths):
-    used = _used(keys, lengths)[:, None, :, None]
-    mean = (values * used).sum(dim=2) / lengths[:, None, None]
-    return changed(
-        mean.repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
-        f(torch.zeros_like(query), keys, values, lengths),
-        "from equal parts an output would be {}, you return {}",
-    )
-
-
-@decode_step.holds("A score that is higher by log 2 gives twice the weight.")
-def _(f, query, keys, values, lengths):
-    query, keys = torch.zeros_like(query), torch.zeros_like(keys)
-    query[..., 0] = math.sqrt(query.shape[-1])
-    keys[:, :, 0, 0] = math.log(2)  # the score of the first token; all others have 0
-    parts = _used(keys, lengths).float()
-    parts[:, 0] = 2.0
-    right = (parts[:, None, :, None] * values).sum(dim=2) / parts.sum(dim=-1)[:, None, None]
-    return changed(
-        right.repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
-        f(query, keys, values, lengths),
-        "by that an output would be {}, you return {}",
-    )
-
-
-@decode_step.holds("A single token in use hands over its value, however low its score is.")
-def _(f, query, keys, values, lengths):
-    low = torch.full_like(keys, 32.0)
-    low[:, :, 0] *= -1.0  # scores of −1000 and below, all others of 1000 and above
-    return changed(
-        values[:, :, 0].repeat_interleave(query.shape[1] // keys.shape[1], dim=1),
-        f(torch.full_like(query, 32.0), low, values, torch.ones_like(lengths)),
-        "of the value alone an output would be {}, you return {}",
-    )
-
-
 @decode_step.holds("The first heads do not see the last head of keys.")
 def _(f, query, keys, values, lengths):
     group = query.shape[1] // keys.shape[1]
@@ -975,18 +839,6 @@ def _(f, query, keys, values, lengths):
         f(query, keys, values, lengths)[:, :-group],
         f(query, keys, other, lengths)[:, :-group],
         "other values there turn {} into {}",
-    )
-
-
-@decode_step.holds("Each text has the output that it has alone.")
-def _(f, query, keys, values, lengths):
-    alone = [
-        f(query[b : b + 1], keys[b : b + 1, :, :n], values[b : b + 1, :, :n],
-          lengths[b : b + 1])
-        for b, n in enumerate(lengths.tolist())
-    ]  # fmt: skip
-    return changed(
-        torch.cat(alone), f(query, keys, values, lengths), "alone an output is {}, in the batch {}"
     )
 
 

@@ -5,12 +5,12 @@ import itertools
 import math
 import numbers
 import re
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 
-from attnbook.exercises import sandbox
 from attnbook.exercises.report import describe
 from attnbook.exercises.sandbox import Outcome
 
@@ -233,13 +233,22 @@ def error_sentence(outcome: Outcome, answer: Callable) -> str:
     if outcome.timed_out:
         return str(error)
     message = _text(error).strip().split("\n")[0][:200].rstrip(".")
-    place = sandbox.line_of(error, answer)
+    place = _line_of(error, answer)
     sentence = f"It raises {type(error).__name__}{place}{': ' + message if message else ''}."
     if isinstance(error, RuntimeError) and re.search(
         r"shapes cannot be multiplied|first two dimensions of batch2", message
     ):
         sentence += " The sizes do not fit: is a transpose missing, one too many, or of other axes?"
     return sentence
+
+
+def _line_of(error: BaseException, function: Callable) -> str:
+    """The learner's own line that raised, as `` in line 3: `return x / y` ``, or nothing."""
+    code = getattr(function, "__code__", None)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if code is not None and frame.filename == code.co_filename and frame.line:
+            return f" in line {frame.lineno}: `{frame.line.strip()[:80]}`"
+    return ""
 
 
 def _text(error: BaseException) -> str:

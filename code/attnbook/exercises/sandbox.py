@@ -14,7 +14,6 @@ import random
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -89,6 +88,16 @@ class Sandbox:
         outcome.changed = [i for i, (a, b) in pairs if not identical(a, b)]
         return outcome
 
+    def call_on_all(self, function: Callable, probes: list[tuple]) -> list[Outcome]:
+        """One outcome for each input, up to the first that runs out of time."""
+        outcomes = []
+        with reproducible():
+            for probe in probes:
+                outcomes.append(self.call(function, probe))
+                if outcomes[-1].timed_out:
+                    break
+        return outcomes
+
 
 class _Worker(threading.Thread):
     """A thread that makes one call after the other: much cheaper than a thread for each."""
@@ -118,13 +127,14 @@ class _Worker(threading.Thread):
 
     def _stop_call(self) -> None:
         self.leave()
-        for _ in range(20):  # an `except:` in the learner's loop may swallow the first ones
+        # an `except:` in the learner's loop may swallow the first ones; a busy machine needs time
+        for seconds in (0.5, *[0.05] * 19):
             if not self.is_alive():
                 return
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(self.ident), ctypes.py_object(TimeIsUp)
             )
-            self.join(0.05)
+            self.join(seconds)
 
 
 def _outcome(function: Callable, arguments: tuple) -> Outcome:
@@ -236,12 +246,3 @@ def identical(a: object, b: object) -> bool:
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(identical, a, b))
     return a == b
-
-
-def line_of(error: BaseException, function: Callable) -> str:
-    """The learner's own line that raised, as `` in line 3: `return x / y` ``, or nothing."""
-    code = getattr(function, "__code__", None)
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if code is not None and frame.filename == code.co_filename and frame.line:
-            return f" in line {frame.lineno}: `{frame.line.strip()[:80]}`"
-    return ""

@@ -7,48 +7,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .slips import remembers_shapes, squeezed
-
 
 def right_scores(query, key):
     query, key = query.transpose(1, 2), key.transpose(1, 2)
     return query @ key.mT / math.sqrt(query.shape[-1])
-
-
-def only_the_first_batch(query, key):
-    scores = right_scores(query, key)
-    return scores[:1].expand_as(scores)
-
-
-def wrong_in_the_last_entry(query, key):
-    scores = right_scores(query, key)
-    return torch.cat([scores[..., :-1], scores[..., -1:] + 0.5], dim=-1)
-
-
-def normalised_by_the_largest(scores, temperature):
-    weights = (scores / temperature).softmax(dim=-1)
-    return weights / weights.amax(dim=-1, keepdim=True)
-
-
-def softmax_in_place(scores, temperature):
-    scores /= temperature
-    return scores.softmax(dim=-1)
-
-
-cache = {}
-
-
-def softmax_that_remembers_shapes(scores, temperature):
-    return cache.setdefault(scores.shape, (scores / temperature).softmax(dim=-1))
-
-
-def softmax_for_single_precision(scores, temperature):
-    weights = (scores / temperature).softmax(dim=-1)
-    return weights if scores.dtype == torch.float32 else weights.flip(-1)
-
-
-def unit(x, p=2):
-    return F.normalize(x, p=p, dim=-1)
 
 
 def softmax_by_logsumexp(scores, temperature):
@@ -64,10 +26,6 @@ class ByCosine:
         return query.shape[-1] ** 0.5 * F.cosine_similarity(*pairs, dim=-1)
 
 
-def right_keys(weights):
-    return (-torch.xlogy(weights, weights).sum(dim=-1)).exp()
-
-
 def slope_by_identity(scores, temperature):
     weights = torch.softmax(scores / temperature, -1)
     identity = torch.eye(weights.shape[-1])
@@ -75,52 +33,22 @@ def slope_by_identity(scores, temperature):
 
 
 WRONG = [
-    ("3.2", lambda q, k: right_scores(q, k) * 2, "same factor everywhere"),
-    ("3.2", lambda q, k: -right_scores(q, k), "same factor everywhere"),
-    ("3.2", lambda q, k: right_scores(q, k) * q.shape[-1] ** 0.25, "off by up to"),
-    ("3.2", lambda q, k: right_scores(q, k).exp(), "Not true: Doubling the queries"),
-    ("3.2", lambda q, k: right_scores(q, k) * 0, "off by up to"),
-    ("3.2", lambda q, k: right_scores(q, k).cumsum(-1), "Not true: Swapping query"),
+    ("3.2", lambda q, k: right_scores(q, k) * 2, "A query of ones and a key of ones"),
     ("3.2", lambda q, k: right_scores(q, k).cumsum(1), "What one head sees"),
-    ("3.2", only_the_first_batch, "off by up to"),
-    ("3.2", wrong_in_the_last_entry, "off by up to 0.5"),
     ("3.2", lambda q, k: right_scores(q, k).detach(), "Gradients flow back"),
-    ("3.2", lambda q, k: right_scores(q, k).numpy(), "it returns a NumPy ndarray"),
-    ("3.2", lambda q, k: right_scores(q, k).sum(1), "must have the shape (1, 1, 1, 2)"),
-    ("3.2", lambda q, k: right_scores(q, k) * q.shape[-1] ** 0.25, "For d_k=3 they score"),
-    ("3.2", squeezed(right_scores), "is there a `squeeze`?"),
-    ("3.3", lambda w: w.var(dim=-1, correction=0), "Not true: Equal weights"),
-    ("3.3", lambda w: (w > 0.1).sum(-1).float(), "count as 2.83 keys. You return 3."),
-    ("3.3", lambda w: 1 / w.amax(-1), "count as 2.83 keys. You return 2."),
-    ("3.3", lambda w: right_keys(w) * 1.002, "counts as one key. You return 1.002."),
-    ("3.3", lambda w: right_keys(w).cummax(-1).values, "A row never depends on the others"),
-    ("3.3", squeezed(right_keys), "is there a `squeeze`?"),
-    ("3.3", lambda w: (-torch.xlogy(w, w)[..., 1:].sum(-1)).exp(), "Not true: The order"),
-    ("3.4", normalised_by_the_largest, "Each row of weights sums to 1. One sums to"),
-    ("3.4", softmax_in_place, "changes its input `scores` in place"),
-    ("3.4", softmax_that_remembers_shapes, "off by up to"),
+    ("3.3", lambda w: w.var(dim=-1, correction=0), "A row with all its weight on one"),
+    ("3.3", lambda w: w.sum(-1), "Equal weights over n keys count as"),
     ("3.4", lambda s, t: torch.sigmoid(s / t), "Each row of weights sums to 1"),
     ("3.4", lambda s, t: (s / t**2).softmax(-1), "gets three times the weight"),
-    ("3.4", lambda s, t: (s / t).softmax(-1) * 1.001, "sums to 1. One sums to 1.001."),
     ("3.4", lambda s, t: (s / t).softmax(-1).detach(), "Gradients flow back"),
-    ("3.4", softmax_for_single_precision, "With the same inputs in float64"),
-    ("3.4", squeezed(softmax_by_logsumexp), "is there a `squeeze`?"),
-    ("3.4", lambda s, t: F.gumbel_softmax(s / t), "Called twice with the same input"),
-    ("3.4", lambda s, t: s.softmax(-1) * float("nan"), "contains NaN"),
     ("3.5", lambda s, t: torch.diag_embed((s / t).softmax(-1)), "always sum to 1"),
-    ("3.5", lambda s, t: torch.zeros(*s.shape, s.shape[-1]), "It predicts how"),
-    ("3.5", remembers_shapes(slope_by_identity), "returns the same result as before"),
-    ("3.5", squeezed(slope_by_identity), "is there a `squeeze`?"),
+    ("3.5", lambda s, t: s.softmax(-1).diag_embed(), "It predicts how the weights change"),
     ("3.6", lambda q, k: ByCosine()(q, k).detach(), "Gradients flow back"),
-    ("3.6", squeezed(ByCosine()), "is there a `squeeze`?"),
     ("3.6", lambda q, k: torch.tanh(q @ k.mT), "three times as long"),
-    ("3.6", lambda q, k: unit(q, 1) @ unit(k, 1).mT * q.shape[-1] ** 0.5, "scores √dₖ"),
+    ("3.6", lambda q, k: torch.tanh(q @ k.mT), "A vector against itself scores √dₖ,"),
     ("3.7", lambda d, rho, mu: d**0.5 * (1 + rho), "copies of one with mean 0"),
-    ("3.7", lambda d, rho, mu: d ** (0.5 + rho / 2), "off by up to"),
-    ("3.7", lambda d, rho, mu: [d], "must return one number; it returns a list"),
-    ("3.7", lambda d, rho, mu: 2**d, "infinite number"),
+    ("3.7", lambda d, rho, mu: 2**d, "Without correlation and mean it is"),
     ("3.8", lambda d_model, d_k: 1 / (d_model + d_k), "without any division"),
-    ("3.8", lambda d_model, d_k: 0.02, "Different inputs get the same result"),
     ("3.1", 25, "25 is too large"),
     ("3.1", 21, "21 is too large"),
     ("3.1", 10**400, "too large"),

@@ -1,0 +1,180 @@
+"""What authors write exercises with: a reference, inputs, properties and known mistakes.
+
+``grade`` tries a learner's answer on the same inputs, the probes, and looks it up among the
+mistakes.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import torch
+
+from attnbook.exercises.properties import cut_off
+from attnbook.exercises.report import Report
+
+GRADIENTS = "Gradients flow back to the inputs, so that models can learn."
+
+
+@dataclass
+class Property:
+    """A sentence that holds for right answers, and the test that looks for a counterexample."""
+
+    sentence: str
+    # (function, *probe) -> None, or a sentence with numbers that contradicts it
+    find_counterexample: Callable
+
+
+@dataclass
+class Trial:
+    """The inputs of one seed, the right results, and those of the known mistakes by name."""
+
+    probes: list[tuple]
+    expected: list
+    of_mistakes: dict[str, list] = field(default_factory=dict)  # outcomes in the sandbox
+
+
+class Exercise:
+    """A coding exercise: a reference, inputs to try it on, properties, and known mistakes.
+
+    If it is ``differentiable``, gradients must flow back through an answer as they do through the
+    reference, to every argument that is a tensor of floating-point numbers.
+
+    >>> double = Exercise("0.1", "Twice", hints=["What is x + x?"])
+    >>> @double.solution
+    ... def _(x):
+    ...     return 2 * x
+    >>> @double.inputs
+    ... def _(generator):
+    ...     yield (3.0,)
+    >>> @double.mistake("the square")
+    ... def _(x):
+    ...     \"\"\"You multiply x by itself. That is right for 2 alone.\"\"\"
+    ...     return x**2
+    >>> double.trial(seed=0)
+    Trial(probes=[(3.0,)], expected=[6.0], of_mistakes={})
+    """
+
+    def __init__(
+        self, id: str, title: str, *, hints: Iterable[str], differentiable: bool = False
+    ) -> None:
+        self.id, self.title = id, title
+        self.hints = tuple(hints)
+        self.reference: object = None
+        self.mistakes: dict[str, object] = {}
+        self.explanations: dict[str, str] = {}
+        self.properties: list[Property] = []
+        self._inputs: Callable[[torch.Generator], Iterable[tuple]] | None = None
+        self._trials: dict[int, Trial] = {}  # by seed
+        if differentiable:
+            self.properties.append(Property(GRADIENTS, self._cut_off))
+
+    def solution(self, function: Callable) -> Callable:
+        """Decorator: the reference that every answer is compared with."""
+        self.reference = function
+        self._trials = {}
+        return function
+
+    def inputs(self, function: Callable) -> Callable:
+        """Decorator: a generator function of argument tuples, the smallest first."""
+        self._inputs = function
+        self._trials = {}
+        return function
+
+    def holds(self, sentence: str) -> Callable:
+        """Decorator: a test ``(f, *arguments)`` that returns None or what contradicts it.
+
+        One or two are enough, those whose failure teaches most; inputs do the rest.
+        """
+
+        def add(function: Callable) -> Callable:
+            self.properties.append(Property(sentence, function))
+            return function
+
+        return add
+
+    def mistake(self, name: str) -> Callable:
+        """Decorator: a known wrong answer; its docstring says what was done and what it causes."""
+
+        def add(function: Callable) -> Callable:
+            self.mistakes[name] = function
+            self.explanations[name] = " ".join((function.__doc__ or "").split())
+            return function
+
+        return add
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of the arguments, as the chapter calls them."""
+        return list(inspect.signature(self.reference).parameters)
+
+    def probes(self, seed: int = 0) -> list[tuple]:
+        """The inputs on which answers are compared; another seed gives fresh ones."""
+        return list(self._inputs(torch.Generator().manual_seed(seed)))
+
+    def trial(self, seed: int) -> Trial:
+        """What a seed's answers are compared with; it is made once and never changes."""
+        if seed not in self._trials:
+            probes = self.probes(seed)
+            self._trials[seed] = Trial(probes, [self.reference(*probe) for probe in probes])
+        return self._trials[seed]
+
+    def share(self, report: Report) -> float:
+        """The share of its points that an answer earned, from 0 to 1.
+
+        A right answer earns all; a wrong one up to half, in equal parts for the properties that
+        hold.
+        """
+        if report.passed:
+            return 1.0
+        held = sum(item.sentence in report.holds for item in self.properties)
+        return held / len(self.properties) / 2 if self.properties else 0.0
+
+    def _cut_off(self, f: Callable, *probe: object) -> str | None:
+        return cut_off(f, self.reference, self.arguments, probe)
+
+
+class NumericAnswer(Exercise):
+    """An exercise whose answer is a number the learner commits to before running the code."""
+
+    def __init__(
+        self, id: str, title: str, *, answer: float, within: float = 0.05, hints: Iterable[str]
+    ) -> None:
+        super().__init__(id, title, hints=hints)
+        self.reference = answer
+        self.within = within  # relative
+
+    def wrong_value(self, name: str, value: float, explanation: str) -> None:
+        """Add a known wrong answer and the two sentences that explain it."""
+        self.mistakes[name] = value
+        self.explanations[name] = explanation
+
+
+class MultipleChoice(Exercise):
+    """A prediction among options: the learner commits to a letter before running the code.
+
+    >>> spread = MultipleChoice(
+    ...     "0.1", "Twice the terms", hints=["Add up the variances."],
+    ...     answer="B", because="Variances add up, and the spread is their root.",
+    ... )
+    >>> spread.wrong_option("A", "everything doubles", "You add up spreads. Variances add up.")
+    >>> spread.options
+    ['A', 'B']
+    """
+
+    def __init__(
+        self, id: str, title: str, *, answer: str, because: str, hints: Iterable[str]
+    ) -> None:
+        super().__init__(id, title, hints=hints)
+        self.reference = answer
+        self.because = because
+
+    def wrong_option(self, letter: str, name: str, explanation: str) -> None:
+        """Add a wrong option: the misconception behind it, and what contradicts that."""
+        self.mistakes[name] = letter
+        self.explanations[name] = explanation
+
+    @property
+    def options(self) -> list[str]:
+        """The letters to choose from, the right one among them."""
+        return sorted([self.reference, *self.mistakes.values()])

@@ -1,0 +1,331 @@
+"""What grades answers: it judges rightly, kindly, and whatever a learner hands in."""
+
+import copy
+import math
+
+import nbformat
+import pytest
+import torch
+from answers.ch03 import right_scores
+from nbclient import NotebookClient
+
+from attnbook.exercises import Exercise, NumericAnswer, catalogue, check, hint, points
+from attnbook.exercises.compare import Comparison
+from attnbook.exercises.declare import GRADIENTS
+from attnbook.exercises.grade import grade
+from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import describe, told_apart
+from attnbook.exercises.sandbox import Outcome
+
+EXERCISES = {exercise.id: exercise for exercise in catalogue()}
+
+
+def graded(id, answer):
+    return grade(EXERCISES[id], answer)
+
+
+def failures_of(id, answer):
+    report = graded(id, answer)
+    assert report.attempted and not report.passed
+    return " ".join(report.failures)
+
+
+@pytest.fixture
+def scores():
+    """An exercise of the tests' own, so that the chapters' may change their inputs."""
+    exercise = Exercise("0.1", "Scores of several heads", hints=["…"])
+    exercise.solution(lambda query, key: right_scores(query, key))
+
+    @exercise.inputs
+    def _(generator):
+        for shape_query, shape_key in [
+            ((1, 1, 1, 3), (1, 2, 1, 3)),
+            ((1, 2, 3, 2), (1, 4, 3, 2)),
+            ((2, 5, 2, 8), (2, 3, 2, 8)),
+            ((2, 4, 4, 5), (2, 4, 4, 5)),
+        ]:
+            query = torch.randn(shape_query, generator=generator)
+            yield query, torch.randn(shape_key, generator=generator)
+
+    return exercise
+
+
+def overwriting_what_backward_needs(query, key):
+    powers = right_scores(query, key).exp()
+    result = powers.log()
+    powers.zero_()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda q, k: right_scores(q, k).detach(), "The result is cut off from all inputs."),
+        (lambda q, k: right_scores(q.data, k), "None reaches `query`"),
+        (lambda q, k: right_scores(q, (k + k.detach()) / 2), "Those of `key` are wrong"),
+        (overwriting_what_backward_needs, "`backward` fails: one of the variables needed for"),
+    ],
+)
+def test_a_result_that_is_cut_off_from_its_inputs_is_found_out(answer, sentence):
+    report = graded("3.2", answer)
+    [failure] = report.failures
+    assert failure.startswith(f"Not true: {GRADIENTS} {sentence}")
+    assert 0 < EXERCISES["3.2"].share(report) < 0.5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda query, key: right_scores(query, key) * query.sum(),
+        # of one key there is nothing left, so gradients of 0 belong to it
+        lambda query, key: (s := right_scores(query, key)) - s.amax(dim=-1, keepdim=True),
+    ],
+)
+def test_wrong_numbers_have_other_gradients_and_that_is_not_held_against_them(wrong):
+    report = graded("3.2", wrong)
+    assert not report.passed and GRADIENTS in report.holds
+
+
+def test_where_nothing_is_to_be_learned_gradients_may_be_cut_off():
+    assert graded("3.3", lambda weights: EXERCISES["3.3"].reference(weights).detach()).passed
+
+
+def test_an_answer_that_knows_one_shape_from_an_earlier_cell_is_found_out(scores):
+    first = right_scores(torch.zeros(1, 1, 1, 3), torch.zeros(1, 2, 1, 3))
+
+    def remembers_one_shape(query, key):
+        result = right_scores(query, key)
+        return first if result.shape == first.shape else result
+
+    report = grade(scores, remembers_one_shape)
+    assert not report.passed and "On 3 of 4 inputs it is right." in " ".join(report.failures)
+
+
+def test_an_answer_that_remembers_an_earlier_call_or_draws_numbers_is_found_out():
+    first, right = [], EXERCISES["3.3"].reference
+
+    def growing(weights):
+        first.append(weights)
+        return right(weights) * (1 + len(first) / 100)
+
+    assert "remember earlier calls" in failures_of("3.3", growing)
+    assert not graded("3.3", lambda weights: right(first[0])).passed
+    noisy = failures_of("3.3", lambda weights: right(weights) + 0.1 * torch.rand(()))
+    assert "Called twice with the same input" in noisy
+
+
+def refused_or_wrong(weights):
+    return weights @ torch.eye(2) if weights.shape[-1] == 2 else weights * 2
+
+
+@pytest.mark.parametrize(
+    ("in_float64", "sentences"),
+    [
+        (torch.Tensor.float, []),  # precise enough
+        (torch.ones_like, ["The result is not right"]),
+        (lambda weights: 1 / 0, ["It raises ZeroDivision"]),
+        (refused_or_wrong, ["The result is not right"]),  # a refused type excuses no wrong numbers
+    ],
+)
+def test_float64_must_give_the_right_numbers(in_float64, sentences):
+    def answer(scores, temperature):
+        weights = (scores / temperature).softmax(dim=-1)
+        return in_float64(weights) if scores.dtype == torch.float64 else weights
+
+    report = graded("3.4", answer)
+    assert report.passed != bool(sentences) and report.remarks == []
+    for failure, sentence in zip(report.failures, sentences, strict=True):
+        assert failure.startswith(f"With the same inputs in float64: {sentence}")
+
+
+def test_a_constant_that_is_float32_is_remarked_on_and_no_mistake():
+    report = graded("3.4", lambda s, t: (s / t).softmax(-1) @ torch.eye(s.shape[-1]))
+    assert report.passed and ".to(x)" in report.remarks[0]
+    assert "Remark: With the same inputs in float64: It raises RuntimeError" in str(report)
+
+
+def test_nan_where_only_a_property_asks_is_named():
+    def fails_for_equal_weights(weights):
+        right = EXERCISES["3.3"].reference(weights)
+        return right.where(weights.std(dim=-1) > 1e-6, math.nan)
+
+    failures = failures_of("3.3", fails_for_equal_weights)
+    assert "contains NaN" in failures and "nan" not in failures
+
+
+def test_an_error_on_some_inputs_leaves_no_doubt_about_the_others():
+    def stops_at_two_heads(query, key):
+        if query.shape[2] > 1:
+            raise ValueError
+        return right_scores(query, key) + 1
+
+    first, second = graded("3.2", stops_at_two_heads).failures[:2]
+    assert first.startswith("It raises ValueError")
+    assert second.startswith("Where it runs, the result is not right: it is off by up to 1.")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda s: -s, "by the same factor everywhere: the sign."),
+        (lambda s: s * 3, "by the same factor everywhere."),
+        (lambda s: s + 3, "by the same amount everywhere."),
+        (lambda s: s * torch.arange(1.0, s.shape[-2] + 1)[:, None], "Each row is the right one t"),
+        (lambda s: s - s.amax(dim=-1, keepdim=True), "Each row is the right one plus a number."),
+        (lambda s: s.flip(-1), "but not their order."),
+        (lambda s: s.clone().index_fill_(3, torch.tensor(0), 9.0), "only the first entry is wrong"),
+        (lambda s: s.exp(), ""),
+    ],
+)
+def test_what_all_wrong_results_have_in_common_is_said(scores, wrong, sentence):
+    failures = " ".join(grade(scores, lambda q, k: wrong(right_scores(q, k))).failures)
+    assert "The result is not right" in failures and sentence in failures
+    hints = ["same", "Each row is", "The numbers are", "axes are", "Along axis"]
+    assert sentence or not any(hint in failures for hint in hints)
+
+
+TABLE = [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "right", "sentence"),
+    [
+        ([[1.0, 3.0], [2.0, 4.0]], TABLE, "Two of its axes are exchanged."),
+        ([[1.0, 9.0], [3.0, 9.0]], TABLE, "Along axis 1 only the first entry is right."),
+        ([[1.0, 2.0], [3.0, 9.0]], TABLE, "Along axis 0 only the first entry is right."),
+        ([[9.0, 2.0], [9.0, 9.0]], TABLE, "off by up to 8."),
+        ([1.0, -1e9, 2.0], [1.0, -math.inf, 2.0], "must be infinite where it is not."),
+        ([1.0, -math.inf, 2.5], [1.0, -math.inf, 2.0], "off by up to 0.5."),
+        ([1.0, -1e9, 2.5], [1.0, -math.inf, 2.0], "off by up to 0.5."),
+        ([0.123] * 3, [0.0] * 3, "off by up to 0.12."),
+        ([49728.0] * 3, [0.0] * 3, "off by up to 49728."),
+    ],
+)
+def test_what_one_wrong_table_shows_is_said(value, right, sentence):
+    pair = Outcome(torch.tensor(value)), torch.tensor(right)
+    assert sentence in Comparison([pair], [], None).difference()
+
+
+def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
+    failures = failures_of("5.2", lambda order: torch.ones(*order.shape, order.shape[-1]))
+    assert "off by up to 1" in failures and "same factor" not in failures
+
+
+def test_a_squeezed_result_is_named():
+    missing = "An axis of size 1 is missing: is there a `squeeze`?"
+    squeezed = failures_of("3.2", lambda q, k: right_scores(q, k).squeeze())
+    assert f"it has (2,). {missing}" in squeezed
+    assert missing not in failures_of("3.2", lambda q, k: right_scores(q, k)[0])
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "text"),
+    [
+        (1.0002, 1, "1.0002"),
+        (49728, 50000, "49728"),
+        (49728.25, 49728, "49728.2"),
+        (1, 1.0, "1"),
+        (torch.tensor([1.0, 2.00002]), torch.tensor([1.0, 2.0]), "[1, 2.00002]"),
+    ],
+)
+def test_a_number_has_as_many_digits_as_tell_it_from_the_other(value, other, text):
+    assert told_apart(value, other) == text
+
+
+def test_a_sentence_never_shows_one_number_twice_where_two_are_meant():
+    infinite = torch.tensor([torch.inf, 1.0])
+    assert changed(infinite, infinite * 1.0013, "from {} to {}") == "From 1 to 1.001."
+    assert row_sums(torch.tensor([[0.5, 0.5002]])) == "One sums to 1.0002."
+
+
+def test_the_counterexample_is_the_smallest_input_and_shows_the_result_but_not_the_answer():
+    def chatty(query, key):
+        print("shapes", tuple(query.shape), "x" * 10_000_000)
+        return EXERCISES["3.2"].mistakes["no scaling at all"](query, key)
+
+    report = graded("3.2", chatty)
+    assert report.diagnosis == "no scaling at all"
+    given = "`query = [[[[1, 2, 0]]]]`, `key = [[[[3, 1, 1]], [[0, 1, 2]]]]`"
+    assert f"for {given} you return `[[[[5, 2]]]]`" in str(report)
+    assert f"{5 / math.sqrt(3):.2g}" not in str(report)
+    assert report.printed.startswith("shapes (1, 1, 1, 3)") and len(report.printed) <= 1000
+    assert "There your function printed: shapes (1, 1, 1, 3)" in str(report)
+
+
+def test_html_escapes_what_the_learner_wrote():
+    def attack(query, key):
+        print("<script>alert(1)</script>")
+        raise ValueError("<b>bold</b>")
+
+    html = graded("3.2", attack).to_html()
+    assert "<script>" not in html and "<b>bold" not in html
+    assert "&lt;b&gt;bold" in html
+
+
+def test_the_nearest_of_the_known_numbers_is_the_diagnosis():
+    guess = NumericAnswer("0.1", "A number", answer=100.0, within=0.05, hints=[])
+    guess.wrong_value("ten", 10.0, "")
+    guess.wrong_value("a bit more", 10.3, "")
+    assert grade(guess, 10.1).diagnosis == "ten"
+    assert grade(guess, 10.2).diagnosis == "a bit more"
+
+
+@pytest.mark.parametrize("written", ["c", "C", " c ", "C\n", "C.", "(C)", "c)", "**c**"])
+def test_a_letter_counts_however_it_is_written(written):
+    report = check("3.0", written)
+    assert report.passed and report.holds == [EXERCISES["3.0"].because]
+
+
+@pytest.mark.parametrize("answer", [3, "Z", "", ["A"], "A and B", "AB", b"A", torch.ones(3)])
+def test_what_is_none_of_the_letters_gets_a_sentence_that_lists_them(answer):
+    report = check("3.0", answer)
+    assert report.attempted and not report.passed and report.diagnosis is None
+    [failure] = report.failures
+    assert '`"A"`, `"B"` or `"C"`' in failure and f"yours is `{describe(answer)}`" in failure
+
+
+def test_new_inputs_are_used_though_others_are_known():
+    exercise = copy.copy(EXERCISES["3.3"])
+    assert grade(exercise, exercise.reference).passed
+    exercise.inputs(lambda generator: [(torch.full((1, 2), 0.5),)])
+    assert "on 1 inputs" in str(grade(exercise, exercise.reference))
+    original = EXERCISES["3.3"]
+    assert f"on {len(original.probes())} inputs" in str(grade(original, original.reference))
+
+
+def test_points_need_a_seed():
+    with pytest.raises(ValueError, match="seeds is empty"):
+        points("3.2", right_scores, of=4, seeds=[])
+    assert points("3.2", right_scores, of=4, seeds=iter([0, 1])) == 4
+
+
+@pytest.mark.parametrize("function", [lambda id: check(id, None), hint])
+def test_an_unknown_exercise_is_an_error_that_lists_the_known_ones(function):
+    with pytest.raises(KeyError, match=r"3\.99.*'3\.1', '3\.2'"):
+        function("3.99")
+
+
+def test_hints_unfold_one_at_a_time(capsys):
+    hints = EXERCISES["3.3"].hints
+    for given in (1, 2, 3, 3):
+        hint("3.3")
+        shown = capsys.readouterr().out
+        assert [text in shown for text in hints] == [i < given for i in range(len(hints))]
+        assert ("last hint" in shown) == (given == len(hints))
+
+
+def test_a_notebook_shows_each_report_once_and_again_when_asked():
+    cells = [
+        "from attnbook.exercises import check",
+        'report = check("3.1", 400)',
+        'check("3.1", 400)',
+        "report",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    NotebookClient(notebook, kernel_name="python3").execute()
+    outputs = [cell.outputs for cell in notebook.cells]
+    assert [len(shown) for shown in outputs] == [0, 1, 1, 1]
+    for shown in outputs[1:]:
+        data = shown[0].data
+        assert "the variance, not the standard deviation" in data["text/plain"]
+        assert data["text/html"].startswith('<div class="attnbook-report"')

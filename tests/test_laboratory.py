@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from attnbook import confirm
-from attnbook.laboratory import assert_replicates, read_runs, where
+from attnbook.laboratory import assert_replicates, columns, read_runs, where
 
-STORED = """
+STORED = """\
 # experiment 0123
 # torch 2.13.0
 seed,design,right,steps
@@ -25,19 +25,25 @@ def rows(right=51.5, design="one map", steps=300):
 
 
 def test_stored_runs_are_columns_of_numbers_and_of_texts():
-    runs = read_runs(STORED)
+    runs = columns(STORED)
     assert list(runs) == ["seed", "design", "right", "steps"]
     assert runs["seed"].tolist() == [0, 0, 1] and runs["right"].tolist() == [51.5, 100, 72]
     assert runs["design"].tolist() == ["one map", "two maps", "one map"]
 
 
+def test_runs_are_found_by_the_name_of_their_notebook():
+    assert {"seed", "design", "mate"} <= {*read_runs("02-values")}
+    with pytest.raises(FileNotFoundError, match="python -m attncourse replicate lab/02-new"):
+        read_runs("02-new")
+
+
 def test_a_torn_row_is_refused():
     with pytest.raises(ValueError, match="4 columns"):
-        read_runs(STORED + "2,one map\n")
+        columns(STORED + "2,one map\n")
 
 
 def test_rows_are_chosen_by_what_stands_in_their_columns():
-    runs = read_runs(STORED)
+    runs = columns(STORED)
     assert where(runs, design="one map")["right"].tolist() == [51.5, 72]
     assert where(runs, design="one map", seed=1)["right"].tolist() == [72]
     with pytest.raises(ValueError, match="three maps"):
@@ -45,14 +51,14 @@ def test_rows_are_chosen_by_what_stands_in_their_columns():
 
 
 def test_fresh_runs_agree_up_to_what_the_call_allows(capsys):
-    assert_replicates(read_runs(STORED), {0: rows(right=51.9), 1: rows(right=72.0)[0]}, right=0.5)
+    assert_replicates(columns(STORED), {0: rows(right=51.9), 1: rows(right=72.0)[0]}, right=0.5)
     assert capsys.readouterr().out == "✓ fresh runs of seeds 0, 1 agree with the stored ones\n"
-    assert_replicates(read_runs(STORED), {1: rows(right=72.0)[0]})
+    assert_replicates(columns(STORED), {1: rows(right=72.0)[0]})
     assert capsys.readouterr().out == "✓ a fresh run of seed 1 agrees with the stored one\n"
 
 
 def test_numbers_that_the_file_has_rounded_are_equal():
-    stored = read_runs("seed,right\n0,33.333")
+    stored = columns("seed,right\n0,33.333")
     assert_replicates(stored, {0: {"right": 100 / 3}})
     with pytest.raises(AssertionError, match=r"right is 33\.433, stored is 33\.333"):
         assert_replicates(stored, {0: {"right": 33.4333}})
@@ -71,11 +77,11 @@ def test_numbers_that_the_file_has_rounded_are_equal():
 )
 def test_a_fresh_run_that_differs_names_seed_column_and_both_values(fresh, says):
     with pytest.raises(AssertionError, match=says):
-        assert_replicates(read_runs(STORED), {0: fresh}, right=0.5)
+        assert_replicates(columns(STORED), {0: fresh}, right=0.5)
 
 
 def test_rows_that_are_not_compared_are_left_out_and_no_others():
-    stored, elsewhere = read_runs(STORED), {0: rows(right=3.0)}
+    stored, elsewhere = columns(STORED), {0: rows(right=3.0)}
     assert_replicates(stored, elsewhere, skip={"design": ["one map"]})
     for without in (None, {"design": ["two maps"]}):
         with pytest.raises(AssertionError, match=r"right is 3, stored is 51\.5"):
@@ -90,7 +96,7 @@ MANY = "seed,design,right\n0,one map,20\n0,two maps,80\n1,one map,60\n1,two maps
 def test_rows_that_hang_on_rounding_must_lie_about_where_other_seeds_lie():
     def compare(one, two, **options):
         fresh = {"design": "one map", "right": one}, {"design": "two maps", "right": two}
-        assert_replicates(read_runs(MANY), {0: fresh}, chaotic={"design": ["one map"]}, **options)
+        assert_replicates(columns(MANY), {0: fresh}, chaotic={"design": ["one map"]}, **options)
 
     compare(58.0, 80.0, right=1)
     compare(79.9, 80.0, right=1)
@@ -106,7 +112,7 @@ def test_rows_that_hang_on_rounding_must_lie_about_where_other_seeds_lie():
 
 
 def test_rows_that_are_not_run_anew_are_named_by_numbers_too():
-    stored = read_runs("seed,steps,right\n0,300,51.5\n0,600,77\n1,300,40\n1,600,41\n")
+    stored = columns("seed,steps,right\n0,300,51.5\n0,600,77\n1,300,40\n1,600,41\n")
     fresh = {seed: {"steps": 300, "right": right} for seed, right in ((0, 51.5), (1, 40.0))}
     assert_replicates(stored, fresh, skip={"steps": [600]})
     with pytest.raises(AssertionError, match="seed 0: 1 rows, stored are 2"):
@@ -115,7 +121,7 @@ def test_rows_that_are_not_run_anew_are_named_by_numbers_too():
 
 def test_a_seed_that_is_not_stored_cannot_agree():
     with pytest.raises(ValueError, match="seed"):
-        assert_replicates(read_runs(STORED), {7: rows()}, right=0.5)
+        assert_replicates(columns(STORED), {7: rows()}, right=0.5)
 
 
 def test_what_is_equal_is_said_in_one_line(capsys):

@@ -7,131 +7,140 @@ import subprocess
 import sys
 import tomllib
 
+import jaxtyping
+import nbformat
 import pytest
+import torch
+from nbclient import NotebookClient
+
+from attnbook.attention import dot_scores
+
+LONGEST_MODULE = 400
+LONGEST_FUNCTION = 65  # without its head and docstring: one screen
 
 
 def test_ci_runs_the_readmes_two_commands_word_for_word(root):
     readme = (root / "README.md").read_text("utf8")
     commands = re.findall(r"```bash\n(.+)\n```", readme)
     build, test = commands[:2]
-    assert build.startswith("python3 -m venv .venv && ") and test == "pytest"
+    assert build.startswith("python3 -m venv .venv && ") and test == "pytest", (
+        "The README's first two commands build the book and run `pytest`"
+    )
     ci = (root / ".ci/run").read_text("utf8").split("\n")
-    assert ci.index(build) < ci.index(test)
+    assert ci.index(build) < ci.index(test), ".ci/run has the README's two commands in this order"
     workflow = (root / ".github/workflows/book.yml").read_text("utf8")
-    assert "run: .ci/run" in workflow
+    assert "run: .ci/run" in workflow, "The workflow book.yml runs what .ci/run runs, nothing else"
 
 
 def test_no_file_shadows_pythons_own_code_module(root):
-    # a package named `code`, or pytest putting the root on its path, breaks pdb on 3.13
-    assert not (root / "code/__init__.py").exists()
-    assert not (root / "conftest.py").exists()
+    for name in ("code/__init__.py", "conftest.py"):
+        assert not (root / name).exists(), (
+            f"{name} must not exist: a package `code`, or a root on pytest's path, hides Python's "
+            "own module `code`, which breaks pdb on Python 3.13"
+        )
     command = [sys.executable, "-c", "import code; print(code.__file__)"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert str(root) not in found.stdout
+    assert str(root) not in found.stdout, "`import code` must find Python's own module"
 
 
-def test_every_requirement_is_pinned_and_the_package_comes_last(root):
+def test_every_requirement_is_pinned_and_the_packages_come_last(root):
     lines = (root / "requirements.txt").read_text("utf8").split("\n")
     wanted = [line for line in lines if line and not line.startswith("#")]
-    assert wanted[-1] == "-e ./code"
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in wanted[:-1])
+    assert wanted[-2:] == ["-e ./code", "-e ./code/attncourse"], (
+        "requirements.txt ends with the book's own two packages"
+    )
+    loose = [line for line in wanted[:-2] if not re.fullmatch(r"[\w.-]+==[\w.]+", line)]
+    assert not loose, f"requirements.txt pins one exact version a line, without +cpu: got {loose}"
 
 
 def test_the_package_never_makes_pip_replace_colabs_torch(root):
     project = tomllib.loads((root / "code/pyproject.toml").read_text("utf8"))["project"]
     names = {re.match(r"[\w-]+", item)[0] for item in project["dependencies"]}
-    assert names <= {
-        "torch",
-        "numpy",
-        "matplotlib",
-        "jaxtyping",
-        "num2words",
-        "safetensors",
-        "sentencepiece",
-        "tqdm",
-    }
-    assert all("<" not in item and "==" not in item for item in project["dependencies"])
+    on_colab = "torch numpy matplotlib jaxtyping num2words safetensors sentencepiece tqdm"
+    assert names <= {*on_colab.split()}, (
+        f"attnbook needs nothing besides {on_colab}, so that Colab installs it in seconds; "
+        "what only some readers need belongs to an extra"
+    )
+    capped = [item for item in project["dependencies"] if "<" in item or "==" in item]
+    assert not capped, f"attnbook has lower bounds only, so that Colab keeps its torch: {capped}"
 
 
-def test_shapes_are_checked_in_every_module_that_annotates_them(root):
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf8"))
-    options = project["tool"]["pytest"]["ini_options"]["addopts"]
-    (packages,) = (o for o in options if o.startswith("--jaxtyping-packages="))
-    *checked, checker = packages.split("=")[1].split(",")
-    code = root / "code"
-    annotated = {
-        ".".join(path.relative_to(code).with_suffix("").parts)
-        for path in (code / "attnbook").rglob("*.py")
-        if re.search(r"^from jaxtyping import", path.read_text("utf8"), re.M)
-    }
-
-    def covers(name, module):  # a package stands for all its modules
-        return f"{module}.".startswith(f"{name}.")
-
-    assert all(any(covers(name, module) for name in checked) for module in annotated)
-    assert all(any(covers(name, module) for module in annotated) for name in checked)
-    assert checker == "beartype.beartype"
+def test_shapes_are_checked_in_these_tests():
+    with pytest.raises(jaxtyping.TypeCheckError, match="key"):
+        dot_scores(torch.zeros(2, 3), torch.zeros(2, 4))
 
 
-# from the bottom upwards: a module imports from its own line and from those above alone
-LAYERS = """
-atomic_files figure_assets laboratory ranges
-attention positions
-multihead
-blocks
-transformer
-seq2seq decoding pytorch
-language_model
-interventions data
-training.checkpoint training.loss training.parallel training.loop training
-translator pretrained
-training.__main__ train evaluation scoring
-exercises
-figures
-course
-"""
+def test_a_notebook_that_imports_the_training_prints_no_warning():
+    cell = nbformat.v4.new_code_cell("from attnbook.training import train")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    NotebookClient(notebook, kernel_name="python3").execute()
+    assert notebook.cells[0].outputs == [], "Readers see no warning when they import the training"
 
 
-def is_module(name, code):
-    path = code / name.replace(".", "/")
-    return path.is_dir() or path.with_suffix(".py").exists()
-
-
-def imports(path, code):
+def imports(path, modules):
     """The modules of the package that one of its files imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text("utf8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import"
-            inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            names = {name if is_module(name, code) else node.module for name in inside}
+            assert node.level == 0, f"{path} must import by full names, `from attnbook.…`"
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else node.module for name in inside]
         else:
             continue
-        yield from {name for name in names if name.split(".")[0] == "attnbook"}
+        yield from (name for name in names if name.split(".")[0] == "attnbook")
 
 
 def test_imports_lead_downwards_and_nowhere_in_a_circle(root):
-    code = root / "code"
-    rank = {name: i for i, line in enumerate(LAYERS.split("\n")) for name in line.split()}
-
-    def layer(module):
-        name = module.removeprefix("attnbook").removeprefix(".")
-        while name not in rank:
-            assert "." in name, f"{module} is in no layer"
-            name = name.rpartition(".")[0]
-        return rank[name]
-
-    graph = {}
-    for path in (code / "attnbook").rglob("*.py"):
-        module = ".".join(path.relative_to(code).with_suffix("").parts)
-        if module == "attnbook.__init__":
-            continue
-        module = module.removesuffix(".__init__")
-        graph[module] = {*imports(path, code)} - {module}
-        above = [name for name in graph[module] if layer(name) > layer(module)]
-        assert not above, f"{module} imports {above}"
+    package = root / "code/attnbook"
+    modules = {
+        ".".join(path.relative_to(root / "code").with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): path
+        for path in package.rglob("*.py")
+    }
+    listed = ast.get_docstring(ast.parse(modules.pop("attnbook").read_text("utf8")))
+    order = re.findall(r"``(\w+)``", listed.split("Annotations")[0])
+    rule = "code/attnbook/__init__.py lists all modules, each after those that it imports"
+    assert sorted(order) == sorted({name.split(".")[1] for name in modules}), rule
+    graph = {name: {*imports(path, modules)} - {name} for name, path in modules.items()}
+    for name, others in graph.items():
+        above = [
+            other
+            for other in others
+            if order.index(other.split(".")[1]) > order.index(name.split(".")[1])
+        ]
+        assert not above, f"{rule}: {name} imports {above}"
     tuple(graphlib.TopologicalSorter(graph).static_order())  # a circle is an error
+
+
+def code_files(root):
+    """The book's own code; chapters' exercises are lists of entries, each to be read alone."""
+    files = [*(root / "code").rglob("*.py"), *(root / "chapters/_ext").rglob("*.py")]
+    return [path for path in files if not re.match(r"ch\d\d_", path.name)]
+
+
+def test_no_module_is_too_long_to_keep_in_mind(root):
+    figures = (root / "code/attnbook/figures").rglob("*.js")
+    for path in [*code_files(root), *figures]:
+        lines = len(path.read_text("utf8").splitlines())
+        assert lines <= LONGEST_MODULE, (
+            f"{path.relative_to(root)} has {lines} lines; a module has at most {LONGEST_MODULE}, "
+            "so divide it where it changes its subject"
+        )
+
+
+def test_every_function_fits_on_one_screen(root):
+    for path in code_files(root):
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            assert lines <= LONGEST_FUNCTION, (
+                f"{node.name} in {path.relative_to(root)} has {lines} lines after its docstring; "
+                f"a function has at most {LONGEST_FUNCTION}, so give a part of it a name"
+            )
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["format", "--check"]])
@@ -154,6 +163,6 @@ def test_the_benchmark_prints_a_row_for_each_case(root):
     command += ["--rounds", "1", "--only", "64 words, dropout 0.0"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     header, *_, row = result.stdout.strip().split("\n")
-    assert header.startswith("torch ") and "nn.Transformer" in row
+    assert header.startswith("torch ") and "nn.Transformer" in row, result.stdout
     numbers = re.findall(r"\d+\.\d+", row.split("nn.Transformer")[1])
-    assert len(numbers) == 7  # two times, ratio, min, max, two memories
+    assert len(numbers) == 7, f"A row has two times, ratio, min, max, two memories: got {row}"

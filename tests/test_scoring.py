@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from attnbook import evaluation
-from attnbook.evaluation import bleu
+from attnbook import scoring
+from attnbook.scoring import bleu
 from attnbook.translator import ENGLISH_TO_GERMAN, Translator
 
 REFERENCE = "Ein Mann fährt mit dem Rad, und ein Hund läuft neben ihm."
@@ -50,7 +50,7 @@ def test_every_translation_needs_one_reference(texts):
 
 def test_the_command_scores_a_folder_and_keeps_the_result(tmp_path, monkeypatch, capsys):
     sentences = [("A man rides.", "ein mann fährt mit dem rad.")] * 3
-    monkeypatch.setattr(evaluation.Multi30k, "texts", lambda *_: sentences)
+    monkeypatch.setattr(scoring.Multi30k, "texts", lambda *_: sentences)
     monkeypatch.setattr(
         Translator,
         "translate",
@@ -59,9 +59,9 @@ def test_the_command_scores_a_folder_and_keeps_the_result(tmp_path, monkeypatch,
         ),
     )
     Translator.load(ENGLISH_TO_GERMAN).save(tmp_path)
-    evaluation.main(["--folder", str(tmp_path)])
+    scoring.main(["--folder", str(tmp_path)])
     kept = json.loads((tmp_path / "scores.json").read_text("utf8"))
-    assert set(kept) == set(evaluation.PARTS)
+    assert set(kept) == set(scoring.PARTS)
     assert kept["test_2016_flickr"]["beam 5"]["tokenised"] == 100
     assert kept["test_2016_flickr"]["greedy"]["tokenised"] < 50
     assert capsys.readouterr().out.count("BLEU 100.00 ± 0.00 tokenised") == 4
@@ -69,7 +69,7 @@ def test_the_command_scores_a_folder_and_keeps_the_result(tmp_path, monkeypatch,
 
 def test_a_folder_without_a_translator_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        evaluation.main(["--folder", str(tmp_path)])
+        scoring.main(["--folder", str(tmp_path)])
     assert "config.json" in capsys.readouterr().err
 
 
@@ -77,9 +77,9 @@ def test_an_error_while_scoring_is_no_error_in_the_options(monkeypatch):
     def broken(*_, **__):
         raise ValueError("shapes do not match")
 
-    monkeypatch.setattr(evaluation, "scores", broken)
+    monkeypatch.setattr(scoring, "scores", broken)
     with pytest.raises(ValueError, match="shapes do not match"):
-        evaluation.main([])
+        scoring.main([])
 
 
 def test_the_packages_translator_is_small_and_translates():
@@ -102,7 +102,7 @@ def test_the_packages_translator_is_small_and_translates():
 
 def test_the_packages_translator_has_the_scores_that_the_book_promises():
     kept = json.loads((ENGLISH_TO_GERMAN / "scores.json").read_text("utf8"))
-    assert set(kept) == set(evaluation.PARTS)
+    assert set(kept) == set(scoring.PARTS)
     assert kept["test_2016_flickr"]["beam 5"]["tokenised"] >= 38
 
 

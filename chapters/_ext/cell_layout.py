@@ -1,14 +1,14 @@
 """A Sphinx extension: how the cells of a chapter are laid out on its page.
 
-- What a chapter takes and needs stands small under its short answer, so that the
-  first figure is not far.
-- A figure comes first, its caption under it, and last the code that made it,
-  behind a small switch.
-- In a table of results, columns of numbers are marked as such.
-- No line ends within a token such as -seven, a shape, or a number with its
-  spread.
-- A prediction has its options in its buttons, and what answers it waits behind
-  a veil.
+It changes the document between myst-nb, which folds code, and the writing of HTML, in this order:
+
+1. What a chapter takes and needs goes into one block under its short answer, so that the first
+   figure is not far.
+2. No line ends within short code, a token such as -seven, or a number with its spread.
+3. In each cell, the output comes first, then its caption, and the code last, behind a small switch.
+   In a table of results, columns of numbers are marked as such.
+4. The options of a prediction go into its buttons, and what answers it waits behind a veil, unless
+   ``veil_results`` in ``_config.yml`` is false. The veils are made by book.js.
 """
 
 import json

@@ -1,14 +1,16 @@
 """A Sphinx extension: what the book's pages have beyond what the theme gives them.
 
-- Of the scripts of interactive figures those whose figures a page has.
-- Formulas: MathJax only where there are some, and room for them before it has set them.
-- Code: the rest of a long cell waits behind a switch, a checkbox that styles react to; on paper,
-  and for search, everything is there.
-- A picture leads to its file, which can be enlarged on a telephone; a plot's letters are as large
-  as the page's.
-- Whole addresses for search engines and link previews, which follow from the repository's. Until
-  the book has a repository, no button leads there.
-- Of the theme's 1,900 icons, those in use.
+Sphinx calls its functions in this order:
+
+1. When the settings have been read, ``_locate`` derives the address of the pages from that of the
+   repository. Until the book has a repository, no button leads there.
+2. Before pages are written, ``_write_figures_scripts`` writes the scripts of interactive figures.
+3. For each page, ``_rework`` adds the scripts of the figures that it has, and drops MathJax where
+   it has no formula. Then it changes the HTML: code with fewer elements, true names of what
+   unfolds, pictures that lead to their files, room for formulas, and a switch behind which the
+   rest of a long cell waits. The switch is a checkbox that styles react to, so paper and search
+   have the whole cell.
+4. After the last page, ``_drop_unused_icons`` keeps of the theme's 1,900 icons those in use.
 
 Building pages runs none of the book's code, and so never waits for torch.
 """
@@ -18,11 +20,13 @@ import re
 from itertools import count
 from pathlib import Path
 
+import rjsmin
+
 from attnbook import figure_assets
 from attncourse.address import published_at
 
 LONGEST = 36  # lines of code that are shown at once
-FIGURES_SCRIPT = "interactive.js"  # what they share; another for each kind
+FIGURES_SCRIPT = "interactive.js"  # what all kinds share; each has another
 
 _FIGURE = re.compile(r"<attnbook-([\w-]+) ")
 _ICON = re.compile(r"\bfa-[\w-]+")
@@ -35,6 +39,59 @@ _CODE = re.compile(
     r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
     re.S,
 )
+
+
+def _locate(app, config) -> None:
+    """Tell Sphinx where the pages will be published."""
+    theme = config.html_theme_options
+    repository = theme["repository_url"]
+    config.html_baseurl = config.ogp_site_url = published_at(repository)
+    if "//github.com/owner.invalid/" in repository:  # the book has no home yet
+        theme["use_repository_button"] = theme["use_issues_button"] = False
+        theme["launch_buttons"] = {}
+
+
+def _write_figures_scripts(app, builder) -> None:
+    """Write the scripts of interactive figures, without comments and spaces."""
+    folder = Path(app.outdir) / "_static"
+    folder.mkdir(parents=True, exist_ok=True)
+    scripts = {FIGURES_SCRIPT: figure_assets.script(figure_assets.SHARED)}
+    for kind in figure_assets.kinds():
+        scripts[_script_file(kind)] = figure_assets.script_of(kind)
+    for name, script in scripts.items():
+        (folder / name).write_text(rjsmin.jsmin(script), "utf8")
+
+
+def _script_file(kind: str) -> str:
+    return f"interactive-{kind}.js"
+
+
+def _rework(app, pagename, templatename, context, doctree) -> None:
+    """Choose the scripts of a page, and rework its HTML."""
+    # the title of the page that the book opens with is the book's, which follows anyway
+    if pagename == app.config.root_doc:
+        context["title"] = "Learn attention by measuring it"
+    body = context.get("body", "")  # the page of search has none
+    _choose_scripts(app, context, body)
+    for change in (_lighten, _name_truly, _link_pictures, _reserve_room, _fold):
+        body = change(body)
+    if body:
+        context["body"] = body
+
+
+def _choose_scripts(app, context, body: str) -> None:
+    """Add those of the figures on the page, and leave out MathJax where no formula is."""
+    shown = {name.replace("-", "_") for name in _FIGURE.findall(body)}
+    if shown:
+        app.add_js_file(FIGURES_SCRIPT)
+    for kind in sorted(shown):
+        app.add_js_file(_script_file(kind))
+    if 'class="math' not in body:
+        context["script_files"] = [
+            file
+            for file in context["script_files"]
+            if "mathjax" not in str(getattr(file, "filename", file) or "")
+        ]
 
 
 def _lighten(body: str) -> str:
@@ -97,64 +154,6 @@ def _fold(body: str) -> str:
     return _CODE.sub(shorten, body)
 
 
-def _rework(app, pagename, templatename, context, doctree) -> None:
-    # the title of the page that the book opens with is the book's, which follows anyway
-    if pagename == app.config.root_doc:
-        context["title"] = "Learn attention by measuring it"
-    body = context.get("body", "")
-    shown = {name.replace("-", "_") for name in _FIGURE.findall(body)}
-    if shown:
-        app.add_js_file(FIGURES_SCRIPT)
-    for kind in sorted(shown):
-        app.add_js_file(f"interactive-{kind}.js")
-    if 'class="math' not in body:
-        context["script_files"] = [
-            file
-            for file in context["script_files"]
-            if "mathjax" not in str(getattr(file, "filename", file) or "")
-        ]
-    for change in (_lighten, _name_truly, _link_pictures, _reserve_room, _fold):
-        body = change(body)
-    if "body" in context:
-        context["body"] = body
-
-
-def _write_figures_scripts(app, builder) -> None:
-    folder = Path(app.outdir) / "_static"
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {FIGURES_SCRIPT: [figure_assets.SHARED]}
-    for kind in figure_assets.kinds():
-        files[f"interactive-{kind}.js"] = [
-            *figure_assets.NEEDS.get(kind, ()),
-            kind,
-        ]
-    for name, parts in files.items():
-        text = "\n".join(map(figure_assets.script, parts))
-        (folder / name).write_text(_small(text), "utf8")
-
-
-def _small(script: str) -> str:
-    """A script as pages load it, a third lighter: no comments, hardly any spaces.
-
-    Between backticks it is style: all our templates of several lines are. A line with a template
-    of its own, a slash or a single quote keeps its spaces, for they may be text or a pattern.
-    """
-    script = re.sub(r"/\* .*? \*/|(?:^|(?<=\s))// .*", "", script, flags=re.M)
-    lines, in_style = [], False
-    for line in filter(None, map(str.strip, script.splitlines())):
-        if re.sub('"[^"]*"', "", line).count("`") % 2:
-            in_style = not in_style
-        elif in_style:
-            line = re.sub(r"([:;,{]) | (?=[{}])", r"\1", line)
-        elif not re.search(r"['`/\\]", line):
-            parts = re.split(r'("[^"]*")', line)  # every other one is a string
-            spaces = r" ?([=><?:,;{}()\[\]&|*]+) ?"
-            parts[::2] = [re.sub(spaces, r"\1", part) for part in parts[::2]]
-            line = "".join(parts).strip()
-        lines.append(line)
-    return re.sub(r"([,;{(\[])\n", r"\1", "\n".join(lines) + "\n")
-
-
 def _drop_unused_icons(app, exception) -> None:
     """Leave out of the theme's style sheet the rules of icons that no page shows.
 
@@ -176,15 +175,6 @@ def _drop_unused_icons(app, exception) -> None:
     sheet.write_text(
         _ICON_RULE.sub(keep_if_shown, sheet.read_text("utf8")), "utf8"
     )
-
-
-def _locate(app, config) -> None:
-    theme = config.html_theme_options
-    repository = theme["repository_url"]
-    config.html_baseurl = config.ogp_site_url = published_at(repository)
-    if "//github.com/owner.invalid/" in repository:  # the book has no home yet
-        theme["use_repository_button"] = theme["use_issues_button"] = False
-        theme["launch_buttons"] = {}
 
 
 def setup(app) -> dict[str, bool]:

@@ -1,8 +1,16 @@
 """The package behind Attention, Step by Step, to be read from the bottom upwards.
 
-``attention``, ``positions``, ``multihead``, ``blocks``, ``transformer``, ``decoding``,
-``seq2seq``, ``language_model``, ``interventions``, ``data``, ``training``, ``translator``,
-``pretrained``: each imports only from those before it, and chapters say which they build.
+Each of these modules and packages imports only from those before it:
+
+- ``checks``, ``atomic_files``, ``ranges``, ``laboratory``: numbers and files,
+- ``attention``, ``positions``, ``multihead``, ``blocks``, ``transformer``, ``decoding``,
+  ``seq2seq``, ``language_model``, ``interventions``, ``pytorch``: the models, as chapters build
+  them,
+- ``data``, ``training``, ``translator``, ``tasks``, ``model_card``, ``train``, ``scoring``: what
+  they learn, and how well,
+- ``wheel_files``, ``pretrained``: a language model that others have trained,
+- ``texts``, ``reference_captions``: sentences to measure models on,
+- ``exercises``, ``figure_assets``, ``figures``: what grades an answer, and what is drawn.
 
 Annotations state shapes, by jaxtyping: ``Float[Tensor, "batch query d_k"]`` has three axes, and
 within one call a name stands for one size. ``"*batch query d_k"`` may have any number of axes in

@@ -6,6 +6,7 @@ from typing import TypeVar
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attnbook.checks import require_at_least_1
 from attnbook.multihead import KeysAndValues, KVCache, MultiHeadAttention
 
 
@@ -18,8 +19,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
-        if d_ff < 1:
-            raise ValueError(f"d_ff must be at least 1: got {d_ff}")
+        require_at_least_1(d_ff=d_ff)
         self.up_proj = nn.Linear(d_model, d_ff)
         self.down_proj = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)

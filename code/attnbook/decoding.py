@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from attnbook.checks import require_at_least_1
+
 
 @runtime_checkable
 class State(Protocol):
@@ -61,7 +63,7 @@ def greedy_search(
     ``max_length`` tokens. Dropout is off meanwhile. Raises ``ValueError`` for a ``max_length``
     below 1.
     """
-    _require_positive("max_length", max_length)
+    require_at_least_1(max_length=max_length)
     if len(source) == 0:
         return []
     with inference(model):
@@ -105,8 +107,7 @@ def beam_search(
     coverage penalty; beam size and exponent from Vaswani et al. 2017,
     https://arxiv.org/abs/1706.03762, section 6.1.
     """
-    _require_positive("max_length", max_length)
-    _require_positive("beam_size", beam_size)
+    require_at_least_1(max_length=max_length, beam_size=beam_size)
     batch, device = source.shape[0], source.device
     if batch == 0:
         return []
@@ -171,8 +172,3 @@ def inference(model: nn.Module | Decoder) -> Iterator[None]:
     finally:
         for module in training:
             module.training = True
-
-
-def _require_positive(name: str, number: int) -> None:
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1: got {number}")

@@ -1,6 +1,6 @@
 """The scripts of the interactive figures, as a notebook and as a page loads them.
 
-Pages are built without torch, so this imports nothing of the model.
+Pages are built without torch, so this module imports nothing of the model.
 """
 
 import base64
@@ -13,16 +13,19 @@ _PACKAGE = resources.files("attnbook")
 _FOLDER = _PACKAGE / "figures/interactive"
 _NUMBERS = _PACKAGE / "numbers_en_fr"
 
-# kinds of figures with the scripts that only they need, in their order
-NEEDS = {"break_translator": ("translator_data", "translator")}
+# kinds of figures that consist of several scripts: those that come before the one of its name
+NEEDS = {
+    "break_translator": (
+        "translator_data",
+        "translator",
+        "break_translator_writing",
+        "break_translator_looking",
+        "break_translator_switches",
+        "break_translator_measuring",
+    ),
+    "token": ("token_explaining",),
+}
 SHARED = "base"
-
-
-def script(name: str) -> str:
-    """The script of a kind of figure, or one that several need."""
-    if name == "translator_data":
-        return _translator_data()
-    return _FOLDER.joinpath(f"{name}.js").read_text("utf8")
 
 
 def kinds() -> list[str]:
@@ -30,6 +33,18 @@ def kinds() -> list[str]:
     names = {path.name.removesuffix(".js") for path in _FOLDER.iterdir() if path.suffix == ".js"}
     needed = {name for names in NEEDS.values() for name in names}
     return sorted(names - needed - {SHARED})
+
+
+def script_of(kind: str) -> str:
+    """All that a kind of figure needs beside the script that all share."""
+    return "".join(map(script, [*NEEDS.get(kind, ()), kind]))
+
+
+def script(name: str) -> str:
+    """One of the scripts that make up a figure, such as ``SHARED``."""
+    if name == "translator_data":
+        return _translator_data()
+    return _FOLDER.joinpath(f"{name}.js").read_text("utf8")
 
 
 def _translator_data() -> str:

@@ -249,7 +249,6 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
     Positions beyond the end of ``order`` keep theirs. Raises ``ValueError`` if ``order`` is not
     a permutation of 0, 1, … or if no positions are added within.
     """
-    order = list(order)
     if sorted(order) != list(range(len(order))):
         raise ValueError(f"order has each of 0 to {len(order) - 1} once: got {order}")
 
@@ -287,13 +286,14 @@ def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None
     """
     with ExitStack() as stack:
         for name, value in switches.items():
-            stack.enter_context(_switch(model, name, value))
+            for switched in _switch(model, name, value):
+                stack.enter_context(switched)
         yield
 
 
 def _switch(
     model: Transformer, name: str, value: str | Sequence[int]
-) -> AbstractContextManager[None]:
+) -> Iterable[AbstractContextManager[None]]:
     encoder = blocks_of(model.encoder, EncoderBlock)
     decoder = blocks_of(model.decoder, DecoderBlock)
     attentions = {
@@ -305,7 +305,7 @@ def _switch(
     if place in attentions and what == "heads_off":
         if isinstance(value, str):
             raise ValueError(f"{name} takes a list of heads: got {value!r}")
-        return _together(without_heads(layer, value) for layer in attentions[place])
+        return [without_heads(layer, value) for layer in attentions[place]]
     if place in attentions and what == "weights":
         layers = attentions[place]
         choices = {
@@ -335,15 +335,7 @@ def _switch(
         }.get(name, {})
     if value not in choices:
         raise ValueError(f"{name}={value!r} is no switch; it may be {list(choices)}")
-    return choices[value]()
-
-
-@contextmanager
-def _together(contexts: Iterable[AbstractContextManager[None]]) -> Iterator[None]:
-    with ExitStack() as stack:
-        for context in contexts:
-            stack.enter_context(context)
-        yield
+    return [choices[value]()]
 
 
 def _forward(

@@ -1,10 +1,14 @@
 """Where two computations must agree: stored runs and fresh ones, the book's result and another's.
 
-The stored runs of a laboratory notebook are a text, so that the notebook stands alone: comments
-with what made them, then a table with a row or several for each seed.
+The package has a file of stored runs for each laboratory notebook. It begins with comments that say
+what made the runs. A table in CSV follows, with one or several rows for each seed.
 """
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
+from importlib import resources
+from itertools import takewhile
 from typing import SupportsFloat, TypeAlias
 
 import numpy as np
@@ -14,24 +18,49 @@ Columns: TypeAlias = dict[str, np.ndarray]
 Cell: TypeAlias = str | SupportsFloat
 Row: TypeAlias = Mapping[str, Cell]
 
+STORED_RUNS = resources.files("attnbook") / "stored_runs"
 DIGITS = 5  # of a stored number
 
 
-def read_runs(stored: str) -> Columns:
-    r"""The columns of stored runs; those that are not numbers have texts.
+def read_runs(name: str) -> Columns:
+    """The stored runs of the laboratory notebook with this name, such as "02-values", by column.
+
+    Raises ``FileNotFoundError`` if the package has no runs under this name.
+    """
+    file = STORED_RUNS / f"{name}.csv"
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"no runs are stored for {name}. This command, in the root of the book's repository, "
+            f"makes and stores them: python -m attncourse replicate lab/{name}"
+        )
+    return columns(file.read_text("utf8"))
+
+
+def columns(text: str) -> Columns:
+    r"""The columns of a file of stored runs. Columns with anything but numbers hold texts.
 
     Raises ``ValueError`` if a row has not as many cells as the first line has names.
 
-    >>> runs = read_runs("# torch 2.13.0\nseed,design,right\n0,one head,51.5\n0,two heads,100\n")
+    >>> runs = columns("# torch 2.13.0\nseed,design,right\n0,one head,51.5\n0,two heads,100\n")
     >>> print(*runs["design"], *runs["right"], sep=", ")
     one head, two heads, 51.5, 100.0
     """
-    lines = [line for line in stored.strip().split("\n") if not line.startswith("#")]
-    names, *rows = (line.split(",") for line in lines)
+    _, rows = comments_and_rows(text)
+    return {name: _numbers_or_texts([row[name] for row in rows]) for name in rows[0]}
+
+
+def comments_and_rows(text: str) -> tuple[list[str], list[dict[str, str]]]:
+    """The comments of a file of stored runs, and its rows by the names of their columns.
+
+    Raises ``ValueError`` if a row has not as many cells as the first line has names.
+    """
+    lines = list(io.StringIO(text))
+    comments = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), lines)]
+    names, *rows = csv.reader(lines[len(comments) :])
     for row in rows:
         if len(row) != len(names):
             raise ValueError(f"{len(names)} columns, {', '.join(names)}, but a row is {row}")
-    return {name: _numbers_or_texts([row[i] for row in rows]) for i, name in enumerate(names)}
+    return comments, [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _numbers_or_texts(cells: list[str]) -> np.ndarray:
@@ -81,7 +110,7 @@ def assert_replicates(
     another seed would: they must lie where the stored seeds lie, or half their span beyond.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
 
-    >>> stored = read_runs("seed,design,right\n0,one head,51.5")
+    >>> stored = columns("seed,design,right\n0,one head,51.5")
     >>> assert_replicates(stored, {0: {"design": "one head", "right": 51.4}}, right=0.5)
     ✓ a fresh run of seed 0 agrees with the stored one
     >>> assert_replicates(stored, {0: {"design": "one head", "right": 49.0}}, right=0.5)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attnbook.attention import causal_mask
 from attnbook.blocks import Residual, blocks_of
+from attnbook.checks import require_at_least_1
 from attnbook.decoding import inference
 from attnbook.multihead import KVCache, MultiHeadAttention
 from attnbook.positions import Rotations, rotations
@@ -32,8 +33,7 @@ class GatedFeedForward(nn.Module):
 
     def __init__(self, *, d_model: int, d_ff: int) -> None:
         super().__init__()
-        if d_ff < 1:
-            raise ValueError(f"d_ff must be at least 1: got {d_ff}")
+        require_at_least_1(d_ff=d_ff)
         self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
         self.up_proj = nn.Linear(d_model, d_ff, bias=False)
         self.down_proj = nn.Linear(d_ff, d_model, bias=False)
@@ -142,8 +142,7 @@ class LanguageModel(nn.Module):
         epsilon: float = 1e-5,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1: got {num_layers}")
+        require_at_least_1(num_layers=num_layers)
         self.rotary_base = rotary_base
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
@@ -256,8 +255,7 @@ def generate(
     """
     if len(tokens) == 0:
         raise ValueError("a text to go on with has at least one token: got none")
-    if max_new_tokens < 1:
-        raise ValueError(f"max_new_tokens must be at least 1: got {max_new_tokens}")
+    require_at_least_1(max_new_tokens=max_new_tokens)
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be 0 or a finite positive number: got {temperature}")
     if not 0 < top_p <= 1:

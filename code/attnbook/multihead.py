@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnbook.attention import attention
+from attnbook.checks import require_at_least_1
 from attnbook.positions import Rotations, rotate
 
 # of all heads: (batch, heads, length, d_k) each
@@ -148,10 +149,7 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if num_heads < 1 or d_model < 1:
-            raise ValueError(
-                f"d_model and num_heads must be at least 1: got {d_model} and {num_heads}"
-            )
+        require_at_least_1(d_model=d_model, num_heads=num_heads)
         if d_model % num_heads:
             raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
         if num_kv_heads is None:

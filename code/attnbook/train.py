@@ -18,151 +18,29 @@ all that were held out, and README.md, its card, says how many it got right.
 
 import argparse
 import json
-import math
-import platform
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import torch
 
 from attnbook.atomic_files import atomic_write, read_json
-from attnbook.data import (
-    PAD,
-    EpochSampler,
-    Multi30k,
-    NumberDataset,
-    Pair,
-    PairsOfStep,
-    SubwordTokenizer,
-    collate,
-)
+from attnbook.checks import require_at_least_1
 from attnbook.decoding import inference
+from attnbook.model_card import write_card
+from attnbook.tasks import Task, teach_multi30k, teach_numbers
 from attnbook.training import (
     average_checkpoints,
     processes,
     rank_and_world,
     require_same_settings,
     round_weights,
-    smoothed_loss,
     train,
 )
 from attnbook.training.checkpoint import History
-from attnbook.translator import Tokenizer, Translator
-
-
-def setting(meaning: str) -> Any:
-    """A field of ``Settings``, and what the command's help says of it."""
-    return field(metadata={"meaning": meaning})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the result of a training depends on, whatever the task.
-
-    Raises ``ValueError`` for numbers with which no training can run.
-    """
-
-    source: str = setting("language to translate from")
-    target: str = setting("language to translate into")
-    d_model: int = setting("features of a token")
-    num_heads: int = setting("attention heads")
-    num_layers: int = setting("blocks of the encoder, and of the decoder")
-    d_ff: int = setting("width of the feed-forward networks")
-    dropout: float = setting("probability of dropping a feature")
-    norm: str = setting("pre or post: layer norm before or after a sub-layer")
-    batch: int = setting("size of a batch: numbers; tokens of multi30k")
-    steps: int = setting("steps of training in all")
-    peak_rate: float = setting("highest learning rate")
-    warmup: int = setting("steps until the highest rate is reached")
-    label_smoothing: float = setting("probability spread over all words")
-    clip: float = setting("largest norm of a gradient")
-    save_every: int = setting("steps from one checkpoint to the next")
-    average: int = setting("take the mean of so many last checkpoints")
-    seed: int = setting("of weights, data and dropout")
-
-    def __post_init__(self) -> None:
-        for name in ("batch", "steps", "save_every", "average"):
-            number = getattr(self, name)
-            if number < 1:
-                raise ValueError(f"{name} must be at least 1: got {number}")
-        for name in ("peak_rate", "clip"):
-            number = getattr(self, name)
-            if not number > 0:
-                raise ValueError(f"{name} must be above 0: got {number}")
-        if not 0 <= self.label_smoothing <= 1:
-            raise ValueError(
-                f"label_smoothing must lie between 0 and 1: got {self.label_smoothing}"
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumberSettings(Settings):
-    """Settings of the task numbers."""
-
-    below: int = setting("train and test on numbers below this one")
-    longest: int | None = setting("hold out all numbers of more tokens than this")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Multi30kSettings(Settings):
-    """Settings of the task multi30k."""
-
-    vocabulary: int = setting("number of subwords, for both languages together")
-
-
-TaskSettings = NumberSettings | Multi30kSettings
-
-DEFAULTS: dict[str, TaskSettings] = {
-    "numbers": NumberSettings(
-        source="en",
-        target="fr",
-        below=100_000,
-        longest=None,
-        d_model=64,
-        num_heads=4,
-        num_layers=2,
-        d_ff=256,
-        dropout=0.0,
-        norm="pre",
-        batch=128,
-        steps=700,
-        peak_rate=0.003,
-        warmup=100,
-        label_smoothing=0.0,
-        clip=1.0,
-        save_every=250,
-        average=1,
-        seed=0,
-    ),
-    "multi30k": Multi30kSettings(
-        source="en",
-        target="de",
-        vocabulary=6000,
-        d_model=128,
-        num_heads=4,
-        num_layers=4,
-        d_ff=256,
-        dropout=0.2,
-        norm="pre",
-        batch=2048,
-        steps=8000,
-        peak_rate=0.0035,
-        warmup=1000,
-        label_smoothing=0.1,
-        clip=1.0,
-        save_every=250,
-        average=5,
-        seed=0,
-    ),
-}
-MOST_TESTED = 100_000  # of larger ones a tenth of these many are drawn
-
-# every setting that some task has
-SETTINGS = {field.name: field for task in DEFAULTS.values() for field in fields(task)}
+from attnbook.training.settings import DEFAULTS, SETTINGS, NumberSettings, Settings, TaskSettings
+from attnbook.translator import Translator
 
 
 def parser() -> argparse.ArgumentParser:
@@ -230,17 +108,13 @@ def main(arguments: list[str] | None = None) -> None:
         with ExitStack() as stack:
             try:
                 settings = settings_of(options)
-                if options.evaluate_every < 1:
-                    raise ValueError(
-                        f"evaluate_every must be at least 1: got {options.evaluate_every}"
-                    )
+                require_at_least_1(evaluate_every=options.evaluate_every)
                 if options.threads is not None:
-                    if options.threads < 1:
-                        raise ValueError(f"threads must be at least 1: got {options.threads}")
+                    require_at_least_1(threads=options.threads)
                     torch.set_num_threads(options.threads)
                 device = stack.enter_context(processes(options.device))
                 task, translator = prepare(options, settings)
-            except ValueError as error:
+            except (ValueError, ImportError) as error:
                 command.error(str(error))
             run(options, settings, task, translator, device)
     except OSError as error:  # no data, no room
@@ -249,25 +123,16 @@ def main(arguments: list[str] | None = None) -> None:
         command.exit(130, "\ninterrupted: the same command continues from the last save\n")
 
 
-@dataclass
-class Task:
-    """What is to be learned, and how to tell whether it has been."""
-
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer
-    pairs_of_step: PairsOfStep
-    evaluate: Callable[[Translator], dict[str, float]]
-    examples: list[tuple[str, str]]
-    test: Callable[[Translator], tuple[int, int]] | None = None  # how many are right, of how many
-
-
 def prepare(options: argparse.Namespace, settings: TaskSettings) -> tuple[Task, Translator]:
     """Read the data, build the model and note the settings in the folder.
 
     Raises ``ValueError`` for settings of which no model can be built, or other ones than those
     of the training that the folder holds; ``OSError`` if the data cannot be had.
     """
-    task = _numbers(settings) if isinstance(settings, NumberSettings) else _multi30k(settings)
+    if isinstance(settings, NumberSettings):
+        task = teach_numbers(settings)
+    else:
+        task = teach_multi30k(settings)
     task.pairs_of_step(0)  # are there any?
     torch.manual_seed(settings.seed)
     translator = Translator(
@@ -326,74 +191,11 @@ def run(
     translator.save(options.folder, dtype=torch.float16)
     _keep_curve(options.folder, history)
     if task.test is not None and isinstance(settings, NumberSettings):
-        _write_card(options, settings, task.test)
+        write_card(options.folder, settings, options.bits, task.test)
     sources = [source for source, _ in task.examples]
     for (source, target), written in zip(task.examples, translator.translate(sources), strict=True):
         print(f"\n{source}\n→ {written}")
         print("  as expected" if written == target else f"  expected: {target}")
-
-
-def _numbers(settings: NumberSettings) -> Task:
-    numbers = NumberDataset(
-        settings.source,
-        settings.target,
-        below=settings.below,
-        longest=settings.longest,
-        seed=settings.seed,
-    )
-    tested = numbers.sample(1000, held_out=True, seed="test")
-    texts = [numbers.texts(number) for number in tested]
-
-    def pairs_of_step(step: int) -> list[Pair]:
-        drawn = numbers.sample(settings.batch, seed=step)
-        return [numbers.pair(number) for number in drawn]
-
-    def evaluate(translator: Translator) -> dict[str, float]:
-        written = translator.translate([source for source, _ in texts])
-        right = [w == t for w, (_, t) in zip(written, texts, strict=True)]
-        return {"exact": sum(right) / len(right)}
-
-    def test(translator: Translator) -> tuple[int, int]:
-        if settings.below <= MOST_TESTED:
-            held_out = [n for n in range(settings.below) if numbers.is_held_out(n)]
-        else:
-            held_out = numbers.sample(MOST_TESTED // 10, held_out=True, seed="card")
-        pairs = [numbers.texts(number) for number in held_out]
-        written = translator.translate([source for source, _ in pairs])
-        return sum(w == t for w, (_, t) in zip(written, pairs, strict=True)), len(pairs)
-
-    return Task(numbers.source, numbers.target, pairs_of_step, evaluate, texts[:5], test)
-
-
-def _multi30k(settings: Multi30kSettings) -> Task:
-    data = Multi30k(settings.source, settings.target)
-    texts = {
-        # as SubwordTokenizer gives them back
-        part: [(s.lower(), t.lower()) for s, t in data.texts(part)]
-        for part in ("train", "val")
-    }
-    subwords = SubwordTokenizer.learn(
-        (text for pair in texts["train"] for text in pair), settings.vocabulary
-    )
-    pairs = {
-        part: [(subwords.encode(s), subwords.encode(t)) for s, t in texts[part]] for part in texts
-    }
-    pairs_of_step = EpochSampler(pairs["train"], settings.batch, seed=settings.seed)
-    unseen = pairs["val"]
-
-    def evaluate(translator: Translator) -> dict[str, float]:
-        model = translator.model
-        device = model.output.weight.device
-        total, tokens = 0.0, 0
-        for i in range(0, len(unseen), 128):
-            batch = collate(unseen[i : i + 128]).to(device)
-            target = batch.target[:, 1:]
-            hidden, _ = model.hidden(batch.source, batch.target[:, :-1], batch.source_lengths)
-            total += smoothed_loss(hidden, model.output.weight, target).item()
-            tokens += int((target != PAD).sum().item())
-        return {"perplexity": math.exp(total / tokens)}
-
-    return Task(subwords, subwords, pairs_of_step, evaluate, texts["val"][:5])
 
 
 def _keep_curve(folder: Path, history: History) -> None:
@@ -406,66 +208,6 @@ def _keep_curve(folder: Path, history: History) -> None:
         curve.append(evaluation | {"loss": round(fmean(losses), 4)})
     text = json.dumps(curve, indent=1) + "\n"
     atomic_write(folder / "curve.json", text.encode())
-
-
-CARD = """\
-# A translator of numbers, {source} to {target}
-
-```bash
-{command}
-```
-
-made it: {parameters:,} parameters, {bytes:,} bytes in half precision{rounded}.
-Batches of {batch} numbers below {below:,}, in words, for {steps} steps, as drawn by
-`attnbook.data.NumberDataset` with the seed {seed}, and nothing else;
-{held_out}.
-
-Of {tested:,} held-out numbers it writes {right:,} right, to the letter ({share:.2%}), by greedy
-search, with the weights as they are in the file, `model.safetensors`. Python {python},
-PyTorch {torch}, {machine}.
-
-`config.json` has its sizes, `settings.json` how it was trained, `curve.json` loss and accuracy
-during training. `attnbook.translator.Translator.load` reads the folder.
-"""
-
-
-def _write_card(
-    options: argparse.Namespace,
-    settings: NumberSettings,
-    test: Callable[[Translator], tuple[int, int]],
-) -> None:
-    """Write what the model is, what made it, and how often it is right on held-out numbers."""
-    folder = options.folder
-    translator = Translator.load(folder)  # as whoever loads it has it, rounded
-    right, tested = test(translator)
-    defaults = asdict(DEFAULTS["numbers"])
-    given = [
-        f"--{name.replace('_', '-')} {value}"
-        for name, value in asdict(settings).items()
-        if value != defaults[name]
-    ]
-    rounded = ""
-    if options.bits is not None:
-        given.append(f"--bits {options.bits}")
-        rounded = f", rounded to {options.bits} bits and a power of two for each row"
-    held_out = "about a tenth of them, chosen by a hash, was held out"
-    if settings.longest is not None:
-        held_out = f"all of more than {settings.longest} tokens were held out"
-    card = CARD.format(
-        **asdict(settings),
-        command=" ".join(["python -m attnbook.train --task numbers", *given, f"--folder {folder}"]),
-        parameters=sum(p.numel() for p in translator.model.parameters()),
-        bytes=(folder / "model.safetensors").stat().st_size,
-        rounded=rounded,
-        held_out=held_out,
-        right=right,
-        tested=tested,
-        share=right / tested,
-        python=platform.python_version(),
-        torch=torch.__version__,
-        machine=platform.machine(),
-    )
-    atomic_write(folder / "README.md", card.encode())
 
 
 def _keep_settings(folder: Path, settings: dict) -> None:

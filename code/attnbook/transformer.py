@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from attnbook.attention import padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock, blocks_of
+from attnbook.checks import require_at_least_1
 from attnbook.multihead import KeysAndValues, KVCache
 from attnbook.positions import (
     LearnedPositions,
@@ -87,8 +88,7 @@ class Transformer(nn.Module):
         num_positions: int | None = None,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1: got {num_layers}")
+        require_at_least_1(num_layers=num_layers)
         if tied and source_size != target_size:
             raise ValueError(
                 "tied embeddings need one vocabulary for both sides: "

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from attnbook.atomic_files import atomic_write, read_json
+from attnbook.checks import require_at_least_1
 from attnbook.data import END, SPECIAL, START, NumberTokenizer, SubwordTokenizer, collate
 from attnbook.decoding import beam_search, greedy_search, inference
 from attnbook.training import default_device, load_weights, save_weights
@@ -54,8 +55,7 @@ class Translator:
         """
         if isinstance(texts, str):
             raise TypeError(f"texts is a list of texts: got the text {texts!r}")
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1: got {batch_size}")
+        require_at_least_1(batch_size=batch_size)
         device = next(self.model.parameters()).device
         sources = [self.source_tokenizer.encode(text) for text in texts]
         if max_length is None:

@@ -1,6 +1,5 @@
 """What is compared: attention, layers, steps of training, and decoding."""
 
-import operator
 from copy import deepcopy
 from functools import partial
 
@@ -9,7 +8,6 @@ import torch.nn.functional as F
 from measure import Case, Run, Where
 from torch import nn
 
-from attnbook import pretrained
 from attnbook.attention import attention, causal_mask, padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock
 from attnbook.data import PAD, START
@@ -20,8 +18,6 @@ from attnbook.training import smoothed_loss
 from attnbook.transformer import Transformer
 
 BATCH, LENGTH, WORDS = 32, 32, 8000
-LANGUAGE_MODEL = "smollm2-135m-instruct"
-NEW_TOKENS = 8
 NEVER = -1  # an end symbol that no model writes: all targets are equally long
 
 
@@ -204,95 +200,6 @@ def greedy_side(ours: bool, where: Where) -> Run:
     return run
 
 
-def marian_side(where: Where) -> Run:
-    """Hugging Face's Marian of the same sizes, with its own cache."""
-    from transformers import MarianConfig, MarianMTModel
-
-    torch.manual_seed(0)
-    sides = {}
-    for side in ("encoder", "decoder"):
-        sides |= {f"{side}_layers": 2, f"{side}_attention_heads": 4, f"{side}_ffn_dim": 1024}
-    config = MarianConfig(
-        vocab_size=WORDS,
-        d_model=256,
-        max_position_embeddings=128,
-        pad_token_id=PAD,
-        eos_token_id=None,
-        bos_token_id=None,
-        forced_eos_token_id=None,
-        decoder_start_token_id=START,
-        **sides,
-    )
-    model = MarianMTModel(config).to(*where).eval()
-    model.generation_config.eos_token_id = None
-    source, _, lengths = sentences(where, WORDS)
-    mask = padding_mask(lengths, LENGTH).squeeze(1).long()
-
-    @torch.inference_mode()
-    def run() -> torch.Tensor:
-        written = model.generate(
-            input_ids=source,
-            attention_mask=mask,
-            max_new_tokens=64,
-            min_new_tokens=64,
-            num_beams=1,
-            do_sample=False,
-            use_cache=True,
-        )
-        assert written.shape == (BATCH, 65)
-        return written
-
-    return run
-
-
-def prompt(cached: int) -> torch.Tensor:
-    return torch.randint(3, 40000, (1, cached), generator=torch.Generator().manual_seed(0))
-
-
-def llama_side(cached: int, where: Where) -> Run:
-    """Tokens that Hugging Face's Llama, with the same weights, writes after a text in its cache."""
-    from transformers import AutoModelForCausalLM, DynamicCache
-
-    path = pretrained.fetch(LANGUAGE_MODEL)
-    source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
-    model = AutoModelForCausalLM.from_pretrained(**source, dtype=where[1]).to(where[0]).eval()
-    past = DynamicCache(config=model.config)
-
-    @torch.inference_mode()
-    def run() -> list[int]:
-        if (added := past.get_seq_length() - cached) > 0:  # by the last run
-            past.crop(-added)
-        written = [1]
-        for _ in range(NEW_TOKENS):
-            token = torch.tensor([written[-1:]], device=where[0])
-            logits = model(input_ids=token, past_key_values=past, use_cache=True).logits
-            written.append(logits[0, -1].argmax().item())
-        return written
-
-    with torch.inference_mode():
-        model(input_ids=prompt(cached).to(where[0]), past_key_values=past, logits_to_keep=1)
-    return run
-
-
-def language_model_side(cached: int, where: Where) -> Run:
-    model, _ = pretrained.load(LANGUAGE_MODEL, device=where[0], dtype=where[1])
-    past = model.init_cache(1, max_length=cached + NEW_TOKENS)
-
-    @torch.inference_mode()
-    def run() -> list[int]:
-        for cache in past:
-            cache.length = cached  # what the last run has added is overwritten
-        written = [1]
-        for _ in range(NEW_TOKENS):
-            hidden, _ = model.hidden(torch.tensor([written[-1:]], device=where[0]), past)
-            written.append(model.output(hidden[0, -1]).argmax().item())
-        return written
-
-    with torch.inference_mode():
-        model.hidden(prompt(cached).to(where[0]), past)
-    return run
-
-
 def both_sides(name: str, side, *options, same=close) -> Case:
     return Case(name, partial(side, False, *options), partial(side, True, *options), same)
 
@@ -340,25 +247,3 @@ CASES.append(
         same=lambda a, b: (a == b).float().mean().item() > 0.99,
     )
 )
-try:
-    import transformers  # noqa: F401, only to know whether it is there
-
-    CASES.append(
-        Case(
-            "greedy decoding, 64 tokens | Marian's generate, cached",
-            marian_side,
-            partial(greedy_side, True),
-            None,
-        )
-    )
-    CASES += [
-        Case(
-            f"SmolLM2, {NEW_TOKENS} tokens after {cached} cached | transformers",
-            partial(llama_side, cached),
-            partial(language_model_side, cached),
-            operator.eq,
-        )
-        for cached in (10, 200, 1000, 2000)
-    ]
-except ModuleNotFoundError:
-    pass

@@ -7,15 +7,14 @@ import pytest
 import torch
 from conftest import ROOT
 
-from attnbook.exercises import catalogue
 from attncourse.chapter import TITLE, chapters
-from attncourse.pages.questions import asked
 
 FOLDED = re.compile(r"<details>\n<summary>Answer</summary>\n\n(.+?)\n\n</details>", re.S)
+FIRST, INDEX = "chapters/prerequisites.ipynb", "chapters/index.ipynb"
 
 
 def read(name):
-    return nbformat.read(ROOT / f"chapters/{name}.ipynb", as_version=4).cells
+    return nbformat.read(ROOT / name, as_version=4).cells
 
 
 def text(cells):
@@ -28,7 +27,7 @@ def ideas():
     A text cell may end one section and begin the next.
     """
     found, heading = {}, ""
-    for cell in read("prerequisites"):
+    for cell in read(FIRST):
         if cell.cell_type == "code":
             found[heading].append(cell)
             continue
@@ -45,87 +44,58 @@ IDEAS = ideas()
 
 
 @pytest.mark.parametrize("idea", IDEAS)
-def test_an_idea_has_a_picture_a_little_code_a_question_and_where_it_is_used(idea):
+def test_an_idea_has_a_picture_a_little_code_and_a_question(idea):
     cells = IDEAS[idea]
     code = [cell for cell in cells if cell.cell_type == "code"]
     code = [cell for cell in code if "setup" not in cell.metadata.get("tags", [])]
+    assert len(code) == 2, f"{FIRST}, {idea!r}: needs two cells, a figure and code to read"
     figure, shown = code
     assert figure.metadata.tags == ["hide-input"]
-    assert len(figure.metadata.mystnb.image.alt) > 80
     number = [*IDEAS].index(idea) + 1
-    assert cells[cells.index(figure) + 1].source.startswith(f"*Figure {number}. ")
-    assert len(shown.source.split("\n")) <= 3
-    assert shown.outputs
-    said = text(cells)
-    assert said.count("**Check yourself.**") == len(FOLDED.findall(said)) == 1
-    used = said.split("</details>")[1].strip()
-    assert re.match(r"Used (in chapters \[\d|wherever|in every chapter)", used)
-
-
-def test_the_page_of_what_one_needs_first_is_short():
-    prose = re.sub(r"\]\([^)]*\)|\$\$.*?\$\$|</?\w+>", "", text(read("prerequisites")), flags=re.S)
-    assert len(prose.split()) <= 900
-    assert len(IDEAS) == 6
-
-
-def answer(idea):
-    return FOLDED.search(text(IDEAS[idea]))[1]
+    caption = cells[cells.index(figure) + 1].source
+    assert caption.startswith(f"*Figure {number}. "), f"{FIRST}: caption of figure {number}"
+    assert len(shown.source.split("\n")) <= 3 and shown.outputs
+    assert len(FOLDED.findall(text(cells))) == 1, f"{FIRST}, {idea!r}: needs one folded answer"
 
 
 def test_the_folded_answers_are_right():
+    """In each answer stands the number that PyTorch computes."""
     q = torch.tensor([2.0, 1.0])
-    assert r"\sqrt{5}" in answer("Vectors and the dot product")
     assert torch.isclose(q @ (q / q.norm()), torch.tensor(5.0).sqrt())
-
-    shape = tuple((torch.ones(6, 768) @ torch.ones(768, 64)).shape)
-    assert answer("The matrix product").startswith(f"{shape}.")
-
-    assert "The same as 2, 1, 0" in answer("Softmax")
     shares = [torch.tensor([a, a - 1, a - 2]).softmax(dim=0) for a in (102.0, 2.0)]
     assert torch.allclose(*shares)
-
     torch.manual_seed(1)
     variance = (torch.randn(100_000, 64).sum(dim=1) / 8).var()
-    assert answer("Mean and variance").startswith(f"{variance:.0f}:")
-
     w = torch.tensor(0.0, requires_grad=True)
     ((w - 3) ** 2).backward()
-    assert f"From 0 to {w.detach() - 1.5 * w.grad:g}:" in answer("Gradient descent")
-
     x = torch.ones(32, 10, 64)
-    assert answer("Batches and shapes").startswith(f"{tuple((x @ x.mT).shape)}:")
+    right = {
+        "Vectors and the dot product": r"\sqrt{5}",
+        "The matrix product": f"{tuple((torch.ones(6, 768) @ torch.ones(768, 64)).shape)}",
+        "Softmax": "2, 1, 0",
+        "Mean and variance": f"{variance:.0f}",
+        "Gradient descent": f"{w.detach() - 1.5 * w.grad:g}",
+        "Batches and shapes": f"{tuple((x @ x.mT).shape)}",
+    }
+    assert [*right] == [*IDEAS], f"{FIRST} has other sections: give the answer of each here"
+    for idea, number in right.items():
+        answer = FOLDED.search(text(IDEAS[idea]))[1]
+        assert number in answer, f"{FIRST}, {idea!r}: the answer is {number}"
 
 
 def test_the_first_page_lists_every_chapter_by_its_question():
-    rows = re.findall(r"^\| (\d+) \| \[(.+?)\]\((.+?)\) \|", text(read("index")), re.M)
+    rows = re.findall(r"^\| (\d+) \| \[(.+?)\]\((.+?)\) \|", text(read(INDEX)), re.M)
     titles = []
     for path in chapters(ROOT):
-        title = TITLE.match(read(path.stem)[0].source)
+        title = TITLE.match(nbformat.read(path, as_version=4).cells[0].source)
         titles.append((title["number"], title["question"], path.name))
-    assert rows == titles
+    assert rows == titles, f"the table of {INDEX} and the titles of the chapters differ"
 
 
 def test_the_first_cell_has_three_doors_each_with_where_to_go_and_how_long():
-    doors = re.findall(r"^- \*\*(\w+)\.\*\* (.+)$", read("index")[0].source, re.M)
-    assert [name for name, _ in doors] == ["Read", "Run", "Teach"]
-    places = ("01-", "index.ipynb#take-it-with-you", "teaching.md")
-    for (_, door), place in zip(doors, places, strict=True):
-        assert f"]({place}" in door
-        assert re.search("hour|minute", door)
-    assert "](prerequisites.ipynb)" in doors[0][1]
-
-
-def test_the_first_page_promises_what_is_there():
-    said = text(read("index"))
-    minutes = [
-        int(re.search(r"\*\*Time:\*\* (\d+) minutes", read(path.stem)[0].source)[1])
-        for path in chapters(ROOT)
-    ]
-    assert "Most chapters take half an hour to three quarters of one." in said
-    assert sum(25 <= m <= 50 for m in minutes) > 0.8 * len(minutes)
-    assert "forty that people ask" in said
-    assert 38 <= len(asked(ROOT / "chapters")) <= 45
-    assert "About a hundred exercises" in said
-    assert 85 <= len([*catalogue()]) <= 115
-    teaching = (ROOT / "chapters/teaching.md").read_text("utf8")
-    assert "15 minutes to read" in said and "Its text takes a quarter of an hour" in teaching
+    doors = re.findall(r"^- \*\*\w+\.\*\* (.+)$", read(INDEX)[0].source, re.M)
+    places = ("01-", "index.ipynb#", "teaching.md")
+    assert len(doors) == len(places), f"{INDEX}: the first cell lists doors to {places}"
+    for door, place in zip(doors, places, strict=True):
+        assert f"]({place}" in door, f"{INDEX}: this door has to lead to {place}: {door}"
+        assert re.search(r"\b(hour|minute)", door), f"{INDEX}: say how long it takes: {door}"

@@ -1,7 +1,7 @@
 """Every part of the model on a GPU that is not there: fake tensors notice a wrong device.
 
-    python3 -m venv cuda && cuda/bin/pip install torch numpy ... pytest hypothesis nbformat
-    cuda/bin/python tests/fake_cuda.py
+    python3 -m venv cuda && cuda/bin/pip install torch numpy ... pytest hypothesis
+    cuda/bin/python tests/model/fake_cuda.py
 
 This needs PyTorch's CUDA build, several gigabytes, in an environment of its own, but no GPU. Its
 fake tensors have a device, a dtype and a shape, but no numbers. So forward passes, attention
@@ -14,12 +14,11 @@ from pathlib import Path
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "code"), str(ROOT / "tests")]
 
-from test_gate import PARTS, WORDS, D, first_of, language_model, model  # noqa: E402
-
 from attnbook.positions import sinusoidal_positions  # noqa: E402
+from model.parts import PARTS, WORDS, D, first_of, language_model, model  # noqa: E402
 
 CUDA = torch.device("cuda")
 

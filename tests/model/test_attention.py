@@ -1,13 +1,11 @@
-"""Scores, masks, the two paths of attention() and linear attention."""
+"""Masks and the two paths of attention()."""
 
 import math
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings, strategies as st
-from torch.utils.flop_counter import FlopCounterMode
 
 from attnbook.attention import (
     additive_scores,
@@ -18,25 +16,15 @@ from attnbook.attention import (
     linear_attention,
     masked_softmax,
     padding_mask,
-    positive_features,
     scaled_dot_scores,
 )
-from shared import DEVICES, DTYPES, TOLERANCE, draw, seeds, sizes
-
-
-@st.composite
-def inputs(draw_size, batch=None):
-    """Query, key and value of random sizes, with a batch axis and heads."""
-    batch = draw_size(st.integers(1, 3)) if batch is None else batch
-    heads, n, m, d_k, d_v = (draw_size(sizes) for _ in range(5))
-    shapes = ((batch, heads, n, d_k), (batch, heads, m, d_k), (batch, heads, m, d_v))
-    return draw(draw_size(seeds), *shapes)
+from model.tensors import DEVICES, DTYPES, TOLERANCE, attention_inputs, draw, seeds
 
 
 @st.composite
 def masked_inputs(draw_size):
     """The same with a mask, of which any row may be empty."""
-    query, key, value = draw_size(inputs())
+    query, key, value = draw_size(attention_inputs())
     n, m = query.shape[-2], key.shape[-2]
     bits = draw_size(st.lists(st.booleans(), min_size=n * m, max_size=n * m))
     return query, key, value, torch.tensor(bits).view(n, m)
@@ -123,7 +111,7 @@ def test_weights_of_a_row_sum_to_one_over_what_is_allowed(case):
 
 
 @settings(max_examples=50, deadline=None)
-@given(inputs(), seeds)
+@given(attention_inputs(), seeds)
 def test_permuting_keys_and_values_together_changes_nothing(case, seed):
     query, key, value = case
     order = torch.randperm(key.shape[-2], generator=torch.Generator().manual_seed(seed))
@@ -133,7 +121,7 @@ def test_permuting_keys_and_values_together_changes_nothing(case, seed):
 
 
 @settings(max_examples=50, deadline=None)
-@given(inputs(), seeds)
+@given(attention_inputs(), seeds)
 def test_permuting_queries_permutes_the_outputs(case, seed):
     query, key, value = case
     order = torch.randperm(query.shape[-2], generator=torch.Generator().manual_seed(seed))
@@ -166,7 +154,7 @@ def test_the_present_token_counts_in_causal_attention(length, seed):
 
 
 @settings(max_examples=30, deadline=None)
-@given(inputs(batch=2), st.integers(1, 5), seeds)
+@given(attention_inputs(batch=2), st.integers(1, 5), seeds)
 def test_padding_never_changes_a_result(case, extra, seed):
     query, key, value = case
     length = key.shape[-2]
@@ -221,82 +209,6 @@ def test_attention_has_the_right_gradients(need_weights):
         return attention(*tensors, mask, need_weights=need_weights)[0]
 
     assert torch.autograd.gradcheck(function, tensors)
-
-
-def test_scores_have_the_right_gradients():
-    shapes = (2, 3, 4), (2, 5, 6), (4, 6), (4, 7), (6, 7), (7,)
-    query, key, weight, query_weight, key_weight, energy = (
-        tensor.requires_grad_() for tensor in draw(0, *shapes)
-    )
-    (same_size,) = draw(1, (2, 5, 4))
-    same_size.requires_grad_()
-    gradcheck = torch.autograd.gradcheck
-    assert gradcheck(dot_scores, (query, same_size))
-    assert gradcheck(scaled_dot_scores, (query, same_size))
-    assert gradcheck(general_scores, (query, key, weight))
-    assert gradcheck(additive_scores, (query, key, query_weight, key_weight, energy))
-
-
-def test_every_score_equals_its_formula_entry_by_entry():
-    shapes = (2, 3, 4), (2, 5, 4), (4, 4), (4, 7), (4, 7), (7,)
-    query, key, weight, query_weight, key_weight, energy = draw(0, *shapes)
-    dot, scaled = dot_scores(query, key), scaled_dot_scores(query, key)
-    general = general_scores(query, key, weight)
-    additive = additive_scores(query, key, query_weight, key_weight, energy)
-    for b in range(2):
-        for i in range(3):
-            for j in range(5):
-                q, k = query[b, i], key[b, j]
-                torch.testing.assert_close(dot[b, i, j], q.dot(k))
-                torch.testing.assert_close(scaled[b, i, j], q.dot(k) / 2)
-                torch.testing.assert_close(general[b, i, j], q @ weight @ k)
-                hidden = torch.tanh(query_weight.T @ q + key_weight.T @ k)
-                torch.testing.assert_close(additive[b, i, j], energy.dot(hidden))
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_scores_and_linear_attention_work_in_every_dtype(device, dtype):
-    shapes = (2, 3, 4), (2, 5, 4), (2, 5, 6), (4, 4), (4, 7), (4, 7), (7,)
-    exact = draw(0, *shapes)
-    tensors = [tensor.to(device, dtype) for tensor in exact]
-
-    def results(query, key, value, weight, query_weight, key_weight, energy):
-        yield dot_scores(query, key)
-        yield scaled_dot_scores(query, key)
-        yield general_scores(query, key, weight)
-        yield additive_scores(query, key, query_weight, key_weight, energy)
-        yield linear_attention(query, key, value)
-        yield linear_attention(query, key, value, quadratic=True)
-
-    for result, expected in zip(results(*tensors), results(*exact), strict=True):
-        assert result.dtype == dtype
-        tolerance = 4 * TOLERANCE[dtype]
-        torch.testing.assert_close(result.cpu().double(), expected, rtol=tolerance, atol=tolerance)
-
-
-@settings(max_examples=50, deadline=None)
-@given(inputs())
-def test_linear_attention_is_the_same_in_both_orders(case):
-    query, key, value = case
-    linear = linear_attention(query, key, value)
-    quadratic = linear_attention(query, key, value, quadratic=True)
-    torch.testing.assert_close(linear, quadratic)
-
-
-@settings(max_examples=30, deadline=None)
-@given(inputs())
-def test_linear_attention_is_a_weighted_mean_of_the_values(case):
-    query, key, value = case
-    weights = positive_features(query) @ positive_features(key).mT
-    assert (weights > 0).all()
-    weights = weights / weights.sum(dim=-1, keepdim=True)
-    torch.testing.assert_close(linear_attention(query, key, value), weights @ value)
-
-
-def test_linear_attention_has_the_right_gradients():
-    tensors = [t.requires_grad_() for t in draw(0, (2, 3, 4), (2, 5, 4), (2, 5, 2))]
-    assert torch.autograd.gradcheck(linear_attention, tensors)
 
 
 def test_huge_scores_stay_finite():
@@ -407,28 +319,6 @@ def test_wrong_sizes_raise_an_error_that_names_them(function, arguments, options
         function(*arguments, **options)
 
 
-def test_shapes_in_annotations_are_enforced_in_these_tests():
-    with pytest.raises(jaxtyping.TypeCheckError, match="key"):
-        dot_scores(torch.zeros(2, 3), torch.zeros(2, 4))
-
-
-def test_linear_attention_survives_very_negative_features_and_half_precision():
-    query, key, value = draw(0, (2, 4), (3, 4), (3, 2), dtype=torch.float32)
-    weights = positive_features(query - 20) @ positive_features(key - 20).mT
-    assert (positive_features(query - 20) > 0).all() and (weights > 0).all()
-    for quadratic in (False, True):
-        output = linear_attention(query - 20, key, value, quadratic=quadratic)
-        assert output.isfinite().all()
-        long = [torch.full((1, 512, 64), 5.0, dtype=torch.float16) for _ in range(3)]
-        output = linear_attention(*long, quadratic=quadratic)
-        torch.testing.assert_close(output, long[2], rtol=1e-2, atol=1e-2)
-        for feature in (-20.0, 40.0):
-            query, key = torch.full((2, 3, 64), feature, dtype=torch.float16)
-            value = torch.ones(3, 2, dtype=torch.float16)
-            output = linear_attention(query, key, value, quadratic=quadratic)
-            torch.testing.assert_close(output, value)
-
-
 def test_both_paths_stay_finite_for_large_inputs_in_half_precision():
     tensors = draw(0, *[(2, 2, 3, 64)] * 3)
     query, key, value = ((100 * tensor).half() for tensor in tensors)
@@ -462,27 +352,11 @@ def test_a_batch_of_no_examples_has_an_empty_mask():
     assert padding_mask(lengths, 0).shape == padding_mask([], 0).shape == (0, 1, 0)
 
 
-def test_positive_features_are_elu_plus_one():
-    (x,) = draw(0, (1000,))
-    x = torch.cat([x, torch.tensor([-1.0, 0.0, 1.0, 1e-9]).double()])
-    torch.testing.assert_close(positive_features(x), F.elu(x) + 1)
-
-
 def test_dropping_every_weight_leaves_nothing():
     query, key, value = draw(0, *[(1, 2, 3, 4)] * 3)
     for need_weights in (True, False):
         output, _ = attention(query, key, value, dropout=1.0, need_weights=need_weights)
         assert (output == 0).all()
-
-
-def test_additive_scores_take_any_number_of_axes_in_front():
-    shapes = (3, 2, 4, 5), (3, 2, 6, 5), (5, 7), (5, 7), (7,)
-    query, key, *weights = draw(0, *shapes)
-    scores = additive_scores(query, key, *weights)
-    for a in range(3):
-        for b in range(2):
-            alone = additive_scores(query[a, b], key[a, b], *weights)
-            torch.testing.assert_close(scores[a, b], alone)
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
@@ -505,26 +379,3 @@ def test_a_mask_may_have_the_axes_that_only_values_have(need_weights):
     output, _ = attention(x, x, value, mask, need_weights=need_weights)
     for b in range(5):
         torch.testing.assert_close(output[b], attention(x, x, value[b], mask[b])[0])
-
-
-def test_tensors_may_be_named_and_options_have_to_be():
-    tensors = draw(0, *[(2, 3, 4)] * 3)
-    names = dict(zip(("query", "key", "value"), tensors, strict=True))
-    torch.testing.assert_close(attention(**names, mask=None)[0], attention(*tensors)[0])
-    torch.testing.assert_close(linear_attention(**names), linear_attention(*tensors))
-    with pytest.raises(TypeError):
-        attention(*tensors, None, True)
-    with pytest.raises(TypeError):
-        linear_attention(*tensors, True)
-    assert causal_mask(length=2, device="cpu").shape == (2, 2)
-    assert attention(*tensors)[1] is None
-
-
-def test_linear_attention_does_less_work_unless_asked_for_more():
-    tensors = draw(0, *[(100, 4)] * 3)
-    work = []
-    for options in ({}, {"quadratic": True}):
-        with FlopCounterMode(display=False) as counter:
-            linear_attention(*tensors, **options)
-        work.append(counter.get_total_flops())
-    assert work[1] > 10 * work[0]

@@ -1,17 +1,11 @@
-"""Vocabularies, number words, subwords, Multi30k and batches."""
+"""Vocabularies, number words, subwords and batches."""
 
-import gzip
-import hashlib
-import http.server
 import itertools
 import random
-import threading
 
 import pytest
-import torch
 from hypothesis import given, settings, strategies as st
 
-from attnbook import data
 from attnbook.data import (
     END,
     LANGUAGES,
@@ -19,7 +13,6 @@ from attnbook.data import (
     START,
     UNKNOWN,
     EpochSampler,
-    Multi30k,
     NumberDataset,
     NumberTokenizer,
     SubwordTokenizer,
@@ -124,8 +117,6 @@ def test_samples_follow_their_seed():
             lambda: NumberDataset(below=1000, longest=0).sample(1),
             r"of 10000 numbers below 1000 only 0 are for training",
         ),
-        (lambda: Multi30k("en", "fr"), "'en' with 'de'.*got 'en' and 'fr'"),
-        (lambda: Multi30k().texts("dev"), "'val'.*got 'dev'"),
         (lambda: batches_by_length([3, 9], 8), "9 tokens.*max_tokens=8"),
         (lambda: EpochSampler([], 8), "no pairs"),
         (lambda: SubwordTokenizer.learn(["a b"], 500), "no 500 subwords"),
@@ -163,101 +154,6 @@ def test_subwords_give_texts_back_in_lower_case(tmp_path):
     assert UNKNOWN not in long.encode("zebra")
     same = SubwordTokenizer.learn(SENTENCES, 60)
     assert [same.split(s) for s in SENTENCES] == [subwords.split(s) for s in SENTENCES]
-
-
-@pytest.fixture
-def small_multi30k(monkeypatch):
-    """Files like those of Multi30k, with their checksums in place of the true ones."""
-    files = {
-        f"{part}.{language}.gz": gzip.compress(
-            "".join(f"{language} {part} {i}\n" for i in range(3)).encode()
-        )
-        for part in Multi30k.PARTS
-        for language in ("en", "de")
-    }
-    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    monkeypatch.setattr(data, "_SHA256", sums)
-    monkeypatch.delenv("ATTNBOOK_MULTI30K", raising=False)
-    return files
-
-
-def test_the_true_checksums_are_ten_and_well_formed():
-    names = {f"{p}.{x}.gz" for p in Multi30k.PARTS for x in ("en", "de")}
-    assert data._SHA256.keys() == names and len(names) == 10
-    assert all(len(bytes.fromhex(found)) == 32 for found in data._SHA256.values())
-
-
-def test_multi30k_is_read_from_the_folder_named(small_multi30k, tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path))
-    says = r"no .*val\.en\.gz: ATTNBOOK_MULTI30K"
-    with pytest.raises(FileNotFoundError, match=says):
-        Multi30k().texts("val")
-    for name, content in small_multi30k.items():
-        (tmp_path / name).write_bytes(content)
-    pairs = Multi30k().texts("val")
-    assert pairs == [(f"en val {i}", f"de val {i}") for i in range(3)]
-    back = Multi30k("de", "en").texts("test_2016_flickr")
-    assert back[0] == ("de test_2016_flickr 0", "en test_2016_flickr 0")
-    (tmp_path / "val.en.gz").write_bytes(gzip.compress(b"another\n"))
-    with pytest.raises(ValueError, match=r"val\.en\.gz is not.*SHA-256 is"):
-        Multi30k().texts("val")
-
-
-class Server:
-    """Serves files from memory and counts what is asked for."""
-
-    def __init__(self, files):
-        self.asked = []
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                name = self.path.strip("/")
-                outer.asked.append(name)
-                if name not in files:
-                    self.send_error(404)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(files[name])))
-                self.end_headers()
-                self.wfile.write(files[name])
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/"
-        threading.Thread(target=self.server.serve_forever).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-def test_multi30k_is_downloaded_once_checked_and_resumed(
-    small_multi30k, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
-    files = dict(small_multi30k)
-    del files["val.de.gz"]
-    server = Server(files)
-    monkeypatch.setattr(Multi30k, "URL", server.url)
-    try:
-        with pytest.raises(ConnectionError, match=r"val\.de\.gz.*404.*ATTNBOOK"):
-            Multi30k().texts("val")
-        files["val.de.gz"] = b"cut off"
-        with pytest.raises(ConnectionError, match=r"val\.de\.gz.*hash"):
-            Multi30k().texts("val")
-        files["val.de.gz"] = small_multi30k["val.de.gz"]
-        for _ in range(2):
-            assert Multi30k().texts("val")[2] == ("en val 2", "de val 2")
-        assert server.asked == ["val.en.gz"] + 3 * ["val.de.gz"]
-    finally:
-        server.close()
-    with pytest.raises(ConnectionError, match=r"train\.en\.gz could not"):
-        Multi30k().texts("train")
-    stored = {path.name for path in (tmp_path / "multi30k").iterdir()}
-    assert stored == {"val.en.gz", "val.de.gz"}
 
 
 def test_a_batch_pads_behind_and_marks_both_ends():

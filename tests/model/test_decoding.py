@@ -11,7 +11,7 @@ from torch import nn
 from attnbook.decoding import Decoder, beam_search, greedy_search
 from attnbook.seq2seq import Seq2Seq
 from attnbook.transformer import Transformer
-from shared import draw_tokens, randomise, seeds
+from model.tensors import draw_tokens, randomise, seeds
 
 START, END = 0, 1
 SYMBOLS = {"start_token": START, "end_token": END}

@@ -31,7 +31,7 @@ from attnbook.interventions import (
 from attnbook.language_model import LanguageModel, generate
 from attnbook.multihead import MultiHeadAttention
 from attnbook.transformer import Transformer
-from shared import draw, draw_tokens, randomise
+from model.tensors import draw, draw_tokens, randomise
 
 SIZES = {"d_model": 12, "num_heads": 3, "d_ff": 20}
 SOURCE, LENGTHS = draw_tokens(1, (2, 5), 9), torch.tensor([5, 3])
@@ -349,6 +349,29 @@ def test_a_language_model_is_changed_and_nothing_is_left_behind(name):
             assert written == list(generate(model, [3, 4], max_new_tokens=5, cached=False))
         raise KeyError
     assert torch.equal(model(TOKENS)[0], before)
+
+
+@pytest.mark.usefixtures("no_shape_checks")
+@pytest.mark.parametrize(
+    ("maker", "inputs", "intervention"),
+    [
+        *((make, (SOURCE, TARGET, LENGTHS), change) for change in ALL.values()),
+        *((make_language_model, (TOKENS,), c) for c in IN_A_LANGUAGE_MODEL.values()),
+    ],
+    ids=[*ALL, *IN_A_LANGUAGE_MODEL],
+)
+@torch.no_grad()
+def test_a_compiled_model_is_changed_as_well_and_changed_back(maker, inputs, intervention):
+    torch.compiler.reset()
+    model = maker()
+    before = model(*inputs)[0]
+    compiled = torch.compile(model, backend="eager")
+    torch.testing.assert_close(compiled(*inputs)[0], before)
+    with intervention(model):
+        changed = model(*inputs)[0]
+        torch.testing.assert_close(compiled(*inputs)[0], changed)
+    assert not torch.allclose(changed, before)
+    torch.testing.assert_close(compiled(*inputs)[0], before)
 
 
 def test_without_positions_a_language_model_is_one_that_has_none():

@@ -15,7 +15,7 @@ from attnbook.positions import (
     shift_matrix,
     sinusoidal_positions,
 )
-from shared import DEVICES, DTYPES, TOLERANCE, draw, seeds
+from model.tensors import DEVICES, DTYPES, draw, seeds
 
 dimensions = st.integers(1, 24)
 even_dimensions = dimensions.map(lambda n: 2 * n)
@@ -81,17 +81,6 @@ def test_rotation_turns_a_vector_by_the_angle_of_its_position():
     for row in range(5):
         turn = shift_matrix(2 + row, 6).mT  # the other way round
         torch.testing.assert_close(rotated[..., row, :], x[..., row, :] @ turn.mT)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rotation_keeps_dtype_and_device(device, dtype):
-    exact = draw(0, (2, 7, 8))[0]
-    rotated = rotary(exact.to(device, dtype))
-    assert rotated.dtype == dtype and rotated.device.type == device
-    torch.testing.assert_close(
-        rotated.cpu().double(), rotary(exact), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
-    )
 
 
 def test_the_module_gives_any_length_from_any_start():
@@ -187,21 +176,6 @@ def test_dropout_follows_the_sum_of_word_and_position():
 def test_wrong_sizes_raise_an_error_that_names_them(call, says):
     with pytest.raises(ValueError, match=says):
         call()
-
-
-def test_inputs_may_be_named_and_options_have_to_be():
-    (x,) = draw(0, (3, 4))
-    torch.testing.assert_close(rotary(x=x), rotary(x))
-    table = sinusoidal_positions(length=2, d_model=4)
-    torch.testing.assert_close(table, sinusoidal_positions(2, 4))
-    TokenEmbedding(num_tokens=3, d_model=4, positions=None)
-    for call in (
-        lambda: rotary(x, 2),
-        lambda: sinusoidal_positions(2, 4, 3),
-        lambda: TokenEmbedding(3, 4, None),
-    ):
-        with pytest.raises(TypeError):
-            call()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

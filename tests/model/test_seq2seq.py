@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from attnbook.seq2seq import ENERGIES, Energy, Seq2Seq
-from shared import DEVICES, DTYPES, TOLERANCE, draw, draw_tokens, seeds
+from model.tensors import draw, draw_tokens, seeds
 
 ALL = pytest.mark.parametrize("energy", [None, *ENERGIES])
 
@@ -136,23 +136,12 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(energy):
         torch.testing.assert_close(scores, expected[:, t])
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", DTYPES)
 @ALL
-def test_works_in_every_dtype_with_finite_gradients(device, dtype, energy):
+def test_every_parameter_learns(energy):
     model = make(energy)
-    source, target = draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 4), 9)
-    lengths = torch.tensor([5, 1, 3])
-    exact, _ = model(source, target, lengths)
-    model = model.to(device, dtype)
-    logits, _ = model(*(t.to(device) for t in (source, target, lengths)))
-    assert logits.dtype == dtype
-    tolerance = 10 * TOLERANCE[dtype]
-    torch.testing.assert_close(logits.cpu().double(), exact, rtol=tolerance, atol=tolerance)
+    logits, _ = model(draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 4), 9))
     logits.sum().backward()
-    parameters = dict(model.named_parameters())
-    assert all(p.grad.isfinite().all() for p in parameters.values())
-    assert all((p.grad != 0).any() for p in parameters.values())
+    assert all((p.grad != 0).any() for p in model.parameters())
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import re
 import pytest
 import torch
 
+from attnbook import train as command
 from attnbook.data import NumberDataset, SubwordTokenizer
-from attnbook.training import __main__ as command
 from attnbook.translator import NUMBERS_TO_FRENCH, Translator
 
 NUMBERS = NumberDataset("en", "fr", below=10_000)

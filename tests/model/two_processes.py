@@ -1,6 +1,6 @@
-"""A training in one process or in two, which `test_training.py` compares.
+"""A training in one process or in two, which `test_train_command.py` compares.
 
-torchrun --nproc-per-node=2 tests/two_processes.py FOLDER ARGUMENT...
+torchrun --nproc-per-node=2 tests/model/two_processes.py FOLDER ARGUMENT...
 
 The arguments are those of `python -m attnbook.train`, which runs last.
 """
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import torch
 
+from attnbook import train as command
 from attnbook.data import NumberDataset
-from attnbook.training import __main__ as command, processes, rank_and_world, train
+from attnbook.training import processes, rank_and_world, train
 from attnbook.transformer import Transformer
 
 

@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from attnbook.atomic_files import atomic_write, read_json
+from attnbook.checks import require_at_least_1
 
 
 class History(TypedDict):
@@ -97,8 +98,7 @@ def average_checkpoints(model: nn.Module, folder: str | Path, last: int) -> None
     Raises ``ValueError`` if there is none, or they are of another model.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 6.1.
     """
-    if last < 1:
-        raise ValueError(f"last must be at least 1: got {last}")
+    require_at_least_1(last=last)
     files = saved_tensors(folder)[-last:]
     if not files:
         raise ValueError(f"{folder} holds no checkpoint to average")

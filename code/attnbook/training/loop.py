@@ -17,13 +17,14 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import TqdmWarning
 
+from attnbook.checks import require_above_0, require_at_least_1
 from attnbook.data import Batch, Pair, PairsOfStep, collate
 from attnbook.decoding import inference
 from attnbook.language_model import LanguageModel
 from attnbook.seq2seq import Seq2Seq
 from attnbook.training.checkpoint import Checkpoint, History
 from attnbook.training.loss import smoothed_loss
-from attnbook.training.parallel import rank_and_world, require_equal_everywhere
+from attnbook.training.parallel import rank_and_world, require_equal_everywhere, wait_for_all
 from attnbook.transformer import Transformer
 
 with warnings.catch_warnings():
@@ -96,14 +97,16 @@ def train(
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
     and bfloat16 came later.
     """
-    at_least_1 = {
-        "steps": steps,
-        "save_every": save_every,
-        "keep": keep,
-        "evaluate_every": evaluate_every,
-        "log_interval": log_interval,
-    }
-    _require_possible(at_least_1, {"peak_rate": peak_rate, "clip": clip})
+    require_at_least_1(
+        steps=steps,
+        save_every=save_every,
+        keep=keep,
+        evaluate_every=evaluate_every,
+        log_interval=log_interval,
+    )
+    require_above_0(peak_rate=peak_rate, clip=clip)
+    if math.isinf(peak_rate):
+        raise ValueError("peak_rate must be finite: got inf")
     settings = {
         "peak_rate": peak_rate,
         "warmup": warmup,
@@ -111,71 +114,31 @@ def train(
         "clip": clip,
         "seed": seed,
     }
-    rank, world = rank_and_world()
+    rank, _ = rank_and_world()
     device = torch.device(device)
-    model.to(device)
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
-    )
-    # Skips an update, on the device, if a gradient is not finite. The scale of 1 never grows.
-    guard = torch.amp.GradScaler(device.type, init_scale=1.0, growth_interval=2**31 - 1)
+    updates = _Updates(model.to(device), label_smoothing, clip, device)
     checkpoint = None
     history: History = {"losses": [], "evaluations": []}
     if folder is not None:
         checkpoint = Checkpoint(folder, keep=keep)
-        history = checkpoint.load(model, optimizer, settings) or history
+        history = checkpoint.load(model, updates.optimizer, settings) or history
     first = len(history["losses"])
     require_equal_everywhere(first, folder)
     if first > steps:
         raise ValueError(f"{folder} holds a training of {first} steps: got steps={steps}")
-
-    objective: nn.Module = _Objective(model, label_smoothing)
-    if world > 1:
-        objective = DistributedDataParallel(
-            objective, device_ids=[device] if device.type == "cuda" else None
-        )
-    computes_in_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported(
-        including_emulation=False
-    )
-    autocast = torch.autocast(device.type, torch.bfloat16, enabled=computes_in_bfloat16)
     model.train()
     unread: list[Tensor] = []  # loss and gradient's norm of the steps since the last read
     if first < steps:
-        batch, scale = _share(pairs_of_step(first), device)
-    bar = trange(
-        first,
-        steps,
-        initial=first,
-        total=steps,
-        unit="step",
-        # None: shown to people, not written into log files
-        disable=None if progress and rank == 0 else True,
-    )
+        share = _share(pairs_of_step(first), device)
+    # None: shown to people, not written into log files
+    hidden = None if progress and rank == 0 else True
+    bar = trange(first, steps, initial=first, total=steps, unit="step", disable=hidden)
     for step in bar:
         rng = random.Random(f"{seed} {step} {rank}")
         torch.manual_seed(rng.getrandbits(63))
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, peak=peak_rate, warmup=warmup)
-        with autocast:
-            loss = objective(batch) * scale
-        # DistributedDataParallel takes the mean over the processes; the sum is wanted
-        guard.scale(loss * world).backward()
+        unread.append(updates(*share, learning_rate(step, peak=peak_rate, warmup=warmup)))
         if step + 1 < steps:  # collated and copied while the device computes
-            batch, scale = _share(pairs_of_step(step + 1), device)
-        loss = loss.detach()
-        if world > 1:
-            dist.all_reduce(loss)
-        norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
-        # 0, or not a number if the loss or the norm is not finite, so that the guard notices
-        nothing = 0 * (loss + norm)
-        for parameter in model.parameters():
-            if parameter.grad is not None:
-                parameter.grad += nothing
-        guard.unscale_(optimizer)
-        guard.step(optimizer)
-        guard.update()
-        optimizer.zero_grad()
-        unread.append(torch.stack([loss, norm]))
+            share = _share(pairs_of_step(step + 1), device)
 
         done = step + 1
         is_last = done == steps
@@ -194,22 +157,58 @@ def train(
                 bar.write(f"step {done}  {text}")
         if checkpoint is not None and saves:
             if rank == 0:
-                checkpoint.save(model, optimizer, settings, history)
-            if world > 1:
-                dist.barrier()  # nobody leaves before it is saved
+                checkpoint.save(model, updates.optimizer, settings, history)
+            wait_for_all()  # nobody leaves before it is saved
     model.eval()
     return history
 
 
-def _require_possible(at_least_1: dict[str, int], above_0: dict[str, float]) -> None:
-    for name, number in at_least_1.items():
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1: got {number}")
-    for name, real in above_0.items():
-        if not real > 0:
-            raise ValueError(f"{name} must be above 0: got {real}")
-    if math.isinf(above_0["peak_rate"]):
-        raise ValueError("peak_rate must be finite: got inf")
+class _Updates:
+    """What one step does on the device, without a read by the CPU."""
+
+    def __init__(
+        self, model: Model, label_smoothing: float, clip: float, device: torch.device
+    ) -> None:
+        self.parameters = list(model.parameters())
+        self.clip = clip
+        self.optimizer = torch.optim.Adam(
+            self.parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+        )
+        # Skips an update, on the device, if a gradient is not finite. The scale of 1 never grows.
+        self.guard = torch.amp.GradScaler(device.type, init_scale=1.0, growth_interval=2**31 - 1)
+        self.objective: nn.Module = _Objective(model, label_smoothing)
+        _, self.world = rank_and_world()
+        if self.world > 1:
+            self.objective = DistributedDataParallel(
+                self.objective, device_ids=[device] if device.type == "cuda" else None
+            )
+        computes_in_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported(
+            including_emulation=False
+        )
+        self.autocast = torch.autocast(device.type, torch.bfloat16, enabled=computes_in_bfloat16)
+
+    def __call__(self, batch: Batch, scale: float, rate: float) -> Float[Tensor, "2"]:
+        """Change the weights at this rate; returns the step's loss and its gradient's norm."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        with self.autocast:
+            loss = self.objective(batch) * scale
+        # DistributedDataParallel takes the mean over the processes; the sum is wanted
+        self.guard.scale(loss * self.world).backward()
+        loss = loss.detach()
+        if self.world > 1:
+            dist.all_reduce(loss)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        # 0, or not a number if the loss or the norm is not finite, so that the guard notices
+        nothing = 0 * (loss + norm)
+        for parameter in self.parameters:
+            if parameter.grad is not None:
+                parameter.grad += nothing
+        self.guard.unscale_(self.optimizer)
+        self.guard.step(self.optimizer)
+        self.guard.update()
+        self.optimizer.zero_grad()
+        return torch.stack([loss, norm])
 
 
 class _Objective(nn.Module):

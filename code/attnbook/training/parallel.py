@@ -54,7 +54,14 @@ def rank_and_world() -> tuple[int, int]:
     return dist.get_rank(), dist.get_world_size()
 
 
+def wait_for_all() -> None:
+    """Wait until all processes are here."""
+    if dist.is_initialized():
+        dist.barrier()
+
+
 def require_equal_everywhere(first: int, folder: str | Path | None) -> None:
+    """Raise ``ValueError`` if not all processes have found a training of ``first`` steps."""
     if not dist.is_initialized():
         return
     steps = [None] * dist.get_world_size()

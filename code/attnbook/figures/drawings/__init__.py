@@ -6,13 +6,7 @@ telephone, where it is 350 pixels wide.
 """
 
 from attnbook.figures.drawings.attention import heads, self_attention
-from attnbook.figures.drawings.blocks import (
-    decoder_block,
-    encoder_block,
-    language_block,
-    then_and_now,
-    transformer,
-)
+from attnbook.figures.drawings.blocks import decoder_block, encoder_block, then_and_now
 from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.cost import (
     caching,
@@ -43,7 +37,6 @@ __all__ = [
     "heads",
     "heads_add_up",
     "heard",
-    "language_block",
     "looking_back",
     "loop_orders",
     "matrices",
@@ -57,7 +50,6 @@ __all__ = [
     "splits",
     "teacher_forcing",
     "then_and_now",
-    "transformer",
     "two_orders",
     "word_plus_position",
     "writing",

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import (
-    MOST_NUMBERS,
-    Matrix,
-    Scale,
+from attnbook.figures.drawings.cells import MOST_NUMBERS, Matrix, Scale, first_that_fits, number
+from attnbook.figures.drawings.draw_matrix import (
     draw_map,
     draw_matrix,
-    first_that_fits,
     foot_room,
     head_room,
     label_width,
-    number,
 )
 from attnbook.figures.drawings.matrices import plain
 from attnbook.figures.drawings.svg import (

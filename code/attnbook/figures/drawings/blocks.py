@@ -1,21 +1,9 @@
-"""Blocks of the Transformer around the residual stream, and the whole of it, from below upwards."""
+"""Blocks of the Transformer around the residual stream, from below upwards."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attnbook.figures.drawings.svg import (
-    INK,
-    LINE,
-    SMALL,
-    SOFT,
-    TEXT,
-    Canvas,
-    Drawing,
-    text_width,
-    tint,
-)
-from attnbook.figures.style import KEY, NEUTRAL, OTHER, VALUE, WEIGHTS
+from attnbook.figures.drawings.svg import INK, LINE, SMALL, SOFT, TEXT, Canvas, Drawing, tint
+from attnbook.figures.style import NEUTRAL, OTHER, WEIGHTS
 
 WIDE = 134  # of a sub-layer's box
 FROM_STREAM = 28  # to the box
@@ -57,18 +45,6 @@ def decoder_block(
     return _block("A decoder block", sub_layers, f"{length} × {d_model}", norm_first)
 
 
-def language_block(
-    *, length: int, d_model: int, num_heads: int, num_kv_heads: int, d_ff: int
-) -> Drawing:
-    """A block of a language model: a decoder alone, with what has changed since 2017.
-
-    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or this by
-    ``num_kv_heads``.
-    """
-    sub_layers = _language(d_model, num_heads, num_kv_heads, d_ff)
-    return _block("A language model's block", sub_layers, f"{length} × {d_model}", norm_first=True)
-
-
 def then_and_now(
     *,
     length: int,
@@ -81,7 +57,8 @@ def then_and_now(
 
     Sizes are those of the first, then of the second; ``num_kv_heads`` is of the second alone.
 
-    Raises ``ValueError`` as ``decoder_block`` and ``language_block`` do.
+    Raises ``ValueError`` if a ``d_model`` is not divisible by its ``num_heads``, or the second
+    ``num_heads`` by ``num_kv_heads``.
     """
     then = _decoder(d_model[0], num_heads[0], d_ff[0])
     now = _language(d_model[1], num_heads[1], num_kv_heads, d_ff[1])
@@ -98,7 +75,7 @@ def then_and_now(
         for sub_layer in sub_layers:
             if sub_layer.reads_encoder:
                 sub_layer = replace(sub_layer, detail="on the encoder")
-            y, _ = _draw_sub_layer(canvas, x, y, sub_layer, norm_first, side=1)
+            y = _draw_sub_layer(canvas, x, y, sub_layer, norm_first)
         _end_of_stream(canvas, x, y)
         says.append(f"{name}: {_say(sub_layers, shape, norm_first)}")
     return canvas.finish(f"Two blocks side by side, from below upwards. {' '.join(says)}")
@@ -150,7 +127,7 @@ def _block(title: str, sub_layers: list[SubLayer], shape: str, norm_first: bool)
     canvas.line((0, 0), (0, -9), thick=5)
     y = -8.0
     for sub_layer in sub_layers:
-        y, _ = _draw_sub_layer(canvas, 0, y, sub_layer, norm_first, side=1, with_notes=True)
+        y = _draw_sub_layer(canvas, 0, y, sub_layer, norm_first, with_notes=True)
     _end_of_stream(canvas, 0, y)
     canvas.text(0, y - 34, shape, size=TEXT, color=INK)
     return canvas.finish(f"{title}, from below upwards. {_say(sub_layers, shape, norm_first)}")
@@ -176,14 +153,13 @@ def _draw_sub_layer(
     sub_layer: SubLayer,
     norm_first: bool,
     *,
-    side: int,
     with_notes: bool = False,
-) -> tuple[float, float]:
-    """Draw a sub-layer beside the stream at x, from y upwards, on the right or left (``side``).
+) -> float:
+    """Draw a sub-layer on the right of the stream at x, from y upwards.
 
-    Returns where the stream goes on, and the height of the box's middle.
+    Returns the height at which the stream continues.
     """
-    middle = x + side * (FROM_STREAM + WIDE / 2)
+    middle = x + FROM_STREAM + WIDE / 2
     left = middle - WIDE / 2
     top = y - (134 if norm_first else 132)
     canvas.line((x, y + 1), (x, top), thick=5)
@@ -196,7 +172,7 @@ def _draw_sub_layer(
         box -= 38
     _box(canvas, left, box - 44, 44, sub_layer.name, sub_layer.color, sub_layer.detail)
     plus = box - 44 - 12
-    canvas.arrow((middle, box - 44), (middle, plus), (x + side * 9, plus))
+    canvas.arrow((middle, box - 44), (middle, plus), (x + 9, plus))
     canvas.plus(x, plus)
     if not norm_first:
         _norm_on_stream(canvas, x, plus - 22)
@@ -208,7 +184,7 @@ def _draw_sub_layer(
             canvas.arrow((start - 4, box - 22), (left + WIDE, box - 22))
         for line, dy in zip(sub_layer.note, (-9, 9), strict=True):
             canvas.text(start, box - 22 + dy, line, size=SMALL, color=SOFT, anchor="start")
-    return top, box - 22
+    return top
 
 
 def _box(
@@ -233,125 +209,3 @@ def _end_of_stream(canvas: Canvas, x: float, y: float) -> None:
     canvas.line((x, y + 1), (x, y - 12), thick=5)
     canvas.elements.append(f'<path d="M{x:g} {y - 24:g}l-8 13h16z" fill="{LINE}"/>')
     canvas.reach(x - 8, y - 24, x + 8, y)
-
-
-def transformer(
-    *,
-    source: Sequence[str],
-    target: Sequence[str],
-    d_model: int,
-    num_heads: int,
-    num_layers: int,
-    d_ff: int,
-    norm_first: bool = True,
-) -> Drawing:
-    """The whole Transformer: encoder on the left, decoder on the right, one block of each drawn.
-
-    ``source`` and ``target`` are the tokens that go in; the target begins with its start symbol.
-
-    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or without a token.
-    """
-    if not source or not target:
-        raise ValueError(
-            f"needs tokens: got {len(source)} of the source, {len(target)} of the target"
-        )
-    canvas = Canvas()
-    left, right, lane = 0.0, 2 * (FROM_STREAM + WIDE) + 50, FROM_STREAM + WIDE + 25
-    encoder, decoder = _encoder(d_model, num_heads, d_ff), _decoder(d_model, num_heads, d_ff)
-
-    y = _embed(canvas, left, source, "encoder", side=1)
-    top, _ = _stack(canvas, left, y, encoder, num_layers, norm_first, side=1)
-    _embed(canvas, right, target, "decoder", side=-1)
-    end, cross = _stack(canvas, right, y, decoder, num_layers, norm_first, side=-1)
-
-    # what the encoder made goes to the cross-attention of every block of the decoder
-    if norm_first:
-        _norm_on_stream(canvas, left, top)
-        top -= 22
-    memory, box = top - 20, right - FROM_STREAM - WIDE
-    canvas.line((left, top + 1), (left, memory), thick=5)
-    for shift, color in ((-5, KEY), (5, VALUE)):
-        canvas.arrow((left + 2.5, memory + shift), (lane - shift, memory + shift),
-                     (lane - shift, cross + shift), (box, cross + shift), color=color)  # fmt: skip
-    canvas.text(left + 12, memory - 18, "keys and values", size=SMALL, anchor="start")
-
-    if norm_first:
-        _norm_on_stream(canvas, right, end)
-        end -= 22
-    middle = box + WIDE / 2
-    canvas.line((right, end + 1), (right, end - 14), (middle, end - 14), thick=5)
-    canvas.arrow((middle, end - 14), (middle, end - 32))
-    end -= 4
-    y = end - 28
-    for name in ("linear", "softmax"):
-        _box(canvas, box, y - 26, 26, name, NEUTRAL)
-        canvas.arrow((middle, y - 26), (middle, y - 42))
-        y -= 42
-    canvas.text(middle, y - 10, "the next token", size=TEXT, color=INK)
-    alt = (
-        f"The Transformer, from below upwards. On the left the encoder reads {len(source)} tokens, "
-        f"{' '.join(source)}; on the right the decoder has {len(target)}, {' '.join(target)}. Both "
-        f"embed them in {d_model} features and add positions. Encoder: {num_layers} blocks. "
-        f"{_say(encoder, f'{len(source)} × {d_model}', norm_first)} Decoder: {num_layers} blocks "
-        f"with {', '.join(one.name for one in decoder)}. The encoder's result gives the keys and "
-        "values of every cross-attention. A linear projection and softmax make the next token."
-    )
-    return canvas.finish(alt)
-
-
-def _embed(canvas: Canvas, x: float, tokens: Sequence[str], name: str, *, side: int) -> float:
-    """Draw tokens, embeddings and positions, from below up to the stream; return its height."""
-    middle = x + side * (FROM_STREAM + WIDE / 2)
-    left, edge = middle - WIDE / 2, middle - side * WIDE / 2
-    for i, line in enumerate(_lines(tokens)):
-        canvas.text(middle, 12 + 18 * i, line, size=TEXT, color=INK)
-    canvas.arrow((middle, 0), (middle, -14))
-    _box(canvas, left, -40, 26, "embedding", NEUTRAL)
-    canvas.line((edge, -27), (x, -27), (x, -128), thick=5)
-    _box(canvas, left, -80, 26, "positions", NEUTRAL)
-    canvas.arrow((edge, -67), (x + side * 9, -67))
-    canvas.plus(x, -67)
-    canvas.text(middle, -104, name, size=TEXT, color=INK, bold=True)
-    return -127.0
-
-
-def _lines(tokens: Sequence[str]) -> list[str]:
-    """Tokens on as few lines as they need, about equally long."""
-    whole = text_width(" ".join(tokens), TEXT)
-    longest = 1.1 * whole / math.ceil(whole / (WIDE + 30))
-    lines = [""]
-    for token in tokens:
-        longer = f"{lines[-1]} {token}".strip()
-        if lines[-1] and text_width(longer, TEXT) > longest:
-            lines.append(token)
-        else:
-            lines[-1] = longer
-    return lines
-
-
-def _stack(
-    canvas: Canvas,
-    x: float,
-    y: float,
-    sub_layers: list[SubLayer],
-    num_layers: int,
-    norm_first: bool,
-    *,
-    side: int,
-) -> tuple[float, float]:
-    """Draw one block in a frame that says how many there are.
-
-    Returns where the stream goes on, and the height of the cross-attention.
-    """
-    start, cross = y, y
-    for sub_layer in sub_layers:
-        y, middle = _draw_sub_layer(canvas, x, y, sub_layer, norm_first, side=side)
-        if sub_layer.reads_encoder:
-            cross = middle
-    outer, inner = x - side * 26, x + side * (FROM_STREAM + WIDE + 10)
-    canvas.box(min(outer, inner), y - 2, abs(outer - inner), start - y, stroke=SOFT, thick=1.2,
-               round=10, dashes="5 4")  # fmt: skip
-    canvas.text(inner - side * 8, y + 11, f"× {num_layers}", size=TEXT, color=INK,
-                anchor="end" if side > 0 else "start")  # fmt: skip
-    canvas.line((x, y + 1), (x, y - 10), thick=5)
-    return y - 10, cross

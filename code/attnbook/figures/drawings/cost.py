@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import Matrix, Scale, draw_map, number
+from attnbook.figures.drawings.cells import Matrix, Scale, number
+from attnbook.figures.drawings.draw_matrix import draw_map
 from attnbook.figures.drawings.svg import (
     INK,
     LINE,

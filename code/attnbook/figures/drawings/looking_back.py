@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import CELL_HEIGHT, DARKEST, Matrix, points, text_box
+from attnbook.figures.drawings.cells import CELL_HEIGHT, DARKEST, Matrix, points
+from attnbook.figures.drawings.draw_matrix import text_box
 from attnbook.figures.drawings.svg import (
     INK,
     SMALL,

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import (
-    MOST_NUMBERS,
-    Matrix,
-    Scale,
+from attnbook.figures.drawings.cells import MOST_NUMBERS, Matrix, Scale, first_that_fits
+from attnbook.figures.drawings.draw_matrix import (
     draw_matrix,
-    first_that_fits,
     foot_room,
     is_formula,
     label_width,

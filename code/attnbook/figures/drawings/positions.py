@@ -5,14 +5,8 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import (
-    Matrix,
-    Scale,
-    draw_matrix,
-    first_that_fits,
-    head_room,
-    label_width,
-)
+from attnbook.figures.drawings.cells import Matrix, Scale, first_that_fits
+from attnbook.figures.drawings.draw_matrix import draw_matrix, head_room, label_width
 from attnbook.figures.drawings.svg import INK, NAME, Canvas, Drawing
 from attnbook.figures.style import BLACK, OTHER
 

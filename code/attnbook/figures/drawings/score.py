@@ -5,7 +5,8 @@ import itertools
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import Matrix, Scale, draw_matrix, number
+from attnbook.figures.drawings.cells import Matrix, Scale, number
+from attnbook.figures.drawings.draw_matrix import draw_matrix
 from attnbook.figures.drawings.svg import INK, LINE, NAME, SOFT, Canvas, Drawing
 from attnbook.figures.style import KEY, NEUTRAL, QUERY
 

@@ -7,8 +7,8 @@ place.
 
 Each kind is a module and a script of the same name. The module checks the numbers and draws the
 still picture; the script draws the figure, with numbers that it computes as PyTorch does. What all
-kinds share is in ``base``. A new kind needs these two files, a line here, and an example in
-``tests/figures/test_interactive.py``.
+kinds share is in ``base``; ``figure_assets.NEEDS`` lists the kinds that consist of several scripts.
+A new kind needs these two files, a line here, and an example in ``tests/figures/examples.py``.
 """
 
 from attnbook.figures.interactive.all_heads import all_heads

@@ -141,7 +141,7 @@ window.attnbook ??= (() => {
       this.stage = element("div");
       this.said = element("p", { class: "said", "aria-live": "polite",
         style: `--lines: ${this.constructor.LINES}` });
-      this.table = element("div", { class: "scroll", tabindex: 0, role: "region",
+      this.table = element("div", { class: "scroll", tabindex: 0, role: "group",
         "aria-label": this.constructor.TABLE });
       this.details = element("details", { ontoggle: () => this.showNumbers() },
         element("summary", {}, this.constructor.TABLE), this.table);

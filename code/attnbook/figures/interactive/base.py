@@ -44,12 +44,9 @@ class Interactive:
         return (
             f'<{element} label="{alt}"><script type="application/json">{data}</script>'
             f"{still}<p>Run this cell, or allow scripts, to use the figure.</p></{element}>"
-            f"{_SCRIPT_START}{self._scripts()}</script>"
+            f"{_SCRIPT_START}{figure_assets.script(figure_assets.SHARED)}"
+            f"{figure_assets.script_of(self.kind)}</script>"
         )
-
-    def _scripts(self) -> str:
-        names = [figure_assets.SHARED, *figure_assets.NEEDS.get(self.kind, ()), self.kind]
-        return "".join(map(figure_assets.script, names))
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.alt}

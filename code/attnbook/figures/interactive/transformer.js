@@ -174,14 +174,14 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       return side ? leaves.replace("L", side) : leaves;
     }
 
-    // a link where the book's pages stand around the figure, else the name of the chapter, as on
-    // the chapter's own page
+    // On the book's pages, their navigation has the title of each chapter and a link to it, which
+    // on the chapter's own page leads nowhere else. Without one, the number of the chapter.
     link(number) {
-      const [file, title] = this.data.chapters[number];
-      const text = `Chapter ${number} · ${title}`;
-      const root = document.documentElement.dataset.content_root;
-      return root === undefined || location.pathname.endsWith(`/${file}.html`) ? text
-        : element("a", { href: `${root}chapters/${file}.html` }, text);
+      const found = [...document.querySelectorAll("nav.bd-links a")]
+        .find(({ textContent }) => textContent.trim().startsWith(`${number} ·`));
+      const text = `Chapter ${found?.textContent.trim() ?? number}`;
+      const there = found?.getAttribute("href") ?? "#";
+      return there.startsWith("#") ? text : element("a", { href: there }, text);
     }
 
     buildThumbnail() {

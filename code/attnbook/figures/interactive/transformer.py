@@ -6,20 +6,6 @@ from matplotlib.patches import Rectangle
 from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive
 
-CHAPTERS = {  # number: file and title
-    1: ("01-looking-back", "How can a decoder look back?"),
-    2: ("02-queries-keys-values", "What are queries, keys and values?"),
-    3: ("03-scaling", "Why divide by √d?"),
-    4: ("04-softmax", "Why softmax?"),
-    5: ("05-word-order", "Does attention know word order?"),
-    6: ("06-positions", "How do you tell it where?"),
-    7: ("07-heads", "Why several heads?"),
-    8: ("08-blocks", "How do the blocks fit together?"),
-    9: ("09-translating", "Does it translate?"),
-    10: ("10-cost", "What does attention cost?"),
-    11: ("11-language-model", "Is it the same in a language model?"),
-}
-
 # What a part does, the shape of what leaves it, and the chapters about it. L is the length of the
 # source or of the target, on whichever side the part stands.
 PARTS = {
@@ -140,8 +126,9 @@ def transformer(*, here: str | None = None, alt: str | None = None) -> Interacti
     """The Transformer of encoder and decoder as a map: each box says what it does, and where.
 
     A box that is chosen tells in a sentence what it does, the shape of what leaves it, and the
-    chapters about it; these are links where the book's pages stand around the figure. The map is
-    pre-norm, and a switch shows the post-norm of 2017. Below it is the inside of every attention.
+    numbers of the chapters about it. On the book's pages the numbers become titles with links,
+    which the figure reads from the navigation of the page. The map is pre-norm, and a switch shows
+    the post-norm of 2017. Below it is the inside of every attention.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
     part lit: where in the whole a chapter is. ``alt`` says what can be seen, if not what is said
@@ -166,8 +153,7 @@ def transformer(*, here: str | None = None, alt: str | None = None) -> Interacti
     parts = (
         PARTS if here is None else {here: PARTS[here], "residual stream": PARTS["residual stream"]}
     )
-    chapters = {number: CHAPTERS[number] for _, _, about in parts.values() for number in about}
-    data = {"here": here, "sheets": sheets, "parts": parts, "chapters": chapters}
+    data = {"here": here, "sheets": sheets, "parts": parts}
     return Interactive("transformer", data, alt=alt, still=_still(sheets, here))
 
 

@@ -1,0 +1,214 @@
+// Of the breakable translator: the number that is typed, and its French, token after token.
+attnbook.writing ??= ({ element }, Figure) => {
+  const T = attnbook.translator;
+  const EMPTY = "·"; // of padding, which fills texts up to one length and says nothing
+
+  return class extends Figure {
+    buildInput() {
+      this.input = element("input", { type: "text", id: "typed", value: this.words,
+        autocomplete: "off", spellcheck: "false", autocapitalize: "none",
+        "aria-describedby": "refused" });
+      this.refused = element("p", { class: "refused wrong", id: "refused", role: "alert" });
+      const form = element("form", { onsubmit: (event) => {
+        event.preventDefault();
+        this.read(this.input.value);
+      } }, element("strong", {}, "Break the translator"),
+      element("label", { for: "typed" }, "A number below 100,000, or English words"),
+      this.input, element("button", { type: "submit" }, "Translate"),
+      element("button", { type: "button", onclick: () => this.next() }, "Another number"),
+      this.refused);
+      this.english = element("div", { class: "tokens", role: "group", "aria-label": "English" });
+      this.french = element("div", { class: "tokens french", role: "group", "aria-label": "French" });
+      this.verdict = element("p", { class: "verdict" });
+      this.controls.replaceWith(form);
+      this.stage.append(element("p", { class: "title" }, "It reads"), this.english,
+        element("p", { class: "title" }, "and writes, one token after the other; a bar says how sure it is"),
+        element("div", { class: "out" }, this.french, this.verdict));
+    }
+
+    next() {
+      const { tested } = this.data;
+      this.at = ((this.at ?? -1) + 1) % tested.length;
+      this.input.value = String(tested[this.at]);
+      this.read(this.input.value);
+    }
+
+    // what was typed; what can't be translated is said
+    read(typed) {
+      const words = this.wordsOf(typed);
+      if (words.trouble) {
+        if (this.writing) this.translate({ pause: null }); // nothing stands there half written
+        this.input.setAttribute("aria-invalid", "true");
+        this.refused.textContent = `${words.trouble} Below still stands “${this.words}”.`;
+        return;
+      }
+      this.input.removeAttribute("aria-invalid");
+      this.refused.textContent = "";
+      this.words = words;
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      this.picked = { side: "target", index: 0 };
+      this.translate({ pause: still ? null : 110 });
+    }
+
+    wordsOf(typed) {
+      const text = typed.trim().toLowerCase().replace(/[\s,_]+/g, " ").replace(/ - ?/g, "-");
+      const digits = text.replaceAll(" ", "");
+      if (!text)
+        return { trouble: "Type a number, such as 481, or its English words." };
+      if (/^[-−]/.test(digits))
+        return { trouble: "It has no word for minus: it has learned the numbers from 0 to 99,999." };
+      const large = { trouble: "It has learned numbers below 100,000 and has seen no larger one: " +
+        "try one of up to five digits." };
+      if (/^\d+$/.test(digits)) return digits >= 1e5 ? large : T.spell(Number(digits));
+      if (/\d/.test(digits))
+        return { trouble: "Type digits alone, such as 2003, or words alone. It knows whole numbers " +
+          "only." };
+      const words = text.replace(/\band\b ?/g, "")
+        .replace(/ty (one|two|three|four|five|six|seven|eight|nine)\b/g, "ty-$1").trim();
+      const tokens = T.tokensOf(words);
+      const unexpected = tokens.find((token) => !this.known[0].has(token) || /llion|</.test(token));
+      if (!words || unexpected !== undefined)
+        return { trouble: `It has never seen “${unexpected || text}”: it knows the English words of ` +
+          "numbers below 100,000, such as forty-two thousand seven." };
+      if (tokens.length > this.data.most)
+        return { trouble: `That is long: it reads up to ${this.data.most} words.` };
+      return T.numberOf(words) >= 1e5 ? large : words;
+    }
+
+    sourceOf(words) {
+      return [...T.tokensOf(words).map((t) => this.known[0].get(t)), T.END];
+    }
+
+    // the tokens that are right
+    wantedOf(number) {
+      return [...T.tokensOf(T.spellFrench(number)).map((t) => this.known[1].get(t)), T.END];
+    }
+
+    // write this.words in French: token after token, with the given number of milliseconds
+    // between, or at once
+    translate({ pause }) {
+      clearTimeout(this.writing);
+      this.writing = null;
+      const source = this.source = this.sourceOf(this.words);
+      this.number = T.numberOf(this.words);
+      if (this.number >= 1e5) this.number = null; // it has learned none so large
+      this.wanted = this.number === null ? null : this.wantedOf(this.number);
+      this.written = [];
+      this.encoded = T.encode(this.model, source, this.switches);
+      const search = T.greedySearch(this.model, source, {
+        maxLength: this.data.most, switches: this.switches });
+      const step = () => {
+        const { value, done } = search.next();
+        if (value) this.written.push(value);
+        if (done || (this.written.length > this.data.most)) this.finish();
+        else if (pause === null) step();
+        else {
+          this.showWritten();
+          this.writing = setTimeout(step, pause);
+        }
+      };
+      if (pause === null) step();
+      else {
+        this.writing = setTimeout(step);
+        this.verdict.textContent = ""; // what was said, and written, of the number before
+        this.showWritten();
+        this.stage.setAttribute("aria-busy", true);
+      }
+    }
+
+    // why the model as it was trained fails on a short number: these are few
+    rarity(number) {
+      if (!number) return ". Of all 100,000 numbers this alone has the word zero, so it has hardly ever met it";
+      const isShort = number < 1000 && !Object.keys(this.switches).length;
+      return isShort ? ". Short numbers were rare in its training: of 100, one is below 1,000" : "";
+    }
+
+    // the French is there: look into how it came about
+    finish() {
+      this.writing = null;
+      this.stage.setAttribute("aria-busy", false);
+      const target = [T.START, ...this.written.map(({ token }) => token)];
+      if (target.at(-1) === T.END) target.pop();
+      else target.length = Math.min(target.length, this.written.length);
+      this.target = target;
+      if (this.picked.side === "target")
+        this.picked.index = Math.min(this.picked.index, target.length - 1);
+      else this.picked.index = Math.min(this.picked.index, this.source.length - 1);
+      this.open = null;
+      this.draw();
+    }
+
+    nameOf(side, token) {
+      return { [T.PADDING]: EMPTY, [T.START]: "⟨start⟩", [T.END]: "⟨end⟩" }[token]
+        ?? this.data.tokens[side][token];
+    }
+
+    textOf(tokens) {
+      return T.join(tokens.filter((t) => t !== T.END).map((t) => this.nameOf(1, t)));
+    }
+
+    // the first token that is wrong; −1 if none is
+    wrongAt() {
+      return this.wanted ? this.written.findIndex(({ token }, i) => token !== this.wanted[i]) : -1;
+    }
+
+    showWritten() {
+      const wrong = this.wrongAt();
+      const chip = (side, token, index, share) => {
+        const name = side ? "target" : "source";
+        const place = index + side; // the French begins after ⟨start⟩
+        const told = this.switches[`${name}_positions`] === "shuffled"
+          ? `place ${(T.SHUFFLED[place] ?? place) + 1}` : "";
+        const bad = side && index === wrong;
+        return element("button", { type: "button", class: bad ? "wrong" : null,
+          "aria-pressed": this.picked.side === name && this.picked.index === index,
+          title: token === T.PADDING ? "padding: it fills texts up, and says nothing" : null,
+          "aria-label": [told ? `${this.nameOf(side, token)} ${told}` : this.nameOf(side, token),
+            ...(share === undefined ? [] : [`${this.percent(share)} percent sure`]),
+            ...(bad ? ["the first that is wrong"] : [])].join(", "),
+          onclick: () => this.pick(name, index) },
+        this.nameOf(side, token),
+        ...(share === undefined ? [] : [element("i", { style: `width: ${100 * share}%` })]),
+        ...(told ? [" ", element("small", {}, told)] : []));
+      };
+      const chips = this.written.map(({ token, probabilities }, i) =>
+        chip(1, token, i, probabilities[token]));
+      if (this.writing && this.shown === this.source) {
+        // one more: those that stand there stay, or a press that begins now would be lost
+        this.french.append(...chips.slice(this.french.children.length));
+        return;
+      }
+      this.shown = this.source;
+      this.english.replaceChildren(...this.source.map((token, i) => chip(0, token, i)));
+      this.french.replaceChildren(...chips);
+    }
+
+    pick(side, index) {
+      this.picked = { side, index };
+      if (side === "source") this.place = "encoder";
+      else if (this.place === "encoder") this.place = "cross";
+      this.open = null;
+      this.draw();
+      (side === "source" ? this.english : this.french).children[index]?.focus();
+    }
+
+    // what a French text says; one that never ended says nothing
+    saying(text, ended) {
+      const number = T.numberOfFrench(text);
+      if (!ended) return "does not stop";
+      if (!text) return "is nothing at all";
+      return number === null ? "is not a number" : `says ${number.toLocaleString("en")}`;
+    }
+
+    // "100" stands for all alone
+    percent(share) {
+      return share > 0.99 && share < 1 ? (Math.floor(1000 * share) / 10).toFixed(1)
+        : (100 * share).toFixed(0);
+    }
+
+    disconnectedCallback() {
+      super.disconnectedCallback();
+      clearTimeout(this.writing);
+    }
+  };
+};

@@ -1,0 +1,243 @@
+"""What pages have beyond the theme: chapters/_ext/html_postprocess.py, styles and scripts."""
+
+import re
+from pathlib import Path
+
+import browser
+import building
+import nbformat
+import pytest
+import yaml
+from building import NAMES, SCALING
+from conftest import ROOT
+from PIL import Image
+
+from attncourse.chapter import TITLE, chapters
+
+browser.skip_without()
+html, open_page = building.html, building.open_page
+
+PUBLISHED = "https://ada.github.io/attention-step-by-step/"
+
+
+@pytest.fixture(scope="module")
+def scaling(open_page):
+    """A chapter with all there is, for the tests that look at one page."""
+    page = open_page(SCALING)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def schemed(request, open_page):
+    """The same chapter in either colour scheme, which it has as its attribute."""
+    page = open_page(SCALING, scheme=request.param)
+    page.scheme = request.param
+    yield page
+    page.close()
+
+
+def test_the_style_sheet_has_the_icons_that_pages_show_and_few_others(html):
+    sheet = (html / "_static/styles/pydata-sphinx-theme.css").read_text("utf8")
+    kept = {*re.findall(r"\.(fa-[\w-]+):before", sheet)}
+    shown = [(html / name).read_text("utf8") for name in NAMES]
+    icons = {*re.findall(r"<(?:i|span) class=\"fa-\w+ (fa-[\w-]+)", "".join(shown))}
+    assert icons and icons <= kept
+    assert len(kept) < 100
+
+
+def test_figures_blend_into_the_page(schemed):
+    assert schemed.evaluate("document.documentElement.dataset.theme") == schemed.scheme
+    figures = schemed.query_selector_all("div.cell_output img:not([src^=data])")
+    assert figures
+    for figure in figures:
+        assert figure.get_attribute("alt")
+        filter = figure.evaluate("e => getComputedStyle(e).filter")
+        assert filter.startswith("invert" if schemed.scheme == "dark" else "none")
+
+
+def test_reports_of_exercises_have_the_pages_colours(schemed):
+    report = schemed.query_selector(".attnbook-report")
+    own = report.evaluate("e => getComputedStyle(e).color")
+    assert own == schemed.evaluate("getComputedStyle(document.body).color")
+    box = report.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
+    assert box == "rgba(0, 0, 0, 0)"
+
+
+def test_interactive_figures_stand_on_the_pages_ground_and_follow_its_theme(schemed):
+    figure = schemed.query_selector("attnbook-scale")
+    ground = figure.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
+    assert ground == "rgba(0, 0, 0, 0)"
+    assert figure.evaluate("e => e.hasAttribute('dark')") == (schemed.scheme == "dark")
+
+
+def test_a_page_is_printed_as_a_light_one(schemed):
+    theme = "document.documentElement.dataset.theme"
+    schemed.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert schemed.evaluate(theme) == "light"
+    schemed.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert schemed.evaluate(theme) == schemed.scheme
+
+
+def test_without_scripts_a_still_picture_stands_with_a_sentence(chromium, html):
+    context = chromium.new_context(offline=True, java_script_enabled=False)
+    page = context.new_page()
+    page.goto((html / SCALING).as_uri())
+    figure = page.locator("attnbook-scale")
+    assert figure.locator("img").is_visible() and figure.locator("p").is_visible()
+    context.close()
+
+
+def test_the_map_of_the_transformer_links_to_chapters_by_their_titles(open_page):
+    page = open_page("chapters/index.html")
+    figure = page.locator("attnbook-transformer")
+    found = {}
+    for box in figure.locator(".box").all():
+        box.dispatch_event("click")
+        found |= dict(figure.locator(".more a").evaluate_all("a => a.map(a => [a.href, a.text])"))
+    titles = {
+        path.stem: TITLE.match(nbformat.read(path, as_version=4).cells[0].source)
+        for path in chapters(ROOT)
+    }
+    assert len(found) > 8
+    for link, text in found.items():
+        title = titles[Path(link).stem]
+        assert text == f"Chapter {title['number']} · {title['question']}"
+    page.close()
+
+
+def test_a_picture_leads_to_its_file(scaling, html):
+    links = scaling.query_selector_all("div.cell_output a:has(> img)")
+    assert len(links) == len(scaling.query_selector_all("img[src*=_images]")) > 3
+    for link in links:
+        target = html / "chapters" / link.get_attribute("href")
+        assert target.read_bytes().startswith((b"\x89PNG", b"<svg "))
+
+
+def test_the_letters_of_a_plot_are_as_large_as_the_pages(scaling, html):
+    """A plot has 12 points at 120 pixels an inch, the page 16 pixels: 12 points at 96."""
+    plot = scaling.query_selector("div.cell_output img[src$='.png']")
+    with Image.open(html / "chapters" / plot.get_attribute("src")) as file:
+        pixels = file.width
+    assert plot.evaluate("e => e.naturalWidth") == pytest.approx(pixels * 96 / 120, abs=1)
+
+
+def test_solutions_are_folded_and_open(scaling):
+    solution = scaling.locator("details.hide", has_text="Show the solution").first
+    inside = solution.locator("text=check(").first
+    assert not inside.is_visible()
+    place = solution.locator("summary p").first.bounding_box()["x"]
+    solution.locator("summary").click()
+    assert inside.is_visible()
+    switch = solution.locator("summary p", has_text="Hide the solution")
+    assert switch.bounding_box()["x"] == place  # it does not move under the pointer
+    assert "@title" not in solution.inner_text(), "of use on Colab only"
+    solution.locator("summary").click()
+
+
+def test_a_long_cell_shows_its_beginning_until_one_asks(open_page):
+    page = open_page("chapters/lab/02-no-maps.html")
+    cell = page.locator(".cell_input:has(> .fold)").first
+    switch, code = cell.get_by_role("checkbox"), cell.locator("pre")
+    assert re.fullmatch(r"Show all \d+ lines", cell.locator("label").inner_text())
+
+    def height():
+        return code.evaluate("e => e.clientHeight")
+
+    short = height()
+    switch.press("Enter")
+    assert height() > 1.5 * short
+    assert cell.locator("label").inner_text() == "Show less"
+    switch.press("Space")
+    assert height() == short
+    page.close()
+
+
+def test_the_setup_cell_is_not_on_the_page_and_the_rocket_opens_the_chapter_on_colab(scaling):
+    text = scaling.inner_text("article")
+    assert "pip install" not in text and "google.colab" not in text
+    link = scaling.query_selector("a[href*='colab.research.google.com']")
+    assert link.get_attribute("href").endswith("/blob/main/chapters/03-scaling.ipynb")
+
+
+def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(open_page):
+    page = open_page(SCALING)
+    page.emulate_media(media="print")
+    assert not page.locator("details.hide").first.is_visible()
+    assert not page.locator("button.copybtn").first.is_visible()
+    assert page.locator("#exercises").is_visible()
+    code = page.locator(".cell_input pre").first
+    assert code.evaluate("e => e.scrollWidth <= e.clientWidth")
+    page.close()
+
+
+def test_under_a_figure_stands_its_caption_and_then_a_small_switch_for_its_code(scaling):
+    cell = scaling.locator(".cell.tag_hide-input:has(img)").first
+    figure, caption, switch = (cell.locator(part) for part in ("img", ".caption", "summary"))
+
+    def span(part):
+        box = part.bounding_box()
+        return box["y"], box["y"] + box["height"]
+
+    assert span(figure)[1] <= span(caption)[0] < span(caption)[1] <= span(switch)[0]
+    assert switch.inner_text() == "code"
+    assert switch.bounding_box()["height"] < 30 and switch.bounding_box()["width"] < 80
+    assert not cell.locator("pre").is_visible()
+    switch.press("Enter")
+    assert cell.locator("pre").is_visible()
+    switch.press("Enter")
+
+
+def test_the_chapters_stand_in_parts(scaling):
+    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))["parts"]
+    shown = scaling.locator("nav.bd-links p.caption").all_inner_texts()
+    assert shown == [part["caption"] for part in parts]
+
+
+def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
+    page = open_page("chapters/index.html")
+    doors = page.locator("article ul").first.locator("li")
+    assert doors.locator("a").count() >= doors.count() > 1
+    written = page.locator("attnbook-break-translator .french button").first
+    parts = page.locator("article p").first, doors.last, written
+    boxes = [part.bounding_box() for part in parts]
+    ends = [box["y"] + box["height"] for box in boxes]
+    assert ends == sorted(ends) and ends[-1] < 900, "text, doors, figure: all on the first screen"
+    page.close()
+
+
+def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):
+    page = open_page("chapters/08-blocks.html")
+    facts = page.locator(".facts")
+    assert facts.locator("> p").count() == 3, "time, needs and aims"
+    assert facts.locator("details").count() == 1, "the imports"
+    figure = page.locator("attnbook-transformer .frame").first
+    assert figure.bounding_box()["y"] < 700
+    page.close()
+
+
+def test_a_page_of_figures_without_a_chapters_number_has_their_captions_too(open_page):
+    page = open_page("chapters/prerequisites.html")
+    captions = page.locator(".cell.tag_hide-input:has(img) > .caption").all_inner_texts()
+    assert [caption.split(". ")[0] for caption in captions] == [f"Figure {i}" for i in range(1, 7)]
+    page.close()
+
+
+def test_a_search_engine_finds_every_page_once_and_whole_addresses(html):
+    sitemap = (html / "sitemap.xml").read_text("utf8")
+    found = re.findall("<loc>(.*?)</loc>", sitemap)
+    assert sorted(found) == sorted(f"{PUBLISHED}{name}" for name in NAMES)
+    titles, descriptions = set(), set()
+    for name in NAMES:
+        head = (html / name).read_text("utf8").split("</head>")[0]
+        canonical = f'<link rel="canonical" href="{PUBLISHED}{name}" />'
+        assert canonical in head
+        titles.add(re.search("<title>(.*?)</title>", head)[1])
+        meta = dict(re.findall(r'<meta \w+="([^"]+)" content="([^"]*)"', head))
+        assert meta["og:url"] == PUBLISHED + name
+        card = meta["og:image"].removeprefix(PUBLISHED)
+        assert (html / card).stat().st_size > 10_000
+        assert 100 < len(meta["description"]) <= 203
+        assert not re.search(r"[\\$]|owner", meta["description"]), name
+        descriptions.add(meta["description"])
+    assert len(titles) == len(descriptions) == len(NAMES)

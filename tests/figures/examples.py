@@ -1,0 +1,212 @@
+"""An example of each kind of interactive figure, pages to show them on, and how to read them.
+
+The tests of a kind are in ``test_interactive_KIND.py``, those of what all kinds share in
+``test_interactive.py``.
+"""
+
+import contextlib
+import functools
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from attnbook.figures import interactive
+
+KEYS = torch.tensor([[1.0, 0.25], [-0.5, 1.0], [0.5, 0.75], [-1.0, -0.75]])
+VALUES = torch.tensor([10.0, -20.0, 35.5, 4.0])
+NAMES = ["cat", "dog", "<i>", "a name that is rather long"]
+generator = torch.Generator().manual_seed(0)
+QUERY = torch.randn(3, 64, generator=generator)
+KEY = torch.randn(3, 8, 64, generator=generator)
+
+torch.manual_seed(0)
+WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
+ROWS = ["she", "reads", "a", "book", "<b>"]
+COLUMNS = ["sie", "liest", "<!--<script>", "Buch", "</script>", "."]
+SCORES = torch.tensor([1.5, -0.25, 3.0, 3.0, -2.0, 0.5, 4.75])  # the largest grows twice
+HANDED = torch.tensor([8.0, -16.0, 0.5, 2.0, 100.0, -6.0, 1.0])
+LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
+EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
+TOKENS = ["dog", "bites", "</script>", "today", "dog"]
+PAPER = [
+    torch.tensor(matrix)
+    for matrix in (
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]],  # x
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]],  # W_Q
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]],  # W_K
+        [[3.0, 0.0], [1.0, 2.0]],  # W_V
+    )
+]
+BOOK = ["He", " reads", " the", " book", "</script>"]
+OF_HEADS = (3 * torch.randn(3, 4, 5, 5, dtype=torch.float64)).tril()
+OF_HEADS = OF_HEADS.masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf).softmax(dim=-1)
+OF_TWIN = OF_HEADS.clone()
+OF_TWIN[..., 4, :] = OF_HEADS[..., 4, :].flip(-1)  # only the last token is different
+TWIN = [*BOOK[:4], " today"]
+FIGURES = {
+    "predict": lambda: interactive.predict(
+        options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
+        right="60.8 cm",
+    ),
+    "query": lambda: interactive.query(
+        KEYS, VALUES, query=[0.8, 0.4], labels=NAMES, alt="Four keys."
+    ),
+    "all_heads": lambda: interactive.all_heads(
+        (BOOK, OF_HEADS), (TWIN, OF_TWIN), link=(3, 1), alt="Twelve heads on two texts."
+    ),
+    "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
+    "attention_map": lambda: interactive.attention_map(
+        WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
+    ),
+    "decoding": lambda: interactive.decoding(
+        WEIGHTS[0, 0],
+        source=COLUMNS,
+        written=ROWS,
+        likeliest=LIKELIEST,
+        alt="Five steps of a translation.",
+    ),
+    "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
+    "permutation": lambda: interactive.permutation(
+        EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
+    ),
+    "waves": lambda: interactive.waves(d_model=20, length=60, alt="Ten clocks."),
+    "token": lambda: interactive.token(
+        *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."
+    ),
+    "transformer": lambda: interactive.transformer(),
+    "break_translator": lambda: interactive.break_translator(2003),
+}
+
+
+@functools.cache
+def figure(kind):
+    """The example of a kind; drawing its still picture takes a while."""
+    return FIGURES[kind]()
+
+
+def alive(kind):
+    """The example as it is in a live notebook."""
+    return figure(kind).to_html()
+
+
+def _open_tab(context):
+    """A page without a network, which notes what it asks for and complains of."""
+    page = context.new_page()
+    page.on("console", lambda m: page.trouble.append(m.text))
+    page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    return page
+
+
+def _fill(page, body, *, width=800, scheme="light", motion="no-preference"):
+    """Put HTML into a page that is empty."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme, reduced_motion=motion)
+    page.trouble, page.asked = [], []
+    page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
+    expect(page.locator('[aria-busy="true"]')).to_have_count(0)  # the translator writes at first
+    return page
+
+
+_empty = []  # pages for the next test: a new one takes Chromium as long as many a test
+
+
+@contextlib.contextmanager
+def tabs(context):
+    """A function that opens HTML in a page; each call takes another page."""
+    shown = []
+
+    def show(body, **options):
+        shown.append(_empty.pop() if _empty else _open_tab(context))
+        shown[-1].bring_to_front()  # in a tab that nobody sees, figures move once a second
+        return _fill(shown[-1], body, **options)
+
+    yield show
+    for page in shown:
+        page.mouse.move(0, 0)  # nothing is pointed at
+        page.goto("about:blank")  # another document, which knows no figure
+    _empty.extend(shown)
+
+
+@pytest.fixture
+def show(context):
+    """Open HTML in a page of this test's own; a file takes it by ``show = examples.show``."""
+    with tabs(context) as show:
+        yield show
+
+
+def numbers(place):
+    """The table under a figure: its heading, and its rows of a heading and numbers."""
+    details = place.locator("details").first
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+    details.locator("tr").first.wait_for()  # the table is made once it is opened
+    table = details.evaluate(
+        "d => [...d.querySelectorAll('tr')].map(row => [...row.cells].map(c => c.innerText))"
+    )
+    return table[0][1:], {row[0]: row[1:] for row in table[1:]}
+
+
+def number(text):
+    """A number that a figure shows, whose minus sign is a real one."""
+    return float(text.replace("−", "-"))
+
+
+def values(place):
+    """All numbers of the table."""
+    rows = numbers(place)[1].values()
+    return torch.tensor([[number(text) for text in row] for row in rows]).double()
+
+
+def column(place, name):
+    """The numbers of one column of the table; cells without any are left out."""
+    heading, rows = numbers(place)
+    texts = [row[heading.index(name)] for row in rows.values()]
+    return torch.tensor([number(text) for text in texts if text]).double()
+
+
+def said(page):
+    """The sentence below a figure."""
+    return page.locator(".said").inner_text()
+
+
+def close(shown, right):
+    """Whether the numbers shown, which have three digits, are the right ones."""
+    return torch.allclose(shown.double(), right.double(), rtol=0, atol=1e-3)
+
+
+def widths_of_bars(page):
+    """How long each bar is, as a share of its room."""
+    widths = page.locator(".bar").evaluate_all(
+        "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
+    )
+    return torch.tensor(widths)
+
+
+def press(page, *keys):
+    """Press keys one after the other."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def swipe(page, start, move):
+    """Move a finger from a point by (x, y) pixels, in eight steps; a tap moves by nothing."""
+    touch = page.context.new_cdp_session(page)
+    (x, y), (dx, dy) = start, move
+    steps = [("touchMove", step / 8) for step in range(1, 9)] if dx or dy else []
+    for kind, share in [("touchStart", 0), *steps, ("touchEnd", None)]:
+        points = [] if share is None else [{"x": x + share * dx, "y": y + share * dy}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def fits(page):
+    """Whether a page need not be scrolled sideways."""
+    return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def table_of(page, selector):
+    """The cells of a table as texts, row by row."""
+    return page.locator(f"{selector} tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+    )

@@ -1,0 +1,157 @@
+"""The drawings that the book's pages show, and others with extreme numbers, for their tests."""
+
+import math
+
+import nbformat
+import torch
+from conftest import ROOT
+
+from attnbook import figures
+from attnbook.attention import causal_mask
+from attnbook.figures import drawings
+from attnbook.figures.drawings import Matrix
+from attnbook.positions import sinusoidal_positions
+
+TOKENS = ["a_1", "a_2", "a_3", "a_4"]
+PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
+BASE = {"length": 6, "d_model": 512, "num_heads": 8, "d_ff": 2048}
+SCORES_AND_VALUES = torch.tensor([3.0, 1.5, 0.5]).log(), torch.tensor([10.0, 20.0, 60.0])
+ASKS = torch.tensor([1.0, 1.0])
+STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
+WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
+KEYS, VALUES = torch.tensor([[2.0], [0.0], [1.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [1, 1]])
+FOUR_SCORES = torch.tensor([2.0, 2, 8, 4]).log(), torch.tensor([8.0, 16, 4, 2])
+TWO_HEADS = {
+    "weights": torch.tensor([[0.7, 0.0, 0.3], [0.3, 0.0, 0.7]]),
+    "values": torch.tensor([[2.0, 1.0], [0.0, 0.0], [4.0, -3.0]]),
+    "out_proj": torch.tensor([[1.75, -0.75], [-0.5, 1.25]]),
+}
+NAMED = torch.arange(3)[:, None] + torch.arange(4) / 10  # the token, the feature
+SPLITS = {
+    "view, transpose": NAMED.view(3, 2, 2).transpose(0, 1),
+    "view alone": NAMED.view(2, 3, 2),
+}
+LESSONS = {
+    "source": "two children are playing in the snow .",
+    "reads": ["<start>", "zwei", "kinder", "spielen", "im", "schnee", "."],
+    "says": ["zwei", "kinder", "spielen", "im", "schnee", ".", "<end>"],
+    "chances": torch.tensor([0.93, 0.94, 0.9, 0.5, 0.99, 1.0, 0.004]),
+}
+TREE = [
+    [
+        drawings.Beginning("auf", -1.8, 0, True, greedy=True),
+        drawings.Beginning(",", -2.25, 0, True, best=True),
+        drawings.Beginning("vor", -2.4, 0, False),
+    ],
+    [
+        drawings.Beginning("eine", -3.4, 0, False, greedy=True),
+        drawings.Beginning("einer", -3.1, 0, True),
+        drawings.Beginning("um", -2.26, 1, True, best=True),
+        drawings.Beginning("wasserspielplatz", -9.0, 1, False),
+    ],
+]
+WORDS_AND_PLACES = (
+    torch.tensor([[0.5, -0.2, 0.3, 0.1], [-0.4, 0.6, 0.2, -0.3], [0.5, -0.2, 0.3, 0.1]]),
+    sinusoidal_positions(3, 4),
+)
+
+
+def paper_example():
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
+    projections = {
+        "q_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+        "k_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
+        "v_proj": torch.tensor([[3.0, 0.0], [1.0, 2.0]]),
+    }
+    return x, projections
+
+
+def six_characters():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(6, 768, generator=generator)
+    projections = torch.randn(3, 768, 768, generator=generator) / math.sqrt(768)
+    return x, dict(zip(("q_proj", "k_proj", "v_proj"), projections, strict=True))
+
+
+def weights_of(x, projections, num_heads=1):
+    query, key = (
+        (x @ projections[name]).unflatten(1, (num_heads, -1)).transpose(0, 1)
+        for name in ("q_proj", "k_proj")
+    )
+    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
+
+
+def _gallery():
+    x, projections = paper_example()
+    large, large_projections = six_characters()
+    projection = Matrix(projections["q_proj"], name="W_Q", color=figures.QUERY)
+    of_tokens = Matrix(x, name="x", rows=TOKENS, row=1)
+    query = Matrix(x @ projections["q_proj"], name="Q", color=figures.QUERY, row=1)
+    large_x = Matrix(large, name="x", rows=PINYIN, row=0)
+    large_projection = Matrix(large_projections["q_proj"], name="W_Q", color=figures.QUERY)
+    large_query = Matrix(
+        large @ large_projection.values.float(), name="Q", color=figures.QUERY, row=0
+    )
+    return {
+        "matrices": drawings.matrices(of_tokens, "·", projection, "=", query),
+        "product": drawings.product(
+            of_tokens, projection, name="Q", color=figures.QUERY, row=1, column=3
+        ),
+        "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
+        "softmax": drawings.softmax(*SCORES_AND_VALUES),
+        "softmax of extremes": drawings.softmax(
+            torch.tensor([5.0, -5.0, -4.99]), torch.tensor([10.0, -20.0, 60.25])
+        ),
+        "softmax of one": drawings.softmax(torch.zeros(1), torch.ones(1)),
+        "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),
+        "large product": drawings.product(large_x, large_projection, name="Q", color=figures.QUERY),
+        "self-attention": drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a"),
+        "large self-attention": drawings.self_attention(
+            large, **large_projections, tokens=PINYIN, row=0
+        ),
+        "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
+        "looking back at two": drawings.looking_back(-ASKS, STATES[:2], tokens=["six", "END"]),
+        "two orders": drawings.two_orders(
+            ASKS[:1], KEYS, VALUES, words=WORDS, order=NEWS, asks="man"
+        ),
+        "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
+        "heard by two": drawings.heard(~causal_mask(2), words=["six", "END"], order=[1, 0]),
+        "word plus position": drawings.word_plus_position(
+            *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
+        ),
+        "2 heads": drawings.heads(weights_of(x, projections, 2), d_model=4),
+        "heads add up": drawings.heads_add_up(
+            **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]
+        ),
+        "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
+        "two orders of few tiles": drawings.loop_orders(2),
+        "caching of one": drawings.caching((1,)),
+        "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
+        "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
+        "teacher forcing, two lessons": drawings.teacher_forcing(
+            "six", ["<start>", "six"], ["six", "<end>"], torch.ones(2), lesson=0
+        ),
+        "beam": drawings.beam_tree("… fotograf kniet", TREE),
+        "beam of one step": drawings.beam_tree("a", TREE[:1]),
+        "beam of many steps": drawings.beam_tree("… zwei alte frauen", [TREE[0]] + [TREE[0]] * 4),
+        "writing": drawings.writing(9, LESSONS["reads"]),
+        "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
+        "writing one": drawings.writing(1, ["<start>"]),
+        "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
+        "decoder block, post-norm": drawings.decoder_block(**BASE, norm_first=False),
+    }
+
+
+def _stored():
+    """The drawings on the book's pages, by chapter and cell."""
+    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", []):
+                data = output.get("data", {})
+                if "image/svg+xml" in data:
+                    drawing = drawings.Drawing(data["image/svg+xml"], data["text/plain"])
+                    yield f"{path.stem}, {cell.id}", drawing
+
+
+GALLERY = _gallery()
+ALL = dict(_stored()) | GALLERY

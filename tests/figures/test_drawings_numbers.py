@@ -1,0 +1,291 @@
+"""What drawings show are the numbers that they are given, to scale."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+import torch
+from gallery import (
+    ASKS,
+    GALLERY,
+    KEYS,
+    NAMED,
+    NEWS,
+    SPLITS,
+    STATES,
+    TREE,
+    TWO_HEADS,
+    VALUES,
+    WORDS,
+    WORDS_AND_PLACES,
+    paper_example,
+)
+
+from attnbook import figures
+from attnbook.attention import attention
+from attnbook.figures import drawings
+from attnbook.figures.drawings import Matrix
+from attnbook.figures.drawings.svg import tint
+
+# Looking into an SVG: groups have the names of matrices.
+
+
+def root_of(drawing):
+    return ElementTree.fromstring(re.sub(r' xmlns="[^"]+"', "", drawing.svg))
+
+
+def parts(drawing, name, kind):
+    """The elements of a kind in each matrix of this name."""
+    root = root_of(drawing)
+    group = root.find(f".//g[@data-name='{name}']")
+    assert group is not None, name
+    return group.findall(f".//{kind}")
+
+
+def size(box):
+    return float(box.attrib["width"]), float(box.attrib["height"])
+
+
+def numbers_in(drawing, name):
+    """Those of all groups of this name: a row for each line of text that has some."""
+    groups = root_of(drawing).findall(f".//g[@data-name='{name}']")
+    lines = [text for group in groups for text in group.findall(".//text")]
+    rows = [[float(part.text.replace("−", "-")) for part in line.findall("tspan[@x]")]
+            for line in lines]  # fmt: skip
+    return torch.tensor([row for row in rows if row])
+
+
+def self_attention():
+    x, projections = paper_example()
+    query, key, value = (x @ projection for projection in projections.values())
+    output, weights = attention(query, key, value, need_weights=True)
+    names = ("a", "W_Q", "W_K", "W_V", "Q", "K", "V", "Q K^T", "scores", "weights", "output")
+    scores = query @ key.mT
+    shown = (x, *projections.values(), query, key, value, scores, scores / 2, weights, output)
+    return dict(zip(names, shown, strict=True))
+
+
+def heads_add_up():
+    weights, values, out_proj = TWO_HEADS.values()
+    joined = (weights * values.mT).sum(dim=1, keepdim=True)
+    shown = {"weights": weights, "values": values.mT, "joined": joined, "W_O": out_proj}
+    return shown | {"added": joined * out_proj, "output": joined.mT @ out_proj}
+
+
+def word_plus_position():
+    words, positions = WORDS_AND_PLACES
+    return {"word": words, "position": positions, "sum": words + positions}
+
+
+NUMBERS = {
+    "self-attention": self_attention(),
+    "heads add up": heads_add_up(),
+    "word plus position": word_plus_position(),
+    "product": {
+        "Q": paper_example()[0] @ paper_example()[1]["q_proj"],
+    },
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_are_those_of_the_tensors(name):
+    for group, tensor in NUMBERS[name].items():
+        shown = numbers_in(GALLERY[name], group)
+        assert torch.allclose(shown, tensor.float(), rtol=0, atol=0.0051), group
+
+
+def test_alternative_texts_have_the_numbers_too():
+    assert "0.07 for a 1, 0.20 for a 2, 0.20 for a 3" in GALLERY["self-attention"].alt
+    assert "(2.27, 2.92)" in GALLERY["self-attention"].alt
+    assert "which give 2.6" in GALLERY["heads add up"].alt
+    assert GALLERY["softmax"].alt.endswith("0.6·10 + 0.3·20 + 0.1·60 = 18.")
+
+
+def test_matrices_are_drawn_to_scale_and_a_long_axis_has_its_true_length_in_words():
+    drawn = GALLERY["matrices"]
+    x, projection, query = (size(parts(drawn, n, "rect")[0]) for n in ("x", "W_Q", "Q"))
+    assert projection[0] == query[0] == 2 * x[0] and x[1] == query[1] == 2 * projection[1]
+    broken = GALLERY["large matrices"]
+    x, projection = (size(parts(broken, name, "rect")[0]) for name in ("x", "W_Q"))
+    assert x[0] == projection[0] == projection[1] < x[1] * 768 / 6
+    assert "x has 6 rows and 768 columns" in broken.alt
+    assert ['stroke-linecap="round"' in one.svg for one in (drawn, broken)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([1.0, -2.0], ["1", "−2"]),
+        ([0.5, 1.0], ["0.5", "1.0"]),
+        ([0.123, -0.001], ["0.12", "0.00"]),
+        ([12.34, 0.0], ["12.3", "0.0"]),
+        ([-123.4, 5.0], ["−123", "5"]),
+    ],
+)
+def test_numbers_have_no_more_decimals_than_they_need(values, texts):
+    assert Matrix(torch.tensor([values]), name="x").numbers() == [texts]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_score_is_drawn_as_its_products_and_as_their_sums(seed):
+    generator = torch.Generator().manual_seed(seed)
+    query, key = 10 * torch.randn(2, 5, generator=generator).round(decimals=1)
+    drawn = drawings.score(query, key)
+    for name, row in (("q", query), ("k", key), ("product", query * key)):
+        torch.testing.assert_close(numbers_in(drawn, name), row[None], rtol=0, atol=0.0501)
+    level, *lines = [
+        [float(n) for n in re.findall(r"-?[\d.]+", path.attrib["d"])]
+        for path in parts(drawn, "walk", "path")
+        if path.attrib.get("stroke-width") in ("1", "2.5")
+    ]
+    heights = torch.tensor([level[1] - line[1] for line in lines])  # above the line of 0
+    sums = (query * key).cumsum(dim=0)
+    torch.testing.assert_close(heights / heights.abs().max(), sums / sums.abs().max(), rtol=0,
+                               atol=0.01)  # fmt: skip
+    assert f"from 0 to {sums[-1]:.0f}".replace("-", "−") in drawn.alt
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_softmax_is_drawn_as_bars_of_scores_exponentials_and_parts_of_one_whole(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(3, generator=generator)
+    drawn = drawings.softmax(scores, torch.ones(3))
+    widths, ends = {}, {}
+    for name in ("score s", "e^s", "weight w"):
+        bars = parts(drawn, name, "rect")
+        left = torch.tensor([float(bar.attrib["x"]) for bar in bars])
+        widths[name] = torch.tensor([size(bar)[0] for bar in bars])
+        ends[name] = left, left + widths[name]
+    for name, row in (("score s", scores.abs()), ("e^s", scores.exp())):
+        torch.testing.assert_close(
+            widths[name] / widths[name].max(), row / row.max(), rtol=0, atol=0.01
+        )
+    negative = scores < 0
+    left, right = ends["score s"]
+    zero = torch.where(negative, right, left)
+    assert zero.max() - zero.min() < 0.2  # to both sides of one line
+    shares = widths["weight w"] / widths["weight w"].sum()
+    torch.testing.assert_close(shares, scores.softmax(dim=0), rtol=0, atol=0.01)
+    left, right = ends["weight w"]
+    torch.testing.assert_close(left[1:], right[:-1], rtol=0, atol=0.2)  # one after the other
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_split_shows_what_each_head_gets_and_whose_each_cell_is(name):
+    drawn = GALLERY["splits"]
+    root = root_of(drawn)
+
+    def colors(of):
+        groups = root.findall(f".//g[@data-name='{of}, {name}']")
+        return [[box.attrib["fill"] for box in group.findall("rect")] for group in groups]
+
+    torch.testing.assert_close(numbers_in(drawn, f"x, {name}"), NAMED)
+    color_of = {}
+    for head in range(2):
+        torch.testing.assert_close(numbers_in(drawn, f"head {head + 1}, {name}"),
+                                   SPLITS[name][head])  # fmt: skip
+        (color,) = {color for row in colors(f"head {head + 1}") for color in row}
+        color_of |= dict.fromkeys(SPLITS[name][head].flatten().tolist(), color)
+    assert len({*color_of.values()}) == 2
+    assert colors("x") == [[color_of[value] for value in row] for row in NAMED.tolist()]
+
+
+@pytest.mark.parametrize(("name", "sign", "n"), [("", 1, 3), (" at two", -1, 2)])
+def test_a_look_back_has_the_numbers_of_its_steps_and_lines_as_thick_as_weights(name, sign, n):
+    drawn, memory = GALLERY["looking back" + name], STATES[:n]
+    energies = memory @ (sign * ASKS)
+    weights = energies.softmax(dim=-1)
+
+    def said(box):
+        (text,) = parts(drawn, box, "text")
+        return "".join(text.itertext()).replace("−", "-")
+
+    for j in range(n):
+        assert said(f"state {j + 1}") == f"h{j + 1} = ({memory[j, 0]:.0f}, {memory[j, 1]:.0f})"
+        assert float(said(f"energy {j + 1}")) == energies[j]
+        assert said(f"weight {j + 1}") == f"{weights[j]:.2f}"
+    context = ", ".join(f"{number:.2f}" for number in weights @ memory)
+    assert said("context") == f"c = ({context})" and f"({context})" in drawn.alt
+    line = rf'stroke="{tint(figures.VALUE, 0.6)}" stroke-width="([\d.]+)"'
+    thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
+    assert thick.sub(12 * weights).abs().max() < 0.01
+
+
+def test_two_orders_have_the_same_output_and_weights_that_go_along_with_their_words():
+    drawn = GALLERY["two orders"]
+    weights = KEYS[:, 0].softmax(dim=-1)  # the query is 1
+
+    output = ", ".join(f"{number:.2f}" for number in weights @ VALUES)
+    for order in (1, 2):
+        (text,) = parts(drawn, f"output, order {order}", "text")
+        assert "".join(text.itertext()) == f"({output})"
+        for word, share in zip(WORDS, weights, strict=True):
+            (text,) = parts(drawn, f"weight of {word}, order {order}", "text")
+            assert text.text == f"{share:.2f}"
+    boxes = r'data-name="weight of (\w+), order (\d)" transform="translate\(([\d.]+)'
+    found = sorted((order, float(x), word) for word, order, x in re.findall(boxes, drawn.svg))
+    assert [word for *_, word in found] == [*WORDS, *WORDS[::-1]]
+    line = rf'stroke="{tint(figures.WEIGHTS, 0.35)}" stroke-width="([\d.]+)"'
+    thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
+    assert thick.sub((12 * weights[NEWS]).clamp_min(1)).abs().max() < 0.01
+
+
+def test_behind_a_mask_each_word_lists_whom_it_has_heard_and_stands_out_if_the_order_changes_it():
+    drawn = GALLERY["heard"]
+    expected = {
+        1: {"dog": ["–"], "bites": ["dog"], "man": ["dog", "bites"], "?": WORDS},
+        2: {"man": ["–"], "bites": ["man"], "dog": ["man", "bites"], "?": WORDS[::-1]},
+    }
+    for order, lists in expected.items():
+        for word, others in lists.items():
+            name = f"{word} has heard, order {order}"
+            assert ["".join(t.itertext()) for t in parts(drawn, name, "text")] == others
+            (box,) = parts(drawn, name, "rect")
+            assert (box.attrib["stroke"] == figures.KEY) == (word != "?")
+    assert "man has heard dog and bites" in drawn.alt and "dog has heard nobody" in drawn.alt
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_softmax_in_blocks_ends_with_the_mix_of_all(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores, values = torch.randn(2, 4, generator=generator).round(decimals=1)
+    said = drawings.softmax_in_blocks(scores, values, block=2).alt.replace("−", "-")
+    first, last = map(float, re.findall(r"a ÷ ℓ = (-?[\d.]+\d|-?\d)", said))
+    assert abs(last - scores.softmax(dim=0) @ values) < 0.006
+    assert abs(first - scores[:2].softmax(dim=0) @ values[:2]) < 0.006
+
+
+def test_the_lesson_set_off_is_the_one_asked_for_with_what_it_has_read():
+    drawn = GALLERY["teacher forcing"]
+    assert "it has read <start> zwei kinder and is to say spielen." in drawn.alt
+    bold = [
+        t
+        for n in range(1, 8)
+        if (t := parts(drawn, f"lesson {n}", "text"))[1].attrib.get("font-weight")
+    ]
+    assert [[text.text for text in texts] for texts in bold] == [["kinder", "spielen", "0.90"]]
+    dark = [parts(drawn, f"lesson {n}", "rect")[0].attrib["fill"] for n in range(1, 8)]
+    assert len({*dark[:3]}) == len({*dark[3:]}) == 1 and dark[0] != dark[3]
+
+
+def test_a_beam_boxes_what_it_keeps_and_nothing_else():
+    drawn = GALLERY["beam"]
+    boxes = {
+        (one.token, n): len(parts(drawn, f"{one.token}, step {n}", "rect"))
+        for n, step in enumerate(TREE, start=1)
+        for one in step
+    }
+    assert boxes == {
+        (one.token, n): int(one.kept) for n, step in enumerate(TREE, 1) for one in step
+    }
+
+
+def test_what_a_cache_spares_is_counted():
+    assert "91 in all. With a cache" in GALLERY["writing"].alt  # 10 + 11 + … + 16
+    assert "16 in all" in GALLERY["writing"].alt  # 10 + 6
+    kept, made = [], []
+    for n in range(1, 8):
+        boxes = parts(GALLERY["writing"], f"with a cache, step {n}", "rect")
+        kept.append(sum(box.attrib["fill"] == "#fff" for box in boxes))
+        made.append(len(boxes) - kept[-1])
+    assert kept == [0, *[2] * 6] and made == [2, *[1] * 6]  # runs of cells: source, so far, new

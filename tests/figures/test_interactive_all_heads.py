@@ -1,0 +1,85 @@
+"""All heads of a model: searches find what PyTorch finds."""
+
+import browser
+import examples
+import pytest
+import torch
+from examples import OF_HEADS, OF_TWIN, alive, numbers, said
+
+browser.skip_without()
+show = examples.show
+
+
+def head_search(page):
+    """The strongest heads as (name, score), and the score of every head in its order."""
+    strongest = [text.split(" · ") for text in page.locator(".strongest button").all_inner_texts()]
+    squares = page.get_by_role("option").and_(page.locator("[id^=head-]"))
+    labels = squares.evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
+    return strongest, [float(label.split(", ")[1]) for label in labels]
+
+
+def entropy(rows):
+    return -torch.xlogy(rows, rows).sum(dim=-1)
+
+
+SEARCHES = {
+    "a token looks at another": lambda maps: maps[..., 3, 1],
+    "looks at the token before": lambda maps: maps.diagonal(-1, -2, -1).mean(dim=-1),
+    "looks at itself": lambda maps: maps.diagonal(0, -2, -1)[..., 1:].mean(dim=-1),
+    "looks at the first token": lambda maps: maps[..., 1:, 0].mean(dim=-1),
+    "looks everywhere evenly": lambda maps: (
+        entropy(maps)[..., 1:] / torch.arange(2.0, 6).double().log()
+    ).mean(dim=-1),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("twin", [False, True])
+def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
+    page = show(alive("all_heads"))
+    page.get_by_label("Sentence").select_option(index=int(twin))
+    page.get_by_label("Find a head").select_option(label=search)
+    asked_for = page.get_by_role("combobox").count()  # the token looked at, where one is searched
+    assert asked_for == (3 if search == "a token looks at another" else 2)
+    right = SEARCHES[search](OF_TWIN if twin else OF_HEADS).flatten()
+    strongest, scores = head_search(page)
+    assert torch.tensor(scores).sub(right).abs().max() < 0.01
+    assert [name for name, _ in strongest[:1]] == ["{}.{}".format(*divmod(int(right.argmax()), 4))]
+    assert len(strongest) == 5
+    chosen = page.get_by_role("option", selected=True).and_(page.locator("[id^=head-]"))
+    assert chosen.get_attribute("id") == f"head-{right.argmax()}"
+    assert f"{right.max():.2f}" in said(page) and "number 1 of 12" in said(page)
+
+
+def test_the_weights_of_a_head_are_pytorchs_in_every_sentence(show):
+    page = show(alive("all_heads"))
+    for place in (0, 7, 11):
+        page.locator(f"#head-{place}").click()
+        for twin, maps in enumerate((OF_HEADS, OF_TWIN)):
+            page.get_by_label("Sentence").select_option(index=twin)
+            right = maps.flatten(0, 1)[place]
+            _, rows = numbers(page)
+            for row, cells in zip(right, rows.values(), strict=True):
+                shown = torch.tensor([float(cell or 0) for cell in cells]).double()
+                assert shown.sub(row).abs().max() < 0.003  # a step is 1 / 255
+            assert [len([c for c in cells if c]) for cells in rows.values()] == [1, 2, 3, 4, 5]
+
+
+def test_tokens_are_chosen_and_heads_walked_through_by_keyboard(show):
+    page = show(alive("all_heads"), width=390)
+    page.locator("#head-0").click()
+    grid = page.get_by_role("listbox", name="All heads")
+    grid.focus()
+    for key, place in (("ArrowRight", 1), ("ArrowDown", 5), ("ArrowLeft", 4), ("End", 11)):
+        page.keyboard.press(key)
+        assert grid.get_attribute("aria-activedescendant") == f"head-{place}"
+    page.locator(".tokens button").first.press("Enter")
+    shares = page.locator(".tokens button span + span").all_inner_texts()
+    assert shares == ["1.00", "–", "–", "–", "–"]  # the first token sees itself alone
+    assert page.get_by_role("combobox").nth(2).locator("option").count() == 1
+    page.locator(".tokens button").nth(3).click()
+    shares = page.locator(".tokens button span + span").all_inner_texts()
+    shown = torch.tensor([float(share) for share in shares[:4]])
+    assert shown.sub(OF_HEADS[2, 3, 3, :4]).abs().max() < 0.01
+    assert shares[4] == "–"
+    assert page.trouble == []

@@ -1,0 +1,167 @@
+"""Tokens are put into another order by mouse, finger and keyboard: outputs are PyTorch's."""
+
+import browser
+import examples
+import pytest
+import torch
+from examples import (
+    EMBEDDINGS,
+    POSITIONS,
+    TOKENS,
+    alive,
+    close,
+    fits,
+    number,
+    numbers,
+    press,
+    said,
+    swipe,
+)
+
+from attnbook.attention import attention
+from attnbook.figures import interactive
+
+browser.skip_without()
+show = examples.show
+
+
+def outputs(order, positions):
+    x = EMBEDDINGS[order] + (POSITIONS if positions else 0)
+    return attention(x, x, x)[0]
+
+
+def table(page):
+    """The numbers of a table with repeated headings: the heading of each row, and the rest."""
+    numbers(page)
+    rows = page.locator("table").evaluate(
+        "t => [...t.tBodies[0].rows].map(row => [...row.cells].map(c => c.innerText))"
+    )
+    shown = [[number(text) for text in texts] for _, *texts in rows]
+    return [token for token, *_ in rows], torch.tensor(shown, dtype=torch.float64)
+
+
+def shows(page, order, positions=False):
+    """Tokens, table and sentence are those of this order."""
+    names = [TOKENS[i] for i in order]
+    tokens, shown = table(page)
+    right = outputs(order, positions)
+    change = (right - outputs(range(5), positions)[order]).abs().max()
+    if order == [0, 1, 2, 3, 4]:
+        sentence = "the first order"
+    elif positions:
+        assert change > 0.05
+        sentence = f"the largest change of a number is {change:.2f}."
+    else:
+        sentence = "The outputs are those of before, in the new order."
+    return (
+        page.locator(".places button").all_inner_texts() == tokens == names
+        and close(shown, right)
+        and sentence in said(page)
+        and f"“{' '.join(names)}”" in said(page)
+    )
+
+
+def drag(page, start, end, *, drop=True):
+    """Take the token at one place to another, by the mouse."""
+    for place, act in ((start, page.mouse.down), (end, page.mouse.up)):
+        box = page.locator(".places button").nth(place).bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+        if drop or place == start:
+            act()
+
+
+def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
+    page = show(alive("permutation"), motion="reduce")
+    assert shows(page, [0, 1, 2, 3, 4])
+    drag(page, 0, 3)
+    assert shows(page, [1, 2, 3, 0, 4])
+    assert said(page).startswith("dog is now at place 4: ")
+    page.keyboard.press("ArrowRight")  # the focus went along
+    assert shows(page, [1, 2, 3, 4, 0])
+    page.keyboard.press("ArrowLeft")
+    page.mouse.move(300, 600)  # let go: nothing follows the mouse any more
+    page.mouse.move(20, 600)
+    assert shows(page, [1, 2, 3, 0, 4])
+    drag(page, 4, 0, drop=False)
+    page.mouse.move(2000, 600)  # beyond the edge is the last place
+    page.mouse.up()
+    assert shows(page, [1, 2, 3, 0, 4])
+
+
+def test_tokens_are_dragged_by_finger_and_the_page_still_scrolls(show):
+    page = show(alive("permutation") + "<p style='height: 2000px'>", width=390)
+    box = page.locator(".places button").nth(0).bounding_box()
+    start = box["x"] + 9, box["y"] + 9
+    swipe(page, start, (2 * box["width"] + 20, 5))
+    assert shows(page, [1, 2, 0, 3, 4])
+    assert page.evaluate("scrollY") == 0
+    swipe(page, start, (5, -70))
+    page.wait_for_function("scrollY > 20")
+    assert shows(page, [1, 2, 0, 3, 4])
+
+
+def test_tokens_are_moved_by_keyboard_alone(show):
+    page = show(alive("permutation"))
+    pressed = page.locator('.places [aria-pressed="true"]')
+
+    page.eval_on_selector("details", "e => { e.open = true }")
+    press(page, *["Tab"] * 5)
+    press(page, "ArrowLeft")  # there is nothing before the first
+    assert shows(page, [0, 1, 2, 3, 4])
+    press(page, "Tab", "ArrowRight", "ArrowRight", "Control+ArrowRight")
+    assert shows(page, [0, 2, 3, 1, 4])
+    assert said(page).startswith("bites is now at place 4: ")
+    assert pressed.get_attribute("aria-label") == "bites, place 4 of 5"
+    assert pressed.evaluate("e => e === e.getRootNode().activeElement")
+    press(page, "Alt+ArrowRight", "ArrowRight")
+    assert shows(page, [0, 2, 3, 4, 1])
+    press(page, *["Shift+Tab"] * 8)  # to "Earlier"
+    press(page, "Enter", "Space")
+    assert shows(page, [0, 2, 1, 3, 4])
+    press(page, "Tab", "Enter")  # "Later"
+    assert shows(page, [0, 2, 3, 1, 4])
+    press(page, "Tab", "Tab", "Space")  # "with positions"
+    assert shows(page, [0, 2, 3, 1, 4], positions=True)
+    press(page, "Shift+Tab", "Enter")  # "First order"
+    assert shows(page, [0, 1, 2, 3, 4], positions=True)
+    press(page, "Tab", "Tab", "Enter", *["Shift+Tab"] * 3, "Enter")  # first, later
+    assert shows(page, [1, 0, 2, 3, 4], positions=True)
+
+
+def test_bars_are_as_long_as_the_outputs(show):
+    page = show(alive("permutation"))
+    page.locator(".places button").nth(1).press("ArrowRight")
+    bars = page.eval_on_selector_all(
+        ".output",
+        """all => all.map(e => [e.x, e.width].map(a => a.baseVal.value))
+                   .map(([x, width]) => x < 49.99 ? -width : width)""",
+    )
+    right = outputs([0, 2, 1, 3, 4], False)
+    both = torch.stack([outputs([0, 1, 2, 3, 4], on) for on in (False, True)])
+    assert close(torch.tensor(bars).view(5, 4) / 48, right / both.abs().max())
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_moved_token_glides_unless_one_asked_for_no_motion(show, motion):
+    page = show(alive("permutation"), motion=motion)
+    moving = (
+        page.locator(".places button")
+        .nth(1)
+        .evaluate(
+            """e => {
+          const down = { key: "ArrowRight", bubbles: true };
+          e.dispatchEvent(new KeyboardEvent("keydown", down));
+          return e.getRootNode().getAnimations().length;
+        }"""
+        )
+    )
+    assert moving == (0 if motion == "reduce" else 2)
+
+
+@pytest.mark.parametrize(("tokens", "d"), [(3, 2), (8, 8)])
+def test_three_to_eight_tokens_fit_a_telephone(show, tokens, d):
+    x = torch.eye(8)[:tokens, :d]
+    names = ["understanding"] * tokens
+    page = show(interactive.permutation(x, tokens=names, positions=x, alt="").to_html(), width=390)
+    assert page.locator(".output").count() == tokens * d
+    assert fits(page)

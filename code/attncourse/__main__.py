@@ -1,14 +1,15 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
 Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
-a course. ``run``, ``labels`` and ``pdf`` need what builds the book
-(``requirements.txt``), the others what grades (``pip install ./code "./code/attncourse[teach]"``).
+a course. ``missing``, ``run``, ``replicate``, ``labels`` and ``pdf`` need what builds the book
+(``requirements.txt``). The others need what grades:
+``pip install ./code "./code/attncourse[teach]"``.
 """
 
 import argparse
+import inspect
 import os
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import nbformat
@@ -25,52 +26,61 @@ from attncourse.chapter import (
     laboratory,
     pages,
     seen_from_chapters,
+    stored_runs,
 )
-from attncourse.handouts import assignment, handouts
-from attncourse.pages import ablation_data, pictures
+from attncourse.handouts import assignment, editions
+from attncourse.handouts.folder import Folder
 
 ROOT = Path()  # the commands run in the repository's root, or in the folder of a course
-IN_A_COURSE = ("collect", "grade", "return")
-FOR_THE_BOOK = ("run", "replicate", "labels", "pdf")  # they need what builds the book
 
 
-def run(options: Namespace) -> None:
+def missing(notebook: str = "") -> None:
+    """Say what a notebook still lacks, in the order in which to add it."""
+    from attncourse.rules import missing  # needs what builds the book
+
+    found = missing.report(ROOT, notebook)
+    print(found or "nothing is missing")
+    if found:
+        sys.exit(1)
+
+
+def run(chapter: list[str]) -> None:
     """Execute chapters and laboratory notebooks and store their outputs."""
     from attncourse.run import run  # needs what a grader has no use for
 
-    for path in tqdm(_chapters(options.chapter), unit="chapter"):
+    for path in tqdm(_chapters(chapter), unit="chapter"):
         run(path)
 
 
-def replicate(options: Namespace) -> None:
+def replicate(notebook: str, *, seeds: int = 20, workers: int = 0, again: bool = False) -> None:
     """Run a laboratory notebook's experiment for many seeds, and store what comes out."""
     from attncourse.replicate import replicate  # needs what a grader has no use for
 
-    path = find_chapter(ROOT, options.notebook)
-    new = replicate(path, options.seeds, workers=options.workers, again=options.again)
+    path = find_chapter(ROOT, notebook)
+    new = replicate(path, seeds, workers=workers, again=again)
     print(
-        f"{new} new seeds, all {options.seeds} are in {path.with_suffix('.csv')} and in the "
-        f"notebook; next: python -m attncourse run {path}"
+        f"{new} new seeds, all {seeds} are in {stored_runs(path)}; next: "
+        f"python -m attncourse run {path}"
     )
 
 
-def home(options: Namespace) -> None:
+def home(url: str) -> None:
     """Set the address of the book's repository."""
-    set_repository(ROOT, options.url)
-    print(f"_config.yml and all notebooks say {options.url}; push them")
+    set_repository(ROOT, url)
+    print(f"_config.yml and all notebooks say {url}; push them")
 
 
-def labels(options: Namespace) -> None:
+def labels() -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attncourse.pages.generated_pages import pages, relabel  # needs what builds the book
+    from attncourse.pages import derived_files, screenshots  # need what builds the book
+    from attncourse.pages.generated_pages import pages, relabel
 
-    for path in (
-        relabel(_chapters([]), pages(ROOT)) + ablation_data.write(ROOT) + pictures.write(ROOT)
-    ):
+    written = relabel(_chapters([]), pages(ROOT)) + derived_files.write(ROOT)
+    for path in written + screenshots.write(ROOT):
         print(f"brought up to date: {path}")
 
 
-def pdf(options: Namespace) -> None:
+def pdf() -> None:
     """Print the built book, without folded parts, into one file."""
     from attncourse.pages.pdf import write_pdf  # needs a browser
 
@@ -83,125 +93,121 @@ def pdf(options: Namespace) -> None:
     print(f"{count} pages are in {target}")
 
 
-def student(options: Namespace) -> None:
+def student(folder: Path, chapter: list[str]) -> None:
     """Write chapters without solutions."""
-    folder = handouts.Folder(options.folder)
-    for path in tqdm(_chapters(options.chapter), unit="chapter"):
-        chapter = nbformat.read(path, as_version=4)
-        folder.write(
-            seen_from_chapters(path), handouts.student(chapter, published_page(ROOT, path))
-        )
-    _tell(folder)
+    target = Folder(folder)
+    for path in tqdm(_chapters(chapter), unit="chapter"):
+        book = nbformat.read(path, as_version=4)
+        target.write(seen_from_chapters(path), editions.student(book, published_page(ROOT, path)))
+    _tell(target)
     _warn_of_address()
 
 
-def assign(options: Namespace) -> None:
+def assign(folder: Path, chapter: list[str], *, only: list[str] = ()) -> None:
     """Write an nbgrader course with one assignment a notebook that has exercises."""
-    books = {path: nbformat.read(path, as_version=4) for path in _chapters(options.chapter)}
-    only = _exercises(options.only, books) if options.only else None
+    books = {path: nbformat.read(path, as_version=4) for path in _chapters(chapter)}
+    only = _exercises(only, books) if only else None
     books = {
         path: book
         for path, book in books.items()
         if any(task.points and (not only or task.id in only) for task in exercises_of(book))
     }
     if not books:
-        raise UsageError(f"no exercises in {', '.join(options.chapter)}")
-    folder = handouts.Folder(options.folder)
-    folder.write("nbgrader_config.py", assignment.NBGRADER_CONFIG)
+        raise UsageError(f"no exercises in {', '.join(chapter)}")
+    target = Folder(folder)
+    target.write("nbgrader_config.py", assignment.NBGRADER_CONFIG)
     for path, book in tqdm(books.items(), unit="chapter"):
-        source = assignment.assignment(book, folder.seeds(), published_page(ROOT, path), only)
-        folder.write(f"source/{path.stem}/{path.name}", source)
-    _tell(folder)
+        source = assignment.assignment(book, target.seeds(), published_page(ROOT, path), only)
+        target.write(f"source/{path.stem}/{path.name}", source)
+    _tell(target)
     _warn_of_address()
     print(f"next, in that folder: nbgrader generate_assignment {next(iter(books)).stem}")
 
 
-def answers(options: Namespace) -> None:
+def answers(folder: Path) -> None:
     """Write the whole book with its solutions open, to be built as the book itself."""
-    folder = handouts.Folder(options.folder)
+    target = Folder(folder)
     for name in ("_config.yml", "_toc.yml"):
-        folder.write(name, (ROOT / name).read_bytes())
+        target.write(name, (ROOT / name).read_bytes())
     for path in sorted((ROOT / "chapters").rglob("*")):
         page = path not in _chapters([]) and path.suffix != ".pyc"
         if path.is_file() and page:
-            folder.write(str(path.relative_to(ROOT)), path.read_bytes())
+            target.write(str(path.relative_to(ROOT)), path.read_bytes())
     for path in tqdm(_chapters([]), unit="chapter"):
-        chapter = nbformat.read(path, as_version=4)
-        folder.write(f"chapters/{seen_from_chapters(path)}", handouts.answers(chapter))
-    _tell(folder)
+        book = nbformat.read(path, as_version=4)
+        target.write(f"chapters/{seen_from_chapters(path)}", editions.answers(book))
+    _tell(target)
 
 
-def slides(options: Namespace) -> None:
+def slides(folder: Path, chapter: list[str]) -> None:
     """Write a page of slides for each chapter: its drawings, results and polls."""
     from attncourse.handouts.slides import deck
 
-    folder = handouts.Folder(options.folder)
-    paths = _chapters(options.chapter) if options.chapter else chapters(ROOT)
+    target = Folder(folder)
+    paths = _chapters(chapter) if chapter else chapters(ROOT)
     for path in tqdm(paths, unit="chapter"):
         if in_laboratory(path):
             raise UsageError(f"{path} is not a chapter: slides are made of chapters")
-        folder.write(f"{path.stem}.html", deck(nbformat.read(path, as_version=4)))
-    _tell(folder)
+        target.write(f"{path.stem}.html", deck(nbformat.read(path, as_version=4)))
+    _tell(target)
 
 
-def collect(options: Namespace) -> None:
+def collect(assignment: str, archive: Path) -> None:
     """Sort what students handed in on a platform into the folder of a course."""
     from attncourse.grading.collect import collect
 
-    _check_assignment(options.assignment)
-    if not options.archive.exists():
-        raise UsageError(f"no such archive or folder: {options.archive}")
-    done = collect(ROOT, options.assignment, options.archive)
+    _check_assignment(assignment)
+    if not archive.exists():
+        raise UsageError(f"no such archive or folder: {archive}")
+    done = collect(ROOT, assignment, archive)
     print(f"{len(done.new)} new submissions, {len(done.as_before)} as before")
-    for title, names in {
-        "handed in again, to be graded again": done.again,
-        "older than what was collected before, left alone": done.older,
-        "of several notebooks the newest was taken": done.several,
-        "no notebook with these exercises": done.without_notebook,
-        "not on the roster, collected under their own names": done.not_on_roster,
-        "whose is this? put it into submitted/NAME/ASSIGNMENT by hand": done.unknown,
-    }.items():
-        if names:
-            print(f"{title}:", *names, sep="\n    ")
-    print(f"next: python -m attncourse grade {options.assignment}")
+    _list(
+        {
+            "handed in again, to be graded again": done.again,
+            "older than what was collected before, left alone": done.older,
+            "of several notebooks the newest was taken": done.several,
+            "no notebook with these exercises": done.without_notebook,
+            "not on the roster, collected under their own names": done.not_on_roster,
+            "whose is this? put it into submitted/NAME/ASSIGNMENT by hand": done.unknown,
+        }
+    )
+    print(f"next: python -m attncourse grade {assignment}")
 
 
-def grade(options: Namespace) -> None:
+def grade(assignment: str, *, processes: int = os.cpu_count() or 1, minutes: float = 20) -> None:
     """Grade what is new, several at a time, and sum up what the class got right and wrong."""
     from attncourse.grading import grade, summary
 
-    _check_assignment(options.assignment)
-    if options.processes < 1:
-        raise UsageError(f"--processes must be at least 1, not {options.processes}")
-    if options.minutes <= 0:
-        raise UsageError(f"--minutes must be more than 0, not {options.minutes:g}")
-    if not grade.handed_in(ROOT, options.assignment):
-        raise UsageError(
-            f"nobody has handed in {options.assignment}; first: python -m attncourse collect"
-        )
-    failed = grade.grade(ROOT, options.assignment, options.processes, options.minutes)
-    print(summary.summary(ROOT, options.assignment))
-    if failed:
-        print("not graded:", *failed, sep="\n    ")
-    print(
-        f"next, when all answers in words are marked: nbgrader generate_feedback "
-        f"{options.assignment}"
-    )
+    _check_assignment(assignment)
+    if processes < 1:
+        raise UsageError(f"--processes must be at least 1, not {processes}")
+    if minutes <= 0:
+        raise UsageError(f"--minutes must be more than 0, not {minutes:g}")
+    if not grade.handed_in(ROOT, assignment):
+        raise UsageError(f"nobody has handed in {assignment}; first: python -m attncourse collect")
+    failed = grade.grade(ROOT, assignment, processes, minutes)
+    print(summary.summary(ROOT, assignment))
+    _list({"not graded": failed})
+    print(f"next, when all answers in words are marked: nbgrader generate_feedback {assignment}")
 
 
-def give_back(options: Namespace) -> None:
+def give_back(assignment: str, table: Path, *, column: str = "") -> None:
     """Fill marks into a table of Moodle or Canvas, and zip the feedback under its names."""
     from attncourse.grading.give_back import give_back
     from attncourse.grading.marks import marks  # needs nbgrader
 
-    _check_assignment(options.assignment)
-    if not options.table.is_file():
-        raise UsageError(f"no such file: {options.table}")
-    known = marks(ROOT, options.assignment)
-    done = give_back(ROOT, options.assignment, known, options.table, options.column)
+    _check_assignment(assignment)
+    if not table.is_file():
+        raise UsageError(f"no such file: {table}")
+    known = marks(ROOT, assignment)
+    done = give_back(ROOT, assignment, known, table, column or None)
     print(f"{len(done.filled)} marks are in {done.table}")
     print(f"{len(done.pages)} pages of feedback are in {done.archive}")
-    for title, names in done.left_out().items():
+    _list(done.left_out())
+
+
+def _list(found: dict[str, list[str]]) -> None:
+    for title, names in found.items():
         if names:
             print(f"{title}:", *names, sep="\n    ")
 
@@ -251,7 +257,7 @@ def _refuse_chapter_as_folder(folder: Path) -> None:
     raise UsageError(f"first the folder to write to, then chapters; {folder} is a chapter")
 
 
-def _tell(folder: handouts.Folder) -> None:
+def _tell(folder: Folder) -> None:
     print(f"{len(folder.written)} files are up to date in {folder.path}")
     for name in folder.kept:
         print(f"kept as you have edited it: {folder.path / name}")
@@ -267,108 +273,97 @@ def _warn_of_address() -> None:
         )
 
 
+COMMANDS = {
+    "missing": missing,
+    "run": run,
+    "replicate": replicate,
+    "labels": labels,
+    "pdf": pdf,
+    "home": home,
+    "student": student,
+    "assignment": assign,
+    "answers": answers,
+    "slides": slides,
+    "collect": collect,
+    "grade": grade,
+    "return": give_back,
+}
+IN_A_COURSE = ("collect", "grade", "return")  # they run in the folder of a course
+FOR_THE_BOOK = ("missing", "run", "replicate", "labels", "pdf")  # they need what builds the book
+HELP = {  # of arguments; what follows * in a function is an option of its command
+    "notebook": "such as 12, 12-memory or lab/12-why",
+    "chapter": "chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
+    "notebooks, such as lab/02-values; by default all",
+    "seeds": "how many, counted from 0; by default 20",
+    "workers": "how many at the same time; by default one for each core",
+    "again": "drop what other code or other versions have stored",
+    "url": "https://github.com/OWNER/REPOSITORY",
+    "folder": "where to write",
+    "only": "what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",
+    "assignment": "its name, such as 03-scaling",
+    "archive": "the zip archive from Moodle or Canvas, or its unpacked folder",
+    "processes": "how many submissions at the same time; by default one for each core",
+    "minutes": "after which a submission is given up, by default 20",
+    "table": "the CSV file from Moodle (grading worksheet) or Canvas (gradebook) to fill in",
+    "column": "of the marks, if it is not called Grade or as the assignment",
+}
+
+
 def parser() -> argparse.ArgumentParser:
-    """The commands and their options."""
+    """The commands, each with the arguments of its function."""
     parser = argparse.ArgumentParser(prog="python -m attncourse", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    added = {}
-    for name, function in {
-        "run": run,
-        "replicate": replicate,
-        "home": home,
-        "labels": labels,
-        "pdf": pdf,
-        "student": student,
-        "assignment": assign,
-        "answers": answers,
-        "slides": slides,
-        "collect": collect,
-        "grade": grade,
-        "return": give_back,
-    }.items():
-        added[name] = commands.add_parser(
-            name, help=function.__doc__.rstrip(".").lower(), description=function.__doc__
-        )
-        added[name].set_defaults(function=function)
-    for name in ("student", "assignment", "answers", "slides"):
-        added[name].add_argument("folder", type=Path, help="where to write")
-    for name in ("run", "student", "assignment", "slides"):
-        added[name].add_argument(
-            "chapter",
-            nargs="*",
-            help="chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
-            "notebooks, such as lab/02-values; by default all",
-        )
-    added["replicate"].add_argument("notebook", help="such as 02-values or lab/02-values")
-    added["replicate"].add_argument(
-        "--seeds", type=int, default=20, help="how many, counted from 0; by default 20"
-    )
-    added["replicate"].add_argument(
-        "--workers", type=int, help="how many at the same time; by default one for each core"
-    )
-    added["replicate"].add_argument(
-        "--again", action="store_true", help="drop what other code or other versions have stored"
-    )
-    added["home"].add_argument("url", help="https://github.com/OWNER/REPOSITORY")
-    added["assignment"].add_argument(
-        "--only",
-        nargs="+",
-        metavar="EXERCISE",
-        help="what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",
-    )
-    for name in IN_A_COURSE:
-        added[name].add_argument("assignment", help="its name, such as 03-scaling")
-    added["collect"].add_argument(
-        "archive", type=Path, help="the zip archive from Moodle or Canvas, or its unpacked folder"
-    )
-    added["grade"].add_argument(
-        "--processes",
-        type=int,
-        default=os.cpu_count(),
-        help="how many submissions at the same time; by default one for each core",
-    )
-    added["grade"].add_argument(
-        "--minutes",
-        type=float,
-        default=20,
-        help="after which a submission is given up, by default 20",
-    )
-    added["return"].add_argument(
-        "table",
-        type=Path,
-        help="the CSV file from Moodle (grading worksheet) or Canvas (gradebook) to fill in",
-    )
-    added["return"].add_argument(
-        "--column", help="of the marks, if it is not called Grade or as the assignment"
-    )
+    for name, function in COMMANDS.items():
+        says = function.__doc__
+        added = commands.add_parser(name, help=says.rstrip(".").lower(), description=says)
+        added.set_defaults(function=function)
+        for argument in inspect.signature(function).parameters.values():
+            _add(added, argument)
     return parser
+
+
+def _add(command: argparse.ArgumentParser, argument: inspect.Parameter) -> None:
+    """Let a command take an argument of its function."""
+    option, several = argument.kind is argument.KEYWORD_ONLY, argument.annotation == list[str]
+    name, about = ("--" if option else "") + argument.name, {"help": HELP[argument.name]}
+    if argument.default is not argument.empty:
+        about["default"] = argument.default
+    if argument.annotation is bool:
+        command.add_argument(name, action="store_true", **about)
+        return
+    if several:
+        about["nargs"] = "+" if option else "*"
+    elif "default" in about and not option:
+        about["nargs"] = "?"
+    command.add_argument(name, type=str if several else argument.annotation, **about)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; what it is told wrongly is said without a traceback."""
-    options = parser().parse_args(arguments)
+    told = vars(parser().parse_args(arguments))
+    command, function = told.pop("command"), told.pop("function")
     try:
-        _check_place(options)
-        options.function(options)
+        _check_place(command)
+        if "folder" in told:
+            _refuse_chapter_as_folder(told["folder"])
+        function(**told)
     except UsageError as error:
         sys.exit(str(error))
     except ModuleNotFoundError as error:
         of = (
             "-r requirements.txt"
-            if options.command in FOR_THE_BOOK
+            if command in FOR_THE_BOOK
             else './code "./code/attncourse[teach]"'
         )
-        sys.exit(f"{options.command} needs {error.name}, which is not installed: pip install {of}")
+        sys.exit(f"{command} needs {error.name}, which is not installed: pip install {of}")
 
 
-def _check_place(options: Namespace) -> None:
-    in_a_course = options.command in IN_A_COURSE
+def _check_place(command: str) -> None:
+    in_a_course = command in IN_A_COURSE
     needed = "nbgrader_config.py" if in_a_course else "_config.yml"
     where = "folder of your course" if in_a_course else "root of the repository"
     if not (ROOT / needed).exists():
         raise UsageError(f"no {needed} in {Path.cwd()}: run this in the {where}")
-    if "folder" in options:
-        _refuse_chapter_as_folder(options.folder)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,17 @@ HEADING = re.compile(
 
 MODEL_ANSWER = re.compile(r"\n*<details>\s*<summary>A model answer</summary>(.*?)</details>", re.S)
 
+POINTS = re.compile(r"\((\d+) points?")  # in a model answer
+
 POINTS_A_STAR = 2
 
 EXERCISE_TAGS = {"setup", "exercise", "solution"}
 
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
+
+ABOUT_SOLUTIONS = (
+    " A solution is folded below each exercise. The last one has no check, but a model answer."
+)
 
 COMPARE_SENTENCE = re.compile(r"(, then compare| Then compare)\.$", re.M)
 
@@ -78,6 +84,11 @@ def _numbered(root: Path) -> list[Path]:
     return [path for path in notebooks(root) if re.match(r"\d\d-", path.name)]
 
 
+def stored_runs(path: Path) -> Path:
+    """The file, in the package attnbook, that has the stored runs of a laboratory notebook."""
+    return path.parents[2] / f"code/attnbook/stored_runs/{path.stem}.csv"
+
+
 def find_chapter(root: Path, told: str) -> Path:
     """The chapter that somebody means by its file, its name or its number.
 
@@ -103,13 +114,28 @@ def pages(root: Path) -> list[Path]:
     return [built / f"{file.relative_to(root)}.html" for file in contents(root)]
 
 
+def of_chapters(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:
+    """The chapters among the notebooks of the book."""
+    return {path: book for path, book in notebooks.items() if not in_laboratory(path)}
+
+
+def as_text(notebook: NotebookNode) -> str:
+    """A notebook as its file has it."""
+    return nbformat.writes(notebook) + "\n"
+
+
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
     """Write a notebook whole or not at all."""
-    atomic_write(path, (nbformat.writes(notebook) + "\n").encode())
+    atomic_write(path, as_text(notebook).encode())
 
 
 def tags(cell: NotebookNode) -> list[str]:
     return cell.metadata.get("tags", [])
+
+
+def title(notebook: NotebookNode) -> tuple[str, str]:
+    """The number and the question of a chapter or of a laboratory notebook."""
+    return TITLE.match(notebook.cells[0].source).group("number", "question")
 
 
 def linked_title(path: Path, notebook: NotebookNode) -> str:
@@ -117,9 +143,9 @@ def linked_title(path: Path, notebook: NotebookNode) -> str:
 
     A laboratory notebook has its question alone: it stands below its chapter.
     """
-    title = TITLE.match(notebook.cells[0].source)
-    link = f"[{title['question']}]({seen_from_chapters(path)})"
-    return link if in_laboratory(path) else f"{title['number']} · {link}"
+    n, question = title(notebook)
+    link = f"[{question}]({seen_from_chapters(path)})"
+    return link if in_laboratory(path) else f"{n} · {link}"
 
 
 def seen_from_chapters(path: Path) -> str:
@@ -149,7 +175,7 @@ class ChapterExercise:
             return 0
         if not self.model_answer:
             return POINTS_A_STAR * self.stars
-        return sum(map(int, re.findall(r"\((\d+) points?", self.model_answer)))
+        return sum(map(int, POINTS.findall(self.model_answer)))
 
     @property
     def call(self) -> tuple[str, str]:

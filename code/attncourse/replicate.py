@@ -1,17 +1,23 @@
 """Run the experiment of a laboratory notebook for many seeds, and store what comes out.
 
-The cells tagged ``experiment`` are the one source. Their rows stand in a file beside the notebook,
-under what made them: the experiment's fingerprint and the versions. Each finished seed is stored at
-once, so that whoever starts again after an interruption goes on where it was.
+The cells tagged ``experiment`` are the one source. The package attnbook has a file with their rows,
+and with what made them: the experiment's fingerprint and the versions. Each finished seed is stored
+at once, so that whoever starts again after an interruption goes on where it was. Each seed has a
+process of its own. This costs a second, keeps one run from changing another, and lets a crash
+concern one seed alone.
 """
 
 import contextlib
+import csv
 import hashlib
+import io
 import json
+import linecache
 import os
 import platform
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -23,16 +29,13 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from attnbook.atomic_files import atomic_write
+from attnbook.laboratory import as_stored, comments_and_rows
 from attncourse import UsageError
-from attncourse.chapter import tags, write_notebook
-
-STORED = '''\
-# What `python -m attncourse replicate` stored in {name}, which made this cell.
-STORED = r"""
-{text}"""
-'''
+from attncourse.chapter import stored_runs, tags
 
 Row = dict[str, str]
+WORKER = "from attncourse.replicate import answer; answer()"  # the program of one seed
+EXPERIMENT = "<experiment>"  # the name of its file in a traceback
 
 
 @dataclass
@@ -44,23 +47,21 @@ class Runs:
 
     def text(self) -> str:
         """The file of these runs: what made them, then a table in the order of the seeds."""
-        lines = [f"# {line}" for line in self.made_by]
-        for seed in sorted(self.rows):
-            for row in self.rows[seed]:
-                if len(lines) == len(self.made_by):
-                    lines.append(",".join(["seed", *row]))
-                lines.append(",".join([str(seed), *row.values()]))
-        return "\n".join(lines) + "\n"
+        file = io.StringIO()
+        file.writelines(f"# {line}\n" for line in self.made_by)
+        table = [{"seed": seed} | row for seed in sorted(self.rows) for row in self.rows[seed]]
+        writer = csv.DictWriter(file, table[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+        return file.getvalue()
 
     @classmethod
     def read(cls, text: str) -> "Runs":
         """The runs in a file, as ``text`` wrote it."""
-        lines = text.split("\n")[:-1]
-        runs = cls([line.removeprefix("# ") for line in lines if line.startswith("#")])
-        names, *table = (line.split(",") for line in lines if not line.startswith("#"))
-        for seed, *cells in table:
-            row = dict(zip(names[1:], cells, strict=True))
-            runs.rows.setdefault(int(seed), []).append(row)
+        made_by, table = comments_and_rows(text)
+        runs = cls(made_by)
+        for row in table:
+            runs.rows.setdefault(int(row.pop("seed")), []).append(row)
         return runs
 
 
@@ -82,32 +83,27 @@ def made_by(code: str) -> list[str]:
 
 
 def replicate(path: Path, seeds: int, *, workers: int | None = None, again: bool = False) -> int:
-    """Run the experiment for the seeds 0, 1, …, and store its rows; return how many were new.
+    """Run a notebook's experiment for the seeds 0, 1, …, and store its rows; return how many
+    seeds were new.
 
     ``workers`` run at the same time, each with one thread; by default one for each core. ``again``
     drops what was stored by other code or other versions. Raises ``UsageError`` if such rows are
     there, if a seed fails (the others are stored nevertheless), and if a file can't be written.
     """
-    notebook = nbformat.read(path, as_version=4)
-    code = experiment(notebook)
-    if not code or not _stored_cells(notebook):
-        raise UsageError(
-            f"{path} needs a cell with the tag experiment, and one with the tag stored for what "
-            "comes out"
-        )
-    file = path.with_suffix(".csv")
+    code = experiment(nbformat.read(path, as_version=4))
+    if not code:
+        raise UsageError(f"{path} needs a cell with the tag experiment")
+    file = stored_runs(path)
     runs = _runs_so_far(file, made_by(code), again)
     todo = [seed for seed in range(seeds) if seed not in runs.rows]
     failed = {}
     with contextlib.closing(_answers(code, todo, workers or os.cpu_count())) as answers:
-        for seed, answer in answers:
-            if "error" in answer:
-                failed[seed] = answer["error"]
+        for seed, found in answers:
+            if "error" in found:
+                failed[seed] = found["error"]
                 continue
-            runs.rows[seed] = answer["rows"]
+            runs.rows[seed] = found["rows"]
             _write(file, runs, seed)
-    if runs.rows:
-        store(path, runs.text())
     if failed:
         raise UsageError(
             "\n".join(f"seed {seed} failed: {failed[seed]}" for seed in sorted(failed))
@@ -130,6 +126,16 @@ def _runs_so_far(file: Path, made_by: list[str], again: bool) -> Runs:
     return runs
 
 
+def _write(file: Path, runs: Runs, seed: int) -> None:
+    try:
+        atomic_write(file, runs.text().encode())
+    except OSError as error:
+        raise UsageError(
+            f"seed {seed} could not be stored: {error.strerror}: {file}; {len(runs.rows) - 1} "
+            "seeds are there. Once there is room, the same command goes on from these"
+        ) from error
+
+
 def _answers(code: str, seeds: list[int], workers: int) -> Iterator[tuple[int, dict]]:
     """Yield each seed, as soon as it is finished, with its rows or its error."""
     running: set[subprocess.Popen] = set()
@@ -146,7 +152,7 @@ def _answers(code: str, seeds: list[int], workers: int) -> Iterator[tuple[int, d
 
 def _run(code: str, seed: int, running: set[subprocess.Popen]) -> dict:
     process = subprocess.Popen(
-        [sys.executable, "-m", "attncourse.experiment_worker"],
+        [sys.executable, "-c", WORKER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -154,33 +160,46 @@ def _run(code: str, seed: int, running: set[subprocess.Popen]) -> dict:
         text=True,
     )
     running.add(process)
-    answer, complaints = process.communicate(json.dumps({"code": code, "seed": seed}))
+    found, complaints = process.communicate(json.dumps({"code": code, "seed": seed}))
     running.discard(process)
     with contextlib.suppress(ValueError):
-        return json.loads(answer)
+        return json.loads(found)
     last = complaints.strip().split("\n")[-1]
     return {"error": f"its process ended with {process.returncode} {last}".strip()}
 
 
-def _write(file: Path, runs: Runs, seed: int) -> None:
+def answer() -> None:
+    """Run an experiment for one seed, and write its rows or its error to the standard output.
+
+    The code and the seed come from the standard input; all is JSON.
+    """
+    task = json.load(sys.stdin)
     try:
-        atomic_write(file, runs.text().encode())
-    except OSError as error:
-        raise UsageError(
-            f"seed {seed} could not be stored: {error.strerror}: {file}; {len(runs.rows) - 1} "
-            "seeds are there. Once there is room, the same command goes on from these"
-        ) from error
+        with contextlib.redirect_stdout(sys.stderr):
+            found = {"rows": _rows(task["code"], task["seed"])}
+    except Exception as error:
+        found = {"error": _said(error)}
+    json.dump(found, sys.stdout)
 
 
-def store(path: Path, text: str) -> None:
-    """Write stored runs into the notebook, which stands alone on Colab."""
-    notebook = nbformat.read(path, as_version=4)
-    (cell,) = _stored_cells(notebook)
-    source = STORED.format(name=path.with_suffix(".csv").name, text=text).rstrip()
-    if cell.source != source:
-        cell.source = source
-        write_notebook(path, notebook)
+def _rows(code: str, seed: int) -> list[Row]:
+    """What ``experiment(seed)`` returns, a row or several, as text."""
+    linecache.cache[EXPERIMENT] = len(code), None, code.splitlines(keepends=True), EXPERIMENT
+    names = {"__name__": "__main__"}
+    exec(compile(code, EXPERIMENT, "exec"), names)
+    rows = names["experiment"](seed)
+    rows = [rows] if isinstance(rows, dict) else list(rows)
+    if not rows:
+        raise ValueError("experiment returned no row")
+    for row in rows:
+        if [*row] != [*rows[0]] or "seed" in row:
+            raise ValueError(f"a row has the columns {[*row]}, the first one {[*rows[0]]}")
+    return [{name: as_stored(value) for name, value in row.items()} for row in rows]
 
 
-def _stored_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if "stored" in tags(cell)]
+def _said(error: Exception) -> str:
+    """An error in one line, with the line of the experiment where it happened."""
+    what = "".join(traceback.format_exception_only(error)).strip()
+    lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == EXPERIMENT]
+    place = f" (line {lines[-1].lineno}: {lines[-1].line})" if lines else ""
+    return f"{what}{place}"

@@ -1,6 +1,9 @@
 """Executing a notebook as a learner would, and storing what it shows."""
 
+import ast
 import base64
+import hashlib
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +14,13 @@ from nbformat import NotebookNode
 from playwright.sync_api import sync_playwright
 
 from attnbook.figures import interactive, style
-from attncourse.chapter import tags, write_notebook
+from attnbook.laboratory import read_runs
+from attncourse.chapter import EXERCISE_TAGS, tags, write_notebook
 from attncourse.pages.pdf import CHROMIUM
 
 SVG, PNG = "image/svg+xml", "image/png"
-TO_FOLD = {"hide-input", "solution", "stored"}  # tags of cells whose code waits behind a switch
+TO_FOLD = {"hide-input", "solution"}  # tags of cells whose code waits behind a switch
+HASH = "source_hash"  # in the metadata of an output that has a picture
 
 
 def run(path: Path) -> None:
@@ -38,6 +43,7 @@ def run(path: Path) -> None:
         for output in cell.get("outputs", []):
             make_small(output.get("data", {}))
     add_pictures(notebook, known)
+    hash_sources(notebook)
     fold(notebook)
     # the version of whoever ran it last is not a property of the chapter
     notebook.metadata.language_info = {"name": "python"}
@@ -70,6 +76,49 @@ def make_small(shown: dict) -> None:
         shown["image/png"] = base64.b64encode(style.with_fewer_colours(picture, 64)).decode()
     if "text/html" in shown:
         shown["text/html"] = interactive.without_script(shown["text/html"])
+
+
+def hash_sources(notebook: NotebookNode) -> None:
+    """Store beside each picture a hash of the code that made it: no test compares pictures."""
+    for _, output, current in pictures(notebook):
+        output.metadata[HASH] = current
+
+
+def pictures(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, NotebookNode, str]]:
+    """Yield each output with a picture or an interactive figure, after its cell, and before the
+    hash of the code that makes it now.
+
+    A picture can depend on every cell above. So the hash covers the code of its own cell, the code
+    above except the setup, exercises and solutions, and the stored runs that this code reads.
+    Comments and layout do not change the hash. It does not cover the packages: whoever changes how
+    ``attnbook`` draws has to run all notebooks again.
+    """
+    above = hashlib.sha256()
+    for cell in notebook.cells:
+        if cell.cell_type != "code" or "setup" in tags(cell):
+            continue
+        own = above.copy()
+        own.update(_without_layout(ast.parse(cell.source)).encode())
+        for name in re.findall(r'read_runs\("(.+?)"\)', cell.source):
+            runs = {column: cells.tolist() for column, cells in read_runs(name).items()}
+            own.update(repr(runs).encode())
+        for output in cell.outputs:
+            shown = output.get("data", {})
+            if PNG in shown or "<attnbook-" in shown.get("text/html", ""):
+                yield cell, output, own.hexdigest()[:16]
+        if not EXERCISE_TAGS & {*tags(cell)}:
+            above = own
+
+
+def _without_layout(node: object) -> str:
+    """Code as a text that is the same for every layout and, unlike ``ast.dump``, every Python."""
+    if isinstance(node, list):
+        return f"[{','.join(map(_without_layout, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
+    parts = [f"{name}={_without_layout(value)}" for name, value in fields]
+    return f"{type(node).__name__}({','.join(parts)})"
 
 
 def add_pictures(notebook: NotebookNode, known: dict[str, str]) -> None:

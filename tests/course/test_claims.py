@@ -7,57 +7,77 @@ import nbformat
 import pytest
 from conftest import ROOT
 
+from attnbook import figures
+from attncourse import UsageError
 from attncourse.chapter import chapters, laboratory, seen_from_chapters
 from attncourse.pages import claims, generated_pages
 
 LEDGER = claims.ledger(ROOT / "chapters")
 PAGE = (ROOT / "chapters/experiments.md").read_text("utf8")
-OUTPUT = """\
-largest weight
-   d      undivided        ÷ √d
-   4  0.525 ± 0.004       0.342
-1024  0.969 ± 0.004       -3e-07
-"""
+HEADER = ["design", "steps", "right, %", "weight"]
+ROWS = [
+    ["one", 150, "51 ± 7", "-0.5–3.9"],
+    ["one", 300, "2e-14", 0.2],
+    ["two", 150, 97, "1–2"],
+    ["none", 0, 0, ""],
+]
+PRINTED = "weights: [0.2, 0.1, 0.7]\nqueries 4 × 2, of 20 seeds\nothers 6, 8 beyond"
+SENTENCE = (
+    "Two get [[two | right, %]] % right, one [[one | 300 | right, %]], of [[of # seeds]]. It has "
+    "[[one | 150 | weight .first]] to [[one | 150 | weight .last]], by hand [[weights: [#]]."
+)
+SAID = (
+    "Two get 97\u00a0% right, one $2 \\cdot 10^{-14}$, of 20. It has −0.5 to 3.9, by hand 0.2, 0.1 "
+    "and 0.7. ([Measure it](03-scaling.ipynb#measure-it))"
+)
 
 
-def cell(text, id="C05", code="assert error < 1e-5"):
-    """A cell that proves a claim and has printed a text."""
-    printed = nbformat.v4.new_output("stream", name="stdout", text=text)
-    return nbformat.v4.new_code_cell(code, metadata={"tags": [f"claim-{id}"]}, outputs=[printed])
+def cell(printed=PRINTED, header=HEADER, rows=ROWS, tag="claim-C05", code="assert error < 1e-5"):
+    """A cell that proves a claim: it has printed a text, and has shown a table."""
+    table = {"text/markdown": figures.table(header, rows)._repr_markdown_()}
+    outputs = [
+        nbformat.v4.new_output("stream", name="stdout", text=printed),
+        nbformat.v4.new_output("display_data", data=table),
+    ]
+    return nbformat.v4.new_code_cell(code, metadata={"tags": [tag]}, outputs=outputs)
 
 
-def chapter(*cells):
+def notebook(*cells):
     """A notebook of cells; a string is a text."""
     text = nbformat.v4.new_markdown_cell
-    cells = [text(c) if isinstance(c, str) else c for c in cells]
-    return nbformat.v4.new_notebook(cells=cells)
+    return nbformat.v4.new_notebook(cells=[text(c) if isinstance(c, str) else c for c in cells])
 
 
-def lines(tmp_path, notebook, *measured):
-    claim = {"chapter": 3, "claim": "…", "measured": list(measured)}
-    path = tmp_path / "03-scaling.ipynb"
-    return list(claims.measured("C05", claim, {path: notebook}))
+def lines(tmp_path, book, *measured, laboratory=None):
+    """What the index says of claim C05, measured in a chapter and in the laboratory."""
+    books = {tmp_path / "03-scaling.ipynb": book}
+    if laboratory:
+        books[tmp_path / "lab/03-roots.ipynb"] = laboratory
+    return list(claims.measured("C05", {"chapter": 3, "measured": list(measured)}, books))
+
+
+def line(tmp_path, sentence, *cells):
+    """What the index says of claim C05 in one sentence, from cells of one section."""
+    return lines(tmp_path, notebook("## Measure it", *cells), sentence)[0]
 
 
 def test_every_claim_of_the_ledger_is_on_the_page_below_its_chapter():
     parts = re.split(r"^## (\d+) · ", PAGE, flags=re.M)
     sections = dict(zip(map(int, parts[1::2]), parts[2::2], strict=True))
     for id, claim in LEDGER.items():
-        (entry,) = re.findall(
+        found = re.findall(
             rf"^\*\*{id}\. .+(?:\n\n- .+(?:\n- .+)*)", sections[claim["chapter"]], re.M
         )
-        assert entry.startswith(f"**{id}. {claim['claim']}.**")
-        assert entry.count("\n- ") == len(claim["measured"])
-        assert ("*Half true.*" in entry) == ("but" in claim)
+        assert len(found) == 1, f"{id} has to be once below chapter {claim['chapter']}"
+        begins = f"**{id}. {claim['claim']}.**" + (" *Half true.* " if "but" in claim else "\n")
+        assert found[0].startswith(begins), f"{id} says its claim, and if that is half true"
+        assert found[0].count("\n- ") == len(claim["measured"]), f"{id} says all that was measured"
 
 
-def test_no_number_on_the_page_was_typed():
-    # one that says for what it was measured is looked for, too
-    for id, claim in LEDGER.items():
-        for item in claim["measured"]:
-            typed = re.sub(r"\{\d+\}", "", item["say"])
-            for number in re.findall(r"\d+(?:\.\d+)?", typed):
-                assert re.search(rf"(?<![\d.]){number}(?![\d.])", item["find"]), (id, number)
+def test_every_laboratory_notebook_is_on_the_page_with_its_result():
+    found = dict(re.findall(r"^- \[[^]]+\]\((lab/[^)]+)\) (.+)$", PAGE, re.M))
+    books = {seen_from_chapters(p): nbformat.read(p, as_version=4) for p in laboratory(ROOT)}
+    assert found == {path: claims.result(path, book) for path, book in books.items()}
 
 
 def test_a_changed_output_changes_the_page(tmp_path):
@@ -72,24 +92,84 @@ def test_a_changed_output_changes_the_page(tmp_path):
     assert page.read_text("utf8") == PAGE.replace("0.969", "0.123")
 
 
-def test_a_number_is_found_by_the_text_around_it(tmp_path):
-    found = chapter("## Measure it\n\nText.", cell(OUTPUT), "## Next")
-    place = "([Measure it](03-scaling.ipynb#measure-it))"
-    assert lines(
-        tmp_path,
-        found,
-        {"find": "weight ... 1024 # #", "say": "{0}, then {1}."},
-        {"find": "assert error < #", "say": "Below {0}."},
-        {"find": "largest weight", "say": "No number."},
-    ) == [
-        f"0.969\u00a0±\u00a00.004, then $-3 \\cdot 10^{{-7}}$. {place}",
-        f"Below $10^{{-5}}$. {place}",
-        f"No number. {place}",
-    ]
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"header": ["design", "steps", "left, %", *HEADER[2:]]}
+        | {"rows": [[*row[:2], 13, *row[2:]] for row in ROWS]},
+        {"rows": [["zero", 150, 13, "5–6"], ["one", 75, 13, "5–6"], *ROWS]},
+        {"rows": ROWS[::-1]},
+        {"printed": f"places: [9.8, 9.9]\nproof 7 seeds, of 7 kinds, {PRINTED}"},
+    ],
+    ids=["as it is", "column", "rows", "order", "words"],
+)
+def test_what_comes_in_front_of_a_result_changes_no_sentence(tmp_path, changed):
+    assert line(tmp_path, SENTENCE, cell(**changed)) == SAID
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("Four queries: [[queries #]].", "Four queries: 4\u00a0×\u00a02."),
+        ("Of others, [[others #]].", "Of others, 6."),  # 8 is said of something else
+        ("The code says [[error < #]].", "The code says $10^{-5}$."),
+        ("By hand [[three | weight]].", "By hand 1, 2 and 3."),
+        ({"say": "Two agree.", "shows": "| two | 150 |"}, "Two agree."),
+        ({"say": "All 20 agree.", "shows": "of 20 seeds"}, "All 20 agree."),
+    ],
+)
+def test_a_value_may_be_a_shape_or_a_list_or_in_the_code_or_be_shown_only(tmp_path, sentence, says):
+    found = line(tmp_path, sentence, cell(rows=[*ROWS, ["three", 0, 0, "1, 2, 3"]]))
+    assert found.startswith(f"{says} (")
+
+
+def test_a_renamed_column_is_refused_with_the_keys_near_to_it(tmp_path):
+    gone = r"\[\[two \| right, %\]\] is in no cell of 03-scaling\.ipynb"
+    with pytest.raises(
+        UsageError, match=rf"C05: {gone}; near to it are .*\[\[two \| correct, %\]\]"
+    ):
+        line(tmp_path, SENTENCE, cell(header=["design", "steps", "correct, %", "weight"]))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("It is [[three | weight]].", r"\[\[three \| weight\]\] is in no .* \[\[two \| weight\]\]"),
+        ("It is [[none | weight]].", r"\[\[none \| weight\]\] is in no cell"),  # it is empty
+        ("It is [[of # runs]].", r"\[\[of # runs\]\] is in no cell .* \[\[of #\]\]"),
+        ("It is [[one | weight]].", r"\[\[one \| weight\]\] names 2 results .*: -0\.5–3\.9, 0\.2"),
+        ("It is [[#, ]].", r"\[\[#, \]\] names \d results"),
+        ("It is [[# of #]].", r"\[\[# of #\]\] is neither"),
+        ("It is [[weight]].", r"\[\[weight\]\] is neither"),
+        ("It is [[two | weight]], [[one | weight].", "needs a whole key"),
+        ("It is good.", "needs a whole key"),
+        ("For 20 it is [[two | weight]].", "the number 20, which is in none of its keys"),
+        ("It is [[two | design .last]].", "'two' has no last number"),
+        ({"say": "It agrees.", "shows": "both agree"}, "'both agree' is in no cell of 03-"),
+        ({"say": SENTENCE, "notebook": "04-softmax"}, "no notebook 04-softmax"),
+        ({"say": SENTENCE, "figure": True}, "no figure follows 03-scaling"),
+    ],
+)
+def test_a_sentence_whose_keys_do_not_name_one_result_is_refused(tmp_path, sentence, says):
+    with pytest.raises(UsageError, match=rf"^chapters/claims\.toml, C05: .*{says}"):
+        line(tmp_path, sentence, cell())
+
+
+def test_all_results_of_a_sentence_come_from_one_cell(tmp_path):
+    first, second = cell("a 1"), cell("b 2", rows=[["none", 0, 0, 0]])
+    assert line(tmp_path, "[[two | weight]], [[a #]]", first, second).startswith("1–2, 1 (")
+    with pytest.raises(UsageError, match=r"no single cell of .* shows all of \[\[two .*\[\[b #"):
+        line(tmp_path, "[[two | weight]], [[b #]]", first, second)
+    twice = [cell("a 1"), cell("b 2")]
+    with pytest.raises(UsageError, match=r"several cells show \[\[two .*name .*shows = "):
+        line(tmp_path, "[[two | weight]]", *twice)
+    named = {"say": "[[two | weight]]", "shows": "b"}
+    assert line(tmp_path, named, *twice).startswith("1–2 (")
 
 
 def test_each_measurement_names_its_own_section_and_the_figure_that_follows(tmp_path):
-    found = chapter(
+    found = notebook(
         "## First things",
         cell("a 1"),
         "Text.\n\n### Exercise 3.0 ★☆☆ · 2 min",
@@ -103,10 +183,10 @@ def test_each_measurement_names_its_own_section_and_the_figure_that_follows(tmp_
     assert lines(
         tmp_path,
         found,
-        {"find": "a #", "say": "{0}"},
-        {"find": "a #", "say": "{0}", "figure": False},
-        {"find": "b #", "say": "{0}"},
-        {"find": "c #", "say": "{0}"},
+        {"say": "[[a #]]", "figure": True},
+        "[[a #]]",
+        {"say": "[[b #]]", "figure": True},
+        "[[c #]]",
     ) == [
         f"1 ({first}, Figure 3.1)",
         f"1 ({first})",
@@ -116,62 +196,23 @@ def test_each_measurement_names_its_own_section_and_the_figure_that_follows(tmp_
 
 
 def test_a_claim_may_be_proved_in_the_laboratory_which_is_then_named(tmp_path):
-    books = {
-        tmp_path / "03-scaling.ipynb": chapter("## Measure it", cell("a 1"), "## Next"),
-        tmp_path / "lab/03-roots.ipynb": chapter("# Lab 3 · Why?", "## More", cell("b 2"), "## N"),
-    }
-    claim = {"measured": [{"find": "b #", "say": "{0}"}, {"find": "a #", "say": "{0}"}]}
-    assert list(claims.measured("C05", claim, books)) == [
+    book, lab = notebook("## Measure it", cell("a 1")), notebook("## More", cell("b 2"))
+    both = {"say": "[[two | weight]]", "notebook": "lab/03-roots"}
+    assert lines(tmp_path, book, "[[b #]]", "[[a #]]", both, laboratory=lab) == [
         "2 ([More](lab/03-roots.ipynb#more))",
         "1 ([Measure it](03-scaling.ipynb#measure-it))",
+        "1–2 ([More](lab/03-roots.ipynb#more))",
     ]
-    with pytest.raises(ValueError, match=r"C06: no cell of 03-\S+ or lab/03-roots\.ipynb has"):
-        list(claims.measured("C06", claim, books))
-
-
-@pytest.mark.parametrize("path", laboratory(ROOT), ids=lambda path: path.stem)
-def test_every_laboratory_notebook_is_on_the_page_with_its_result(path):
-    notebook = nbformat.read(path, as_version=4)
-    (line,) = re.findall(rf"^- \[.+\]\(lab/{path.name}\) (.+)$", PAGE, re.M)
-    assert line == claims.result(path, notebook)
-
-
-def test_a_number_may_stand_in_a_table(tmp_path):
-    shown = {
-        "text/markdown": "| projections | right |",
-        "text/plain": "projections  right\none   51 ± 7",
-    }
-    proof = cell("")
-    proof.outputs = [nbformat.v4.new_output("display_data", data=shown)]
-    found = chapter("## Measure it", proof, "## Next")
-    (line,) = lines(tmp_path, found, {"find": "one #", "say": "{0}"})
-    assert line.startswith("51\u00a0±\u00a07 (")
-
-
-def test_a_laboratory_notebook_without_a_result_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"03-roots\.ipynb: the first cell needs .*Result"):
-        claims.result(tmp_path / "lab/03-roots.ipynb", chapter("# Lab 3 · Why?"))
-
-
-def test_a_claim_without_a_cell_is_refused_by_name(tmp_path):
-    found = chapter("## Measure it", cell(OUTPUT, id="C06"), "## Next")
-    with pytest.raises(ValueError, match=r"C05.*03-scaling\.ipynb has the tag"):
-        lines(tmp_path, found, {"find": "weight", "say": "…"})
-
-
-def test_a_text_that_no_cell_has_is_refused_with_the_claim_and_the_chapter(tmp_path):
-    found = chapter("## Measure it", cell(OUTPUT), "## Next")
-    with pytest.raises(ValueError, match=r"C05.*03-scaling.*'d = 9 #'"):
-        lines(tmp_path, found, {"find": "d = 9 #", "say": "{0}"})
-
-
-def test_a_sentence_with_more_places_than_numbers_is_refused(tmp_path):
-    found = chapter("## Measure it", cell(OUTPUT), "## Next")
-    with pytest.raises(ValueError, match=r"C05.*\{1\}.*'1024 #'"):
-        lines(tmp_path, found, {"find": "1024 #", "say": "{0} and {1}"})
+    with pytest.raises(UsageError, match=r"C05: no cell of 03-\S+ or lab/03-roots\.ipynb has the"):
+        untagged = notebook("## More", cell(tag="claim-C06"))
+        lines(tmp_path, untagged, "[[b #]]", laboratory=untagged)
 
 
 def test_a_claim_of_which_nothing_was_measured_is_refused(tmp_path):
-    found = chapter("## Measure it", cell(OUTPUT), "## Next")
-    with pytest.raises(ValueError, match=r"C05.*ledger"):
-        lines(tmp_path, found)
+    with pytest.raises(UsageError, match=r"C05: the ledger does not say what was measured"):
+        lines(tmp_path, notebook("## Measure it", cell()))
+
+
+def test_a_laboratory_notebook_without_a_result_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"03-roots\.ipynb: the first cell needs .*Result"):
+        claims.result(tmp_path / "lab/03-roots.ipynb", notebook("# Lab 3 · Why?"))

@@ -19,7 +19,7 @@ from attncourse.chapter import (
     laboratory,
     notebooks,
 )
-from attncourse.handouts import assignment, handouts
+from attncourse.handouts import assignment, editions
 
 SCALING = "chapters/03-scaling.ipynb"
 
@@ -292,7 +292,7 @@ def test_an_assignment_says_how_to_install_what_it_needs(root, tmp_path, monkeyp
 def test_nobody_is_told_to_compare_with_a_model_answer_that_is_not_there(path):
     chapter = nbformat.read(path, 4)
     for notebook in (
-        handouts.student(chapter),
+        editions.student(chapter),
         assignment.assignment(chapter, [1], "https://example.org"),
     ):
         for cell in notebook.cells:

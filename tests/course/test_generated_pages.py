@@ -1,8 +1,6 @@
 """What chapters and the page for teachers state of minutes, plans and commands is true."""
 
 import re
-import shutil
-import tomllib
 
 import nbformat
 import pytest
@@ -14,18 +12,20 @@ from attncourse import (
     UsageError,
     __main__ as commands,
 )
-from attncourse.chapter import chapters, exercises_of, laboratory
-from attncourse.pages import generated_pages, pictures, plans, timing
+from attncourse.chapter import chapters, laboratory
+from attncourse.pages import generated_pages, plans, timing
 from attncourse.pages.claims import HEADING, anchor
+from attncourse.rules import missing
+from attncourse.rules.book import Book
 
 CHAPTERS = {path: nbformat.read(path, as_version=4) for path in chapters(ROOT)}
 LABORATORY = {path: nbformat.read(path, as_version=4) for path in laboratory(ROOT)}
-PLANS = tomllib.loads((ROOT / "chapters/plans.toml").read_text("utf8"))
 PAGE = (ROOT / "chapters/teaching.md").read_text("utf8")
 README = (ROOT / "README.md").read_text("utf8")
-README_NUMBERS = re.search(r"<!-- computed: numbers -->\n(.*?)<!--", README, re.S)[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*.md"))]
+INDEX = ROOT / "chapters/index.ipynb"
 
+IN_WORDS = "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
 A_PLAN = """
 [six_weeks]
 minutes = 30
@@ -73,10 +73,7 @@ def small(tmp_path):
         new_markdown_cell("## Exercises\n\n### Exercise 3.1 ★☆☆ · 10 min"),
         new_code_cell('check("3.1", ...)', metadata={"tags": ["exercise"]}),
         new_code_cell("", metadata={"tags": ["solution"]}),
-        new_markdown_cell(
-            "### Exercise 3.2 ★☆☆ · 20 min\n\n"
-            "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
-        ),
+        new_markdown_cell(f"### Exercise 3.2 ★☆☆ · 20 min\n\n{IN_WORDS}"),
     ]
 
     def with_plan(plan):
@@ -86,125 +83,84 @@ def small(tmp_path):
     return with_plan
 
 
-@pytest.fixture
-def copy(tmp_path):
-    shutil.copytree(
-        ROOT / "chapters",
-        tmp_path / "chapters",
-        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
-    )
-    for name in ("_toc.yml", "README.md"):
-        shutil.copy(ROOT / name, tmp_path)
-    return tmp_path / "chapters"
-
-
-def notebooks(root):
-    return chapters(root) + laboratory(root)
-
-
-def test_a_laboratory_notebook_without_runs_and_a_missing_page_are_named(copy):
-    every, text = notebooks(copy.parent), copy.parent / "README.md"
-    text.write_text(
-        text.read_text("utf8").replace("computed: numbers -->\n", "computed: numbers -->\n\n")
-    )
-    (copy / "lab/02-maps.csv").unlink()
-    with pytest.raises(
-        UsageError, match=r"02-maps\.csv is missing: python.* replicate lab/02-maps"
-    ):
-        generated_pages.relabel(every, [text])
-    (copy / "glossary.md").unlink()
-    with pytest.raises(UsageError, match=r"_toc\.yml names .*glossary, but no glossary\.ipynb"):
-        generated_pages.pages(copy.parent)
-
-
 def last_rows(table):
     return [row.strip("| ").split(" | ") for row in table.strip().split("\n")[2:]]
 
 
-def test_what_chapters_and_texts_state_of_minutes_is_up_to_date(copy):
-    assert generated_pages.relabel(notebooks(copy.parent), generated_pages.pages(copy.parent)) == []
-    assert pictures.write(copy.parent) == []
+def test_what_is_computed_from_the_chapters_is_up_to_date():
+    """`labels` and `missing` say so; the pages also have what stands between their tables."""
+    assert missing.not_up_to_date(Book(ROOT)) == []
 
 
-def test_a_chapter_says_where_each_exercise_is_whose_number_is_missing():
-    for path, chapter in CHAPTERS.items():
-        (text,) = [c.source for c in chapter.cells if re.search(r"^## Exercises$", c.source, re.M)]
-        said = generated_pages.LAST_ONE.search(text)[0]
-        links = re.findall(r"\[([\d., and]+)\]\((lab/[\w-]+\.ipynb)\)", said)
-        found = {id: file for ids, file in links for id in re.split(", | and ", ids)}
-        here = [task.id for task in exercises_of(chapter)]
-        there = {
-            task.id: f"lab/{other.name}"
-            for other, book in LABORATORY.items()
-            for task in exercises_of(book)
-            if task.id.startswith(f"{int(path.stem[:2])}.")
-        }
-        assert found == there
-        numbers = sorted(int(id.split(".")[1]) for id in [*here, *found])
-        assert numbers == [*range(len(numbers))], path  # none is nowhere
+def test_a_page_of_the_contents_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n- file: chapters/glossary\n")
+    (tmp_path / "index.md").touch()
+    with pytest.raises(UsageError, match=r"_toc\.yml names .*glossary, but no glossary\.ipynb"):
+        generated_pages.pages(tmp_path)
 
 
-def test_a_text_gets_its_tables_filled_and_keeps_the_rest(copy):
-    text = copy / "teaching.md"
+def test_the_text_above_the_exercises_shows_a_hint_and_where_the_others_are(small, tmp_path):
+    books = small(A_PLAN)
+    (path,) = books
+    with pytest.raises(UsageError, match=r"03-why\.ipynb: no exercise asks for a function"):
+        generated_pages.how_to_answer(path, books)
+    next(c for c in books[path].cells if 'check("3.1"' in c.source).source = "def f(): ..."
+    for name, ids in {"lab/03-b": ["3.10", "3.5", "3.4"], "lab/03-a": ["3.6"]}.items():
+        tasks = [f"### Exercise {id} ★☆☆ · 7 min\n\n{IN_WORDS}" for id in ids]
+        book = new_notebook(cells=[new_markdown_cell(task) for task in tasks])
+        books[tmp_path / f"{name}.ipynb"] = book
+    text = generated_pages.how_to_answer(path, books)
+    assert text.startswith("## Exercises\n\n") and '`hint("3.1")`' in text
+    assert text.endswith(": [3.4, 3.5 and 3.10](lab/03-b.ipynb), [3.6](lab/03-a.ipynb).")
+
+
+def filled(page):
+    """A page as `labels` writes it, by what the book's notebooks have."""
+    return generated_pages.outdated(CHAPTERS | LABORATORY, [page])[page]
+
+
+def test_a_text_gets_its_tables_filled_and_keeps_the_rest(tmp_path):
+    text = tmp_path / "teaching.md"
     blocks = [f"<!-- computed: {name} -->\nstale\n<!-- end -->" for name in generated_pages.TABLES]
     text.write_text("Before.\n\n" + "\n\n%%%\n\n".join(blocks) + "\n\nAfter.\n")
-    generated_pages.relabel(notebooks(copy.parent), [text])
-    written = text.read_text("utf8")
+    written = filled(text)
     assert written.startswith("Before.\n") and written.endswith("After.\n")
     assert "stale" not in written and written.count("%%%") == len(blocks) - 1
     for name in generated_pages.TABLES:
-        (filled,) = re.findall(rf"<!-- computed: {name} -->\n(.+?)<!-- end -->", written, re.S)
-        assert filled.startswith(("|", "##", "```bash")) and filled.count("\n") > 3
+        (table,) = re.findall(rf"<!-- computed: {name} -->\n(.+?)<!-- end -->", written, re.S)
+        assert table.startswith(("|", "##", "```bash")) and table.count("\n") > 3
 
 
-def test_the_landing_page_says_how_long_all_chapters_and_all_exercises_take(copy):
-    page = copy / "index.ipynb"
-    before = page.read_text("utf8")
+def test_the_landing_page_gets_its_list_and_how_long_everything_takes(tmp_path):
+    before, page = INDEX.read_text("utf8"), tmp_path / "index.ipynb"
+    stale = generated_pages.PATH.sub("All chapters take about 9 hours.", before)
+    page.write_text(re.sub(r'    "\| \d+ \| .*\n', "", stale), "utf8")
+    assert filled(page) == before
     assert before.count(generated_pages.whole_path(CHAPTERS | LABORATORY)) == 1
-    page.write_text(generated_pages.PATH.sub("All chapters take about 9 hours.", before), "utf8")
-    assert generated_pages.relabel(notebooks(copy.parent), [page]) == [page]
-    assert page.read_text("utf8") == before
-
-
-def test_the_readme_counts_what_there_is():
-    said = {what.split()[0]: int(n.replace(",", "")) for n, what in last_rows(README_NUMBERS)}
-    texts = [path.read_text("utf8") for path in [*CHAPTERS, *LABORATORY]]
-    headings = [id for text in texts for id in re.findall(r'"### Exercise ([\d.]+) ', text)]
-    assert said["exercises;"] == len(headings) == len({*headings})
-    files = [path.with_suffix(".csv") for path in LABORATORY]
-    rows = [line for file in files for line in file.read_text().split("\n") if line[:1].isdigit()]
-    assert said["results"] == len(rows)
-    assert f" {len(files)} experiments" in README_NUMBERS
-    claims, questions = (
-        (ROOT / f"chapters/{name}.toml").read_text("utf8") for name in ("claims", "questions")
-    )
-    assert said["claims"] == len(re.findall(r"^\[C\d+\]$", claims, re.M))
-    assert said["questions"] == questions.count("\n[[question]]\n")
 
 
 def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):
     books = small(A_PLAN)
     task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 73 min\n\n"
-    in_words = "<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
-    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + IN_WORDS)])
     assert generated_pages.whole_path(books) == (
         "All chapters take about ¼ hour to read and run, their 3 exercises about ½ hour, "
         "the 1 of the laboratory about 1¼ hours."
     )
 
 
-def test_an_unknown_table_is_refused_by_name(copy):
-    text = copy / "teaching.md"
+def test_an_unknown_table_is_refused_by_name(tmp_path):
+    text = tmp_path / "teaching.md"
     text.write_text("<!-- computed: weather -->\n<!-- end -->\n")
     with pytest.raises(UsageError, match=r"teaching\.md.*weather"):
-        generated_pages.relabel(notebooks(copy.parent), [text])
+        filled(text)
 
 
 def test_every_table_stands_on_one_page():
     found = [
         name
-        for path in PAGES
-        for name in re.findall(r"^<!-- computed: (\w+) -->$", path.read_text("utf8"), re.M)
+        for path in [*PAGES, INDEX]
+        for name in re.findall(r"<!-- computed: (\w+) -->", path.read_text("utf8"))
     ]
     assert sorted(found) == sorted(generated_pages.TABLES)
 
@@ -269,9 +225,8 @@ def test_an_exercise_of_the_laboratory_is_planned_and_counted_with_those_of_its_
     books = small(A_PLAN.replace('exercises = ["3.2"]', 'exercises = ["3.9"]'))
     with pytest.raises(UsageError, match=r"no exercise 3\.9"):
         plans.homework(books)
-    task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 7 min"
-    in_words = "\n<details>\n<summary>A model answer</summary>\nYes (2 points).\n</details>"
-    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + in_words)])
+    task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 7 min\n\n"
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + IN_WORDS)])
     assert last_rows(plans.homework(books))[0][:3] == ["1", "3.9", "7"]
     assert "3.9 ★ **7** *words*" in generated_pages.TABLES["exercises"](books)
     assert generated_pages.TABLES["sections"](books).count("\n") == 3  # a header and the chapter
@@ -301,21 +256,6 @@ def test_too_much_homework_is_refused(small, monkeypatch):
     monkeypatch.setattr(plans, "HOMEWORK", 22)
     with pytest.raises(UsageError, match="week 1 has 23 minutes at home, not 22"):
         plans.homework(small(A_PLAN))
-
-
-def test_the_six_weeks_visit_every_chapter():
-    visited = {entry.get("chapter") for entry in PLANS["six_weeks"]["session"]} - {None}
-    assert visited == {int(path.stem.split("-")[0]) for path in CHAPTERS}
-
-
-def test_every_answer_in_words_is_assigned():
-    in_words = {
-        task.id
-        for book in [*CHAPTERS.values(), *LABORATORY.values()]
-        for task in exercises_of(book)
-        if task.model_answer
-    }
-    assert in_words <= {id for entry in PLANS["homework"] for id in entry["exercises"]}
 
 
 def test_all_chapters_of_a_list_are_needed():

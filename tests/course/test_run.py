@@ -12,8 +12,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
+from attnbook import laboratory
 from attncourse import run as module
-from attncourse.run import PNG, SVG, add_pictures, fold
+from attncourse.run import HASH, PNG, SVG, add_pictures, fold, pictures
 
 DRAWING = """from attnbook.figures import drawings
 import torch
@@ -36,6 +37,40 @@ def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
     height = float(first[SVG].split('height="')[1].split('"')[0])
     assert abs(pixels.shape[0] - 1.5 * height) <= 2
     assert pixels.max() == 255 and pixels.min() < 100, "dark on white"
+    ((_, output, current),) = pictures(nbformat.read(path, as_version=4))
+    assert output.metadata == {HASH: current}
+
+
+SETUP, ABOVE, ANSWER, PLOT = "%pip install", 'runs = read_runs("01-a")', "x = ...", "draw(runs)"
+SHOWN = {PNG: "picture"}, {"text/html": "<attnbook-token>"}, {"text/plain": "no picture"}
+
+
+def hashes(setup=SETUP, above=ABOVE, answer=ANSWER, plot=PLOT, runs="seed,right\n0,1\n"):
+    """The hashes of two figures, each the only output of a cell."""
+    (laboratory.STORED_RUNS / "01-a.csv").write_text(runs)
+    cells = [
+        new_code_cell(setup, metadata={"tags": ["setup"]}),
+        new_code_cell(above),
+        new_code_cell(answer, metadata={"tags": ["exercise"]}),
+        *(new_code_cell(plot, outputs=[new_output("display_data", data=d)]) for d in SHOWN),
+    ]
+    return [current for _, _, current in pictures(new_notebook(cells=cells))]
+
+
+def test_a_hash_changes_with_the_code_and_the_runs_that_make_its_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr(laboratory, "STORED_RUNS", tmp_path)
+    first, second = hashes()
+    assert first != second  # the cell of the first stands above the second
+    for other in (
+        {"setup": "%pip install attnbook"},
+        {"answer": "x = 1"},
+        {"above": f"# all of them\n{ABOVE}"},
+        {"plot": "draw(\n    runs,\n)"},
+        {"runs": "# torch 3\nseed,right\n0,1.0\n"},
+    ):
+        assert hashes(**other) == [first, second], other
+    for other in ({"above": f"{ABOVE}; x = 1"}, {"plot": "plot(runs)"}, {"runs": "seed,r\n0,1\n"}):
+        assert not {*hashes(**other)} & {first, second}, other
 
 
 def test_a_folded_solution_keeps_the_words_for_its_picture():

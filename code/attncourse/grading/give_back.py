@@ -88,12 +88,7 @@ def give_back(
     the platform has other points in mind.
     """
     table = read_table(path, assignment, column)
-    most = next(iter(known.values()))["max_score"] if known else None
-    if most is not None and table.maximum is not None and abs(table.maximum - most) > SAME:
-        raise UsageError(
-            f"{path}: {assignment} has {most:g} points, and the platform expects "
-            f"{table.maximum:g}. Set them to {most:g} there, and download the table again"
-        )
+    _refuse_other_points(table, known, path, assignment)
     folder = course / FOLDER
     done = Returned(folder / f"{assignment}-marks.csv", folder / f"{assignment}-feedback.zip")
     pages: dict[str, bytes] = {}
@@ -123,6 +118,15 @@ def give_back(
     atomic_write(done.table, table.text().encode())
     atomic_write(done.archive, _zipped(pages))
     return done
+
+
+def _refuse_other_points(table: Table, known: dict[str, dict], path: Path, assignment: str) -> None:
+    most = next(iter(known.values()))["max_score"] if known else None
+    if most is not None and table.maximum is not None and abs(table.maximum - most) > SAME:
+        raise UsageError(
+            f"{path}: {assignment} has {most:g} points, and the platform expects "
+            f"{table.maximum:g}. Set them to {most:g} there, and download the table again"
+        )
 
 
 def read_table(path: Path, assignment: str, column: str | None = None) -> Table:

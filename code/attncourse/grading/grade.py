@@ -5,6 +5,7 @@ it started; the others go on. What was graded before an interruption stays, so t
 goes on where it was.
 """
 
+import contextlib
 import glob
 import logging
 import multiprocessing
@@ -27,7 +28,7 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 from tqdm import tqdm
 
-LOADED_ONCE = ["attncourse.handouts.handouts", "attncourse.grading.nbgrader", __name__]
+LOADED_ONCE = ["attncourse.handouts.editions", "attncourse.grading.nbgrader", __name__]
 LOCK_SECONDS = 60  # how long a process waits while others write into the gradebook
 
 
@@ -43,11 +44,7 @@ def grade(course: Path, assignment: str, processes: int, minutes: float) -> list
     ]
     for student in todo:
         _forget(course, assignment, student)  # what an interruption has left half done
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # more would only wait for one another
-    start = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
-    if sys.platform != "win32":
-        # all that a process needs is loaded once; each imports the program's main module anew
-        start.set_forkserver_preload(LOADED_ONCE)
+    start = _processes()
     failed, running = {}, {}
     bar = tqdm(total=len(todo), unit="submission", disable=not todo)
     with tempfile.TemporaryDirectory() as folder:
@@ -65,27 +62,33 @@ def grade(course: Path, assignment: str, processes: int, minutes: float) -> list
                     late = time.monotonic() > end
                     if process.is_alive() and not late:
                         continue
-                    if process.is_alive():
-                        _kill(process.pid)
-                    process.join()
+                    _end(process)
                     del running[process]
                     text = said.read_text("utf8").strip() if said.exists() else ""
-                    if late:
-                        failed[student] = f"not done after {minutes:g} minutes, and stopped"
-                    elif process.exitcode:
-                        failed[student] = _reason(text)
-                    if student in failed:
+                    if late or process.exitcode:
+                        stopped = f"not done after {minutes:g} minutes, and stopped"
+                        failed[student] = stopped if late else _reason(text)
                         _forget(course, assignment, student)
                         text = f"{student}: {failed[student]}"
                     tqdm.write(text)
                     bar.update()
         finally:
             for process, (student, _, _) in running.items():
-                _kill(process.pid)
-                process.join()
+                _end(process)
                 _forget(course, assignment, student)
             bar.close()
     return [f"{student}: {why}" for student, why in failed.items()]
+
+
+def _processes() -> multiprocessing.context.BaseContext:
+    """How processes are started, each with one thread."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # more would only wait for one another
+    if sys.platform == "win32":
+        return multiprocessing.get_context("spawn")
+    start = multiprocessing.get_context("forkserver")
+    # all that a process needs is loaded once; each imports the program's main module anew
+    start.set_forkserver_preload(LOADED_ONCE)
+    return start
 
 
 def handed_in(course: Path, assignment: str) -> list[str]:
@@ -148,15 +151,14 @@ def _reason(said: str) -> str:
     return errors[-1] if errors else "Python ended"
 
 
-def _kill(pid: int) -> None:
-    """End a process and all that it has started, kernels included."""
-    try:
-        process = psutil.Process(pid)
-        family = [*process.children(recursive=True), process]
-    except psutil.NoSuchProcess:
-        return
+def _end(process: multiprocessing.Process) -> None:
+    """End a process and all that it has started, kernels included, if it is still running."""
+    family: list[psutil.Process] = []
+    if process.is_alive():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            parent = psutil.Process(process.pid)
+            family = [*parent.children(recursive=True), parent]
     for member in family:
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             member.kill()
-        except psutil.NoSuchProcess:
-            continue
+    process.join()

@@ -1,29 +1,18 @@
-"""Notebooks made from the chapters for students and instructors, and the folder they go to.
+"""A chapter's editions for students and for instructors.
 
 The chapters are the only source. Each function takes a chapter, an ``nbformat`` notebook, and
-returns a new one; ``Folder`` writes files and never over somebody's edits.
+returns a new one.
 """
 
 import copy
-import hashlib
-import json
 import re
-import secrets
-from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from attnbook.atomic_files import atomic_write
 from attnbook.exercises import catalogue
 from attncourse.address import install_note, with_links_to
-from attncourse.chapter import MODEL_ANSWER, tags, without_comparison
-
-ABOUT_SOLUTIONS = re.compile(
-    r" A solution is folded below each exercise\. The last one has no check, "
-    r"but a model answer\."
-)
+from attncourse.chapter import ABOUT_SOLUTIONS, MODEL_ANSWER, tags, without_comparison
 
 
 def student(chapter: NotebookNode, page: str = "") -> NotebookNode:
@@ -43,7 +32,7 @@ def student(chapter: NotebookNode, page: str = "") -> NotebookNode:
             cell.outputs, cell.execution_count = [], None
             continue
         cell.source, in_words = MODEL_ANSWER.subn("", with_links_to(page, cell.source))
-        cell.source = ABOUT_SOLUTIONS.sub(" The last one is answered in words.", cell.source)
+        cell.source = cell.source.replace(ABOUT_SOLUTIONS, " The last one is answered in words.")
         if in_words:
             cell.source = without_comparison(cell.source)
             cells.append(new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer"))
@@ -81,51 +70,3 @@ def _for_the_teacher(exercise) -> str:
         )
         if lines
     )
-
-
-class Folder:
-    """Writes files into a folder, but never over what somebody has changed there.
-
-    It remembers a fingerprint of each file that it wrote. A file that is still as it was written
-    is brought up to date; a file that was edited, or that was there before, is kept.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._record = path / ".attnbook.json"
-        self.kept: list[str] = []
-        self.written: list[str] = []
-        known = {"files": {}}
-        if self._record.exists():
-            known = json.loads(self._record.read_text("utf8"))
-        self._known = known
-
-    def seeds(self, count: int = 3) -> list[int]:
-        """Random seeds, drawn once for this folder."""
-        if "seeds" not in self._known:
-            self._known["seeds"] = [secrets.randbelow(10**9) for _ in range(count)]
-        return self._known["seeds"]
-
-    def write(self, name: str, content: str | bytes | NotebookNode) -> None:
-        """Write one file, unless somebody has changed it since it was last written here."""
-        if isinstance(content, NotebookNode):
-            nbformat.validate(content)
-            content = nbformat.writes(content) + "\n"
-        if isinstance(content, str):
-            content = content.encode("utf8")
-        path = self.path / name
-        files = self._known["files"]
-        if path.exists():
-            there = _fingerprint(path.read_bytes())
-            if there not in (files.get(name), _fingerprint(content)):
-                self.kept.append(name)
-                return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, content)
-        files[name] = _fingerprint(content)
-        atomic_write(self._record, json.dumps(self._known, indent=1).encode())
-        self.written.append(name)
-
-
-def _fingerprint(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

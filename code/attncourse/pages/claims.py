@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from myst_parser.mdit_to_docutils.base import default_slugify as anchor
@@ -10,45 +10,16 @@ from nbformat import NotebookNode
 
 from attncourse import UsageError
 from attncourse.chapter import in_laboratory, linked_title, number, seen_from_chapters, tags
+from attncourse.pages.results import Cell, cells_of, say
 
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
 RESULT = re.compile(r"^> \*\*Result\.\*\* (.+)$", re.M)
 CAPTION = re.compile(r"^\*(Figure [\d.]+)\. ", re.M)
-Proof = tuple[Path, int, str]  # a notebook, the number of its cell, and what that cell shows
-NUMBER = r"(-?\d+(?:[.,]\d+)*(?:e[+-]\d+)?(?: ± \d+(?:\.\d+)?)?)"
 
 
 def ledger(folder: Path) -> dict[str, dict]:
     """The claims that the chapters in a folder must show, by their ids such as C05."""
     return tomllib.loads((folder / "claims.toml").read_text("utf8"))
-
-
-def pattern(find: str) -> re.Pattern:
-    """A text with ``#`` for a number and its spread, and `` ... `` for anything between.
-
-    All else stands for itself, and a space for any white space:
-
-    >>> print(*pattern("d ... 16 #").search("  d\\n  4  2.0\\n 16  4.0 ± 0.1").groups())
-    4.0 ± 0.1
-    """
-    regex = re.escape(find).replace(r"\ \.\.\.\ ", r"\s(?:.*?\s)?")
-    regex = regex.replace(r"\ ", r"\s+").replace(r"\#", NUMBER)
-    return re.compile(rf"(?<!\S){regex}", re.S)
-
-
-def readable(number: str) -> str:
-    """A number as text writes it.
-
-    >>> print(*map(readable, ["2e-14", "1e-5", "0e+00", "-0.8 ± 0.1"]), sep=", ")
-    $2 \\cdot 10^{-14}$, $10^{-5}$, 0, −0.8 ± 0.1
-    """
-    factor, _, power = number.partition("e")
-    if not power:
-        return number.replace("-", "−")
-    if float(factor) == 0:
-        return "0"
-    times = "" if factor == "1" else rf"{factor} \cdot "
-    return f"${times}10^{{{int(power)}}}$"
 
 
 def section(chapter: NotebookNode, i: int) -> tuple[str, str]:
@@ -69,57 +40,49 @@ def section(chapter: NotebookNode, i: int) -> tuple[str, str]:
     return above[-1], ""
 
 
-def evidence(cell: NotebookNode) -> str:
-    """What a cell prints, tables too, and below it the code, whose asserts hold the bounds."""
-    printed = [o.text for o in cell.outputs if o.output_type == "stream"]
-    shown = [o.get("data", {}) for o in cell.outputs]
-    tables = [data["text/plain"] for data in shown if "text/markdown" in data]
-    return "\n".join(["".join(printed), *tables, cell.source])
-
-
 def measured(id: str, claim: dict, notebooks: dict[Path, NotebookNode]) -> Iterator[str]:
-    """Yield what was measured of a claim, each with its place, taken from the notebooks' cells.
+    """Yield what was measured of a claim, each with its place.
 
     ``notebooks`` are the claim's chapter and what the laboratory has on it. Raises ``UsageError``
-    if the claim says nothing, has no cell, or if a text that it looks for is in none of its cells.
+    if the claim says nothing, if it has no cell, or if its cells do not show what it says.
     """
-    proofs = [
-        (path, i, evidence(cell))
+    told = f"chapters/claims.toml, {id}"
+    cells = [
+        cell
         for path, notebook in notebooks.items()
-        for i, cell in enumerate(notebook.cells)
-        if f"claim-{id}" in tags(cell)
+        for cell in cells_of(path, notebook)
+        if f"claim-{id}" in tags(cell.node)
     ]
-    where = " or ".join(map(seen_from_chapters, notebooks))
-    if not proofs:
-        raise UsageError(f"{id}: no cell of {where} has the tag claim-{id}")
+    if not cells:
+        where = " or ".join(map(seen_from_chapters, notebooks))
+        raise UsageError(f"{told}: no cell of {where} has the tag claim-{id}")
     if not claim.get("measured"):
-        raise UsageError(f"{id}: the ledger does not say what was measured")
+        raise UsageError(f"{told}: the ledger does not say what was measured")
     for item in claim["measured"]:
-        yield finding(item, proofs, id, f"{where} with the tag claim-{id}", notebooks)
+        yield finding(item, cells, told)
 
 
-def finding(
-    item: dict, proofs: Iterable[Proof], of: str, where: str, notebooks: dict[Path, NotebookNode]
-) -> str:
-    """What was measured, with its place: ``say`` with the numbers that ``find`` finds.
+def finding(item: str | dict, cells: list[Cell], told: str) -> str:
+    """A sentence with the results in its places, and where they are: the section, and the figure.
 
-    Raises ``UsageError``, which says ``of`` what and ``where``, if no proof has the text, or if
-    ``say`` has more places than ``find`` has numbers.
+    An ``item`` is the sentence, or has it as ``say``, beside ``notebook`` (where its results are),
+    ``shows`` (a text that their cell shows) and ``figure`` (true, if the next one is named). Raises
+    ``UsageError``, which begins with ``told``, if not exactly one of the cells has the results.
     """
-    find = pattern(item["find"])
-    hits = [(path, i, hit) for path, i, text in proofs if (hit := find.search(text))]
-    if not hits:
-        raise UsageError(f"{of}: no cell of {where} has the text {item['find']!r}")
-    path, i, found = hits[0]
+    item = {"say": item} if isinstance(item, str) else item
+    if home := item.get("notebook"):
+        cells = [cell for cell in cells if seen_from_chapters(cell.path) == f"{home}.ipynb"]
+    if not cells:
+        raise UsageError(f"{told}: there is no notebook {home}, or it has no cell with the tag")
     try:
-        said = item["say"].format(*map(readable, found.groups()))
-    except IndexError:
-        raise UsageError(
-            f"{of}: {item['say']!r} has more places than {item['find']!r} has numbers"
-        ) from None
-    heading, figure = section(notebooks[path], i)
-    place = f"[{heading}]({seen_from_chapters(path)}#{anchor(heading)})"
-    if figure and item.get("figure", True):
+        said, cell = say(item["say"], cells, item.get("shows", ""))
+    except UsageError as error:
+        raise UsageError(f"{told}: {error}") from None
+    heading, figure = section(cell.notebook, cell.place)
+    place = f"[{heading}]({seen_from_chapters(cell.path)}#{anchor(heading)})"
+    if item.get("figure"):
+        if not figure:
+            raise UsageError(f"{told}: no figure follows {cell} in its section")
         place += f", {figure}"
     said = re.sub(r" (?=[±×%])|(?<=[±×]) ", "\N{NO-BREAK SPACE}", said)
     return f"{said} ({place})"

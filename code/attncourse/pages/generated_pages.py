@@ -1,5 +1,6 @@
 """What a chapter states of itself, computed from it: minutes, exercises and what it builds on."""
 
+import copy
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,31 +9,37 @@ import nbformat
 from nbformat import NotebookNode
 
 from attnbook.atomic_files import atomic_write
-from attnbook.exercises import catalogue
 from attncourse import UsageError
 from attncourse.chapter import (
+    ABOUT_SOLUTIONS,
     ChapterExercise,
+    as_text,
     contents,
     exercises_of,
     in_laboratory,
     linked_title,
     number,
+    of_chapters,
     seen_from_chapters,
-    write_notebook,
+    title,
 )
 from attncourse.pages import plans
-from attncourse.pages.claims import experiments, ledger
+from attncourse.pages.claims import experiments
 from attncourse.pages.plans import table
-from attncourse.pages.questions import asked, questions
+from attncourse.pages.questions import questions
 from attncourse.pages.timing import predictions, reading_minutes, sections
-from attncourse.replicate import Runs
 
 TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
-# in the text above a chapter's exercises, and what follows it: where the missing ones are
-LAST_ONE = re.compile(r"^(.* The last one has no check, but a model answer\.).*$", re.M)
+EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the text below it
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PATH = re.compile(r"All chapters take .*? hours?\.")
+HOW_TO_ANSWER = """## Exercises
+
+In the notebook, which the icons at the top of its page download or open, fill in the cell of an \
+exercise and run it. It ends with `check`, which tries your answer and tells you what holds and \
+what does not; if it recognises a mistake, it names it. Run `hint("{first}")` for a first hint, \
+and again for the next.{solutions}"""
 
 
 def needs(chapter: NotebookNode) -> list[int]:
@@ -65,54 +72,83 @@ def elsewhere(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
     for other, book in notebooks.items():
         if not in_laboratory(other) or number(other) != number(path):
             continue
-        if ids := [task.id for task in exercises_of(book)]:
-            *first, last = sorted(ids, key=lambda told: int(told.split(".")[1]))
+        if numbers := sorted(int(task.id.split(".")[1]) for task in exercises_of(book)):
+            *first, last = (f"{number(path)}.{n}" for n in numbers)
             names = f"{', '.join(first)} and {last}" if first else last
-            links.append((int(ids[0].split(".")[1]), f"[{names}]({seen_from_chapters(other)})"))
+            links.append((numbers, f"[{names}]({seen_from_chapters(other)})"))
     where = ", ".join(link for _, link in sorted(links))
     return f" Numbers missing here stand in the laboratory: {where}." if where else ""
 
 
-def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
-    """Write the labels into the notebooks and the tables into the texts; return what changed.
+def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
+    """The text above a chapter's exercises: how to answer them, and where the missing ones are."""
+    functions = [task.id for task in exercises_of(notebooks[path]) if "def " in task.stub]
+    if not functions:
+        raise UsageError(f"{path}: no exercise asks for a function, so no hint can be shown")
+    text = HOW_TO_ANSWER.format(first=functions[0], solutions=ABOUT_SOLUTIONS)
+    return text + elsewhere(path, notebooks)
 
-    A chapter also says where those of its exercises are that it has not. A notebook of the
-    laboratory needs no label.
-    """
-    changed = []
+
+def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
+    """Write the labels into the notebooks and the tables into the texts; return what changed."""
     notebooks = {path: nbformat.read(path, as_version=4) for path in paths}
-    for path, chapter in notebooks.items():
-        first, rest = chapter.cells[0], elsewhere(path, notebooks)
-        before = first.source
-        labelled = TIME.search(before) and NEEDS.search(before)
-        if not labelled and not in_laboratory(path):
-            raise UsageError(
-                f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
-            )
-        first.source = TIME.sub(label(chapter), before, count=1)
-        is_new = first.source != before
-        if not in_laboratory(path):
-            for cell in chapter.cells:
-                text = LAST_ONE.sub(rf"\g<1>{rest}", cell.source)  # no backslash in it
-                is_new |= text != cell.source
-                cell.source = text
-        if is_new:
-            write_notebook(path, chapter)
-            changed.append(path)
+    changed = outdated(notebooks, texts)
+    for path, content in changed.items():
+        atomic_write(path, content.encode())
+    return [*changed]
+
+
+def outdated(notebooks: dict[Path, NotebookNode], texts: Iterable[Path]) -> dict[Path, str]:
+    """What the chapters and the texts must say, by path, where they do not say it yet.
+
+    A notebook of the laboratory needs no label. Raises ``UsageError`` if a chapter has no place for
+    its labels, and if a text has a place for a table that does not exist.
+    """
+    changed = {}
+    for path in of_chapters(notebooks):
+        new = _labelled(path, notebooks)
+        if new.cells != notebooks[path].cells:
+            changed[path] = as_text(new)
     for path in texts:
-        before = path.read_text("utf8")
-        unknown = {name for _, name, _ in BLOCK.findall(before)} - {*TABLES}
-        if unknown:
-            raise UsageError(
-                f"{path}: no such table: {', '.join(sorted(unknown))}; there are "
-                f"{', '.join(TABLES)}"
-            )
-        after = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](notebooks) + found[3], before)
-        after = PATH.sub(lambda _: whole_path(notebooks), after)
+        if path.suffix == ".ipynb":
+            before = nbformat.read(path, as_version=4)
+            new = copy.deepcopy(before)
+            for cell in new.cells:
+                cell.source = _filled(path, cell.source, notebooks)
+            before, after = as_text(before), as_text(new)
+        else:
+            before = path.read_text("utf8")
+            after = _filled(path, before, notebooks)
         if after != before:
-            atomic_write(path, after.encode())
-            changed.append(path)
+            changed[path] = after
     return changed
+
+
+def _labelled(path: Path, notebooks: dict[Path, NotebookNode]) -> NotebookNode:
+    """A chapter with its time in the first cell, and the text above its exercises."""
+    chapter = copy.deepcopy(notebooks[path])
+    first = chapter.cells[0]
+    if not TIME.search(first.source) or not NEEDS.search(first.source):
+        raise UsageError(
+            f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
+        )
+    first.source = TIME.sub(label(chapter), first.source, count=1)
+    text = how_to_answer(path, notebooks)
+    for cell in chapter.cells:
+        if cell.cell_type == "markdown":
+            cell.source = EXERCISES.sub(lambda _: text, cell.source)
+    return chapter
+
+
+def _filled(path: Path, text: str, notebooks: dict[Path, NotebookNode]) -> str:
+    """A text with its tables, and with the sentence that says how long everything takes."""
+    unknown = {name for _, name, _ in BLOCK.findall(text)} - {*TABLES}
+    if unknown:
+        raise UsageError(
+            f"{path}: no such table: {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
+        )
+    text = BLOCK.sub(lambda found: found[1] + TABLES[found[2]](notebooks) + found[3], text)
+    return PATH.sub(lambda _: whole_path(notebooks), text)
 
 
 def pages(root: Path) -> list[Path]:
@@ -139,10 +175,6 @@ def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
     )
 
 
-def _without_laboratory(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:
-    return {path: book for path, book in notebooks.items() if not in_laboratory(path)}
-
-
 def _on_chapter(path: Path, notebooks: dict[Path, NotebookNode]) -> list[ChapterExercise]:
     """The exercises of a chapter, and those on it that stand in the laboratory."""
     return [
@@ -155,7 +187,7 @@ def _on_chapter(path: Path, notebooks: dict[Path, NotebookNode]) -> list[Chapter
 
 def _chapters(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
-    for path, chapter in _without_laboratory(notebooks).items():
+    for path, chapter in of_chapters(notebooks).items():
         todo = _on_chapter(path, notebooks)
         rows.append(
             (
@@ -176,9 +208,27 @@ def _chapters(notebooks: dict[Path, NotebookNode]) -> str:
     )
 
 
+def _contents(notebooks: dict[Path, NotebookNode]) -> str:
+    """The README's list of chapters."""
+    titles = [(path, title(chapter)) for path, chapter in of_chapters(notebooks).items()]
+    rows = [(n, f"[{question}](chapters/{path.name})") for path, (n, question) in titles]
+    return table("Chapter | Question", rows)
+
+
+def _landing(notebooks: dict[Path, NotebookNode]) -> str:
+    """The landing page's list of questions. What a chapter measures is in its metadata."""
+    rows = []
+    for path, chapter in of_chapters(notebooks).items():
+        n, question = title(chapter)
+        if not chapter.metadata.get("measures"):
+            raise UsageError(f'{path}: its metadata need a short text "measures"')
+        rows.append((n, f"[{question}]({path.name})", chapter.metadata.measures))
+    return table(" | Question | What you will measure", rows)
+
+
 def _sections(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
-    for path, chapter in _without_laboratory(notebooks).items():
+    for path, chapter in of_chapters(notebooks).items():
         parts = [
             f"{title} **{max(1, round(minutes))}**" for title, minutes in sections(chapter).items()
         ]
@@ -188,7 +238,7 @@ def _sections(notebooks: dict[Path, NotebookNode]) -> str:
 
 def _exercises(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
-    for path in _without_laboratory(notebooks):
+    for path in of_chapters(notebooks):
         parts = [
             f"{task.id} {'★' * task.stars} **{task.minutes}**"
             + (" *words*" if task.model_answer else "")
@@ -199,37 +249,12 @@ def _exercises(notebooks: dict[Path, NotebookNode]) -> str:
 
 
 def _to_read(notebooks: dict[Path, NotebookNode]) -> int:
-    return sum(map(reading_minutes, _without_laboratory(notebooks).values()))
-
-
-def _numbers(notebooks: dict[Path, NotebookNode]) -> str:
-    """What the README counts."""
-    chapters = _without_laboratory(notebooks)
-    folder = next(iter(chapters)).parent
-    tasks = {task.id for book in notebooks.values() for task in exercises_of(book)}
-    mistakes = sum(len(each.mistakes) for each in catalogue() if each.id in tasks)
-    stored = [path.with_suffix(".csv") for path in notebooks if in_laboratory(path)]
-    for path in stored:
-        if not path.exists():
-            raise UsageError(
-                f"{path} is missing: python -m attncourse replicate lab/{path.stem} makes it"
-            )
-    runs = [Runs.read(path.read_text("utf8")) for path in stored]
-    rows = sum(len(rows) for of_seed in runs for rows in of_seed.rows.values())
-    return table(
-        "How many | Of what",
-        [
-            (len(chapters), f"chapters, {hours(_to_read(notebooks))} to read and run in all"),
-            (len(ledger(folder)), "claims about attention, each measured"),
-            (f"{rows:,}", f"results of {len(runs)} experiments, a row each, by seed"),
-            (len(tasks), f"exercises; they know {mistakes} mistakes by name"),
-            (len(asked(folder)), "questions that people ask, with a verdict"),
-        ],
-    )
+    return sum(map(reading_minutes, of_chapters(notebooks).values()))
 
 
 TABLES = {
-    "numbers": _numbers,
+    "contents": _contents,
+    "landing": _landing,
     "chapters": _chapters,
     "sections": _sections,
     "exercises": _exercises,

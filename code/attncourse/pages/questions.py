@@ -1,14 +1,14 @@
 """The page of questions as people ask them: what is said, a verdict, and what settles it."""
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from attncourse import UsageError
 from attncourse.chapter import in_laboratory, linked_title, number
-from attncourse.pages.claims import evidence, finding, ledger, measured
+from attncourse.pages.claims import finding, ledger, measured
+from attncourse.pages.results import cells_of
 
 VERDICTS = ("True", "Half true", "Wrong")
 
@@ -29,34 +29,34 @@ def questions(notebooks: dict[Path, NotebookNode]) -> str:
             parts.append(f"## {linked_title(path, chapter)}")
         for item in here:
             if item["verdict"] not in VERDICTS:
-                raise UsageError(f"{item['ask']} is {item['verdict']}: not one of {VERDICTS}")
+                raise UsageError(
+                    f"chapters/questions.toml, {item['ask']}: the verdict is {item['verdict']}, "
+                    f"and has to be one of {', '.join(VERDICTS)}"
+                )
             parts.append(f"### {item['ask']}")
             parts.append(f"> “{item['said']}”")
             parts.append(f"**{item['verdict']}.** {item['answer'].strip()}")
-            parts.append("\n".join(f"- {line}" for line in _measured(item, folder, notebooks)))
+            proofs = [_settles(each, item["ask"], folder, notebooks) for each in item["measured"]]
+            parts.append("\n".join(f"- {line}" for line in proofs))
     return "\n\n".join(parts) + "\n"
 
 
-def _measured(item: dict, folder: Path, notebooks: dict[Path, NotebookNode]) -> Iterator[str]:
-    """What settles a question: lines of the index of experiments, or other cells of a notebook."""
-    for proof in item["measured"]:
-        if isinstance(proof, str):  # such as C05.2, the second line of the claim C05
-            yield _line_of_claim(proof, ledger(folder), notebooks)
-        else:
-            path = folder / f"{proof['notebook']}.ipynb"
-            if path not in notebooks:
-                raise UsageError(f"{item['ask']}: there is no notebook {proof['notebook']}")
-            cells = enumerate(notebooks[path].cells)
-            proofs = [(path, i, evidence(cell)) for i, cell in cells if cell.cell_type == "code"]
-            yield finding(proof, proofs, item["ask"], proof["notebook"], notebooks)
-
-
-def _line_of_claim(name: str, claims: dict[str, dict], notebooks: dict[Path, NotebookNode]) -> str:
-    id, line = name.split(".")
+def _settles(proof: str | dict, ask: str, folder: Path, notebooks: dict[Path, NotebookNode]) -> str:
+    """A line that settles a question: one of the index of experiments, or one on other cells."""
+    told = f"chapters/questions.toml, {ask}"
+    if isinstance(proof, dict):
+        cells = [cell for path, book in notebooks.items() for cell in cells_of(path, book)]
+        return finding(proof, cells, told)
+    id, _, begins = proof.partition(" ")  # such as C05 Rows in which
+    claims = ledger(folder)
     if id not in claims:
-        raise UsageError(f"{id} is not a claim of the ledger")
+        raise UsageError(f"{told}: {id} is not a claim of chapters/claims.toml")
     here = {p: book for p, book in notebooks.items() if number(p) == claims[id]["chapter"]}
     lines = [*measured(id, claims[id], here)]
-    if not 0 < int(line) <= len(lines):
-        raise UsageError(f"{id} has no line {line}: it has {len(lines)}")
-    return lines[int(line) - 1]
+    fitting = [line for line in lines if line.startswith(begins)]
+    if len(fitting) != 1:
+        raise UsageError(
+            f"{told}: {len(fitting)} lines of {id} begin with {begins!r}, and one must; they are "
+            + " / ".join(line[:40] for line in lines)
+        )
+    return fitting[0]

@@ -1,0 +1,133 @@
+"""The README's pictures: what readers see in a browser, photographed by Chromium.
+
+A picture carries a fingerprint of what was photographed, so that nobody has to look at it to know
+that it is old.
+"""
+
+import hashlib
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, PngImagePlugin
+from playwright.sync_api import Page, sync_playwright
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from attnbook.atomic_files import atomic_write
+from attnbook.exercises import catalogue
+from attnbook.exercises.grade import grade
+from attnbook.figures import interactive, style
+from attncourse import UsageError
+from attncourse.pages.pdf import CHROMIUM
+
+FOLDER = Path("chapters/_static")
+COLOURS = 48
+PAGE = """<!doctype html><html lang="en">
+<style>body {{ margin: 0; background: white; font: 16px sans-serif }} {style}
+main {{ padding: 12px }} .highlight {{ padding: 0.6em 0.9em; margin-bottom: 1em; font-size: 15px }}
+</style>
+<main>{body}</main>"""
+WRONG = """\
+def scaled_scores(query, key):
+    d_k = query.shape[-1]
+    query, key = query.transpose(1, 2), key.transpose(1, 2)
+    return query @ key.mT / d_k
+
+
+check("3.2", scaled_scores)"""
+
+
+def translator() -> str:
+    """The translator that readers break."""
+    figure = interactive.break_translator(481, show=["source_positions", "cross_weights"])
+    return PAGE.format(style="", body=figure.to_html())
+
+
+def without_positions(page: Page) -> None:
+    """Switch the positions off, and show all down to the switches."""
+    page.locator('[aria-busy="true"]').wait_for(state="detached")
+    page.get_by_label("Positions of the English words").select_option("off")
+    switches = page.locator(".switches").first.bounding_box()
+    bottom = switches["y"] + switches["height"] + 12
+    page.locator("main").evaluate("(node, px) => node.style.height = px + 'px'", bottom)
+    page.locator("main").evaluate("node => node.style.overflow = 'hidden'")
+
+
+def mistake() -> str:
+    """An answer with a known mistake, and what ``check`` says of it."""
+    names: dict = {"check": lambda *_: None}
+    exec(WRONG, names)
+    (exercise,) = (task for task in catalogue() if task.id == "3.2")
+    report = grade(exercise, names["scaled_scores"])
+    colours = HtmlFormatter(style="default")
+    body = highlight(WRONG, PythonLexer(), colours) + report.to_html()
+    return PAGE.format(style=colours.get_style_defs(".highlight"), body=body)
+
+
+@dataclass
+class Scene:
+    """What a picture shows: a page, and what is done in it before."""
+
+    html: Callable[[], str]
+    prepare: Callable[[Page], None] = lambda page: None
+
+
+SCENES = {
+    "break-the-translator": Scene(translator, without_positions),
+    "named-mistake": Scene(mistake),
+}
+
+
+def fingerprint(page: str) -> str:
+    """A short text that changes with what is photographed.
+
+    The picture that stands where scripts do not run is not seen, and differs between machines.
+    """
+    return hashlib.sha256(re.sub(r'src="data:[^"]*"', "", page).encode()).hexdigest()[:16]
+
+
+def outdated(root: Path) -> dict[Path, Scene]:
+    """The pictures that do not show what readers see now, and what they must show."""
+    scenes = {root / FOLDER / f"{name}.png": scene for name, scene in SCENES.items()}
+    return {
+        path: scene for path, scene in scenes.items() if _made_of(path) != fingerprint(scene.html())
+    }
+
+
+def write(root: Path) -> list[Path]:
+    """Take the outdated pictures again; return them. Raises ``UsageError`` without Chromium."""
+    scenes = outdated(root)
+    if scenes and CHROMIUM is None:
+        raise UsageError(f"Chromium is needed to take {', '.join(map(str, scenes))}")
+    for path, scene in scenes.items():
+        atomic_write(path, _photographed(scene.html(), scene.prepare))
+    return [*scenes]
+
+
+def _made_of(path: Path) -> str:
+    if not path.exists():
+        return ""
+    with Image.open(path) as picture:
+        return picture.info.get("Source", "")
+
+
+def _photographed(html: str, prepare: Callable[[Page], None]) -> bytes:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        page = browser.new_page(
+            device_scale_factor=1.5, viewport={"width": 720, "height": 1200}, offline=True
+        )
+        page.set_content(html)
+        prepare(page)
+        taken = page.locator("main").screenshot()
+        browser.close()
+    about = PngImagePlugin.PngInfo()
+    about.add_text("Source", fingerprint(html))
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(style.with_fewer_colours(taken, COLOURS))) as few:
+        few.save(file, "png", optimize=True, pnginfo=about)
+    return file.getvalue()

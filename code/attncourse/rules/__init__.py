@@ -1,0 +1,1 @@
+"""What a notebook of the book must have: each rule once, for authors and for the tests."""

@@ -1,0 +1,137 @@
+"""Rules for chapters: their parts, what they claim, and where else the book speaks of them."""
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from attncourse.chapter import tags
+from attncourse.rules.book import Book, Notebook
+
+LAST = ["Exercises", "What we measured", "Where this comes from"]
+
+
+def stands_in_the_contents(notebook: Notebook) -> Iterator[str]:
+    """The table of contents is the order of the book."""
+    if notebook.path not in notebook.book.listed:
+        yield f"list it in its part, as `- file: {notebook.name.removesuffix('.ipynb')}`"
+
+
+def begins_with_its_question(notebook: Notebook) -> Iterator[str]:
+    """The first cell says what the chapter answers, and what a reader needs and will get."""
+    if not re.match(rf"# {notebook.number} · .+\?\n", notebook.first):
+        yield f"the first cell begins with the chapter's question, `# {notebook.number} · …?`"
+    for line in ("> **Question.**", "**Time:**", "**You need first:**", "**Afterwards"):
+        if f"\n{line}" not in notebook.first:
+            yield f"the first cell needs a line that begins with `{line}`"
+    if not notebook.node.metadata.get("measures"):
+        yield (
+            'the notebook\'s metadata need `"measures": "…"`, what a reader will measure in it, '
+            "for the list on the landing page"
+        )
+
+
+def numbers_its_equations(notebook: Notebook) -> Iterator[str]:
+    """Equations are numbered in their order, and a reference names one that is there."""
+    text = notebook.prose
+    numbers = re.findall(r"\\tag\{([\d.]+)\}", text)
+    expected = [f"{notebook.number}.{i + 1}" for i in range(len(numbers))]
+    if numbers != expected:
+        yield f"its equations are numbered {numbers}, and must be {expected}"
+    for reference in re.findall(rf"\(({notebook.number}\.\d+)\)", text):
+        if reference not in numbers:
+            yield f"the text refers to equation ({reference}), which is not there"
+
+
+def asks_before_it_answers(notebook: Notebook) -> Iterator[str]:
+    """The buttons of a prediction stand under its question, and before what answers it."""
+    asked = False
+    for above, cell in itertools.pairwise(notebook.cells):
+        if "predict" in tags(cell):
+            asked = True
+            if not {"hide-input", "nbval-ignore-output"} <= {*tags(cell)}:
+                yield f"cell {cell.id}: buttons have the tags hide-input and nbval-ignore-output"
+            if not above.source.split("\n\n")[-1].startswith(("> **Predict.** ", "- **A** ")):
+                yield (
+                    f"cell {cell.id}: the text above its buttons ends with the question, "
+                    "`> **Predict.** …`, or with the options, `- **A** …`"
+                )
+        if "answer" in tags(cell) and not asked:
+            yield f"cell {cell.id}: the tag answer needs a prediction above it"
+        behind_the_veil = re.split(r"^##+ ", cell.source, flags=re.M)[0]
+        hides = "answer" in tags(above) and cell.cell_type == "markdown"
+        if hides and "**Predict.**" in behind_the_veil:
+            yield f"cell {cell.id}: it hides a question with the answer above: use a new cell"
+
+
+def classes_of_the_package(book: Book) -> set[str]:
+    """The parts of the model, which a chapter builds under the same names."""
+    files = (book.root / "code/attnbook").glob("*.py")
+    return {
+        name for path in files for name in re.findall(r"^class (\w+)", path.read_text("utf8"), re.M)
+    }
+
+
+def names_a_part_before_it_builds_it(notebook: Notebook) -> Iterator[str]:
+    """A reader knows what is built: the section says its name above the class."""
+    section = ""
+    known = classes_of_the_package(notebook.book)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            section = f"{section}\n\n{cell.source}".split("\n## ")[-1].lower()
+            continue
+        for name in known.intersection(re.findall(r"^class (\w+)", cell.source, re.M)):
+            words = re.sub(r"\B([A-Z])", r" \1", name).lower()
+            if words not in section.replace("-", " "):
+                yield f"cell {cell.id}: the text above `class {name}` must say {words!r}"
+
+
+def ends_with_its_sums_and_sources(notebook: Notebook) -> Iterator[str]:
+    """The last sections are the same everywhere, so that readers find them."""
+    last = [title for title in notebook.headings if title != "In a language model"][-3:]
+    if last != LAST:
+        yield f"its last sections are {last}; they must be {LAST}, besides 'In a language model'"
+    if not re.search(r"\]\(https://arxiv\.org/abs/", notebook.prose.split("## ")[-1]):
+        yield "its last section links to a paper, as in [words](https://arxiv.org/abs/1706.03762)"
+
+
+def proves_what_the_ledger_claims(notebook: Notebook) -> Iterator[str]:
+    """Each claim of the chapter is asserted by a cell, there or in its laboratory."""
+    here = [id for id, claim in notebook.book.claims.items() if claim["chapter"] == notebook.number]
+    tagged = {tag for other in notebook.family for cell in other.code for tag in tags(cell)}
+    for id in here:
+        if f"claim-{id}" not in tagged:
+            yield (
+                f"{id} belongs to chapter {notebook.number}, but no cell of it or of its "
+                f"laboratory has the tag claim-{id}"
+            )
+
+
+def asserts_what_it_proves(notebook: Notebook) -> Iterator[str]:
+    """A cell with the tag of a claim would fail if the claim were wrong."""
+    for cell in notebook.code:
+        for tag in tags(cell):
+            id = tag.removeprefix("claim-")
+            if id != tag and id not in notebook.book.claims:
+                yield f"cell {cell.id}: the ledger, chapters/claims.toml, has no claim {id}"
+            elif id != tag and not re.search(r"^(assert |confirm\()", cell.source, re.M):
+                yield f"cell {cell.id}: it proves {id}, so it needs an `assert` or a `confirm(…)`"
+
+
+def is_in_the_glossary(notebook: Notebook) -> Iterator[str]:
+    """Readers look terms up, and are led to the section that explains them."""
+    if f"]({notebook.path.name}#" not in notebook.book.text("chapters/glossary.md"):
+        yield (
+            "no term leads to the chapter: add those that it explains, as in `**term**. What it "
+            f"is. [{notebook.number} · Heading]({notebook.path.name}#heading)`"
+        )
+
+
+def is_taught(notebook: Notebook) -> Iterator[str]:
+    """The plan of six weeks visits every chapter, and assigns what is answered in words."""
+    plans = notebook.book.plans
+    if notebook.number not in {each.get("chapter") for each in plans["six_weeks"]["session"]}:
+        yield f"a [[six_weeks.session]] must take chapter {notebook.number}"
+    assigned = {id for each in plans["homework"] for id in each["exercises"]}
+    for other in notebook.family:
+        for id in other.model_answers.keys() - assigned:
+            yield f"a [[homework]] must assign exercise {id}, which is answered in words"

@@ -1,0 +1,185 @@
+"""Rules for exercises: those of the catalogue, and how they stand in their notebooks."""
+
+import re
+from collections.abc import Iterator
+
+from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import GRADIENTS
+from attncourse.chapter import HEADING, POINTS, cells_to_answer_in, tags
+from attncourse.rules.book import MODEL_ANSWER_BELOW, Notebook
+
+FEWEST = 6  # exercises of the catalogue that a chapter has
+PROPERTIES = (1, 2)  # of right answers, besides that gradients flow
+POINTS_IN_WORDS = range(3, 9)  # of an answer that a teacher marks
+FEWEST_MISTAKES = 4  # that an exercise knows; a choice has fewer options
+
+
+def module(notebook: Notebook) -> str:
+    """The file of a chapter's exercises, whatever name follows its number."""
+    folder = "code/attnbook/exercises"
+    found = sorted((notebook.book.root / folder).glob(f"ch{notebook.number:02d}_*.py"))
+    name = found[0].name if found else f"ch{notebook.path.stem.replace('-', '_')}.py"
+    return f"{folder}/{name}"
+
+
+def answers(notebook: Notebook) -> str:
+    """The file with right and wrong answers to a chapter's exercises."""
+    return f"tests/exercises/answers/ch{notebook.number:02d}.py"
+
+
+def _of_chapter(notebook: Notebook) -> list[Exercise]:
+    tasks = notebook.book.exercises.values()
+    return [task for task in tasks if task.id.startswith(f"{notebook.number}.")]
+
+
+def _is_function(task: Exercise) -> bool:
+    return not isinstance(task, MultipleChoice | NumericAnswer)
+
+
+def has_a_catalogue(notebook: Notebook) -> Iterator[str]:
+    """A chapter has one choice, N.0, and enough to practise; each exercise knows mistakes."""
+    tasks = _of_chapter(notebook)
+    if len(tasks) < FEWEST:
+        yield f"it has {len(tasks)} exercises and needs {FEWEST} or more, such as `Exercise(…)`"
+    choices = [task.id for task in tasks if isinstance(task, MultipleChoice)]
+    if choices != [f"{notebook.number}.0"]:
+        yield (
+            f'its choices are {choices}; a chapter has one, `MultipleChoice("{notebook.number}.0"'
+            ", …)`, before the experiment that surprises most"
+        )
+    for task in tasks:
+        yield from (f"exercise {task.id}: {lack}" for lack in _lacks_of_exercise(task))
+
+
+def _lacks_of_exercise(task: Exercise) -> Iterator[str]:
+    fewest = 2 if isinstance(task, MultipleChoice) else FEWEST_MISTAKES
+    if not task.hints:
+        yield "it needs a hint or more, `hints=[…]`"
+    if len(task.mistakes) < fewest:
+        yield (
+            f"it knows {len(task.mistakes)} mistakes and needs {fewest} or more: write wrong "
+            'answers that people give, each a function with `@….mistake("…")`'
+        )
+    teaching = {each.sentence for each in task.properties} - {GRADIENTS}
+    if _is_function(task) and len(teaching) not in PROPERTIES:
+        yield (
+            f"it has {len(teaching)} properties and needs one or two, those whose failure teaches "
+            "most; for other slips, add an input that shows them"
+        )
+    for name, explanation in task.explanations.items():
+        if not name or explanation.count(". ") < 1:
+            yield (f"the mistake {name!r} needs two sentences: what was done, then what it causes")
+
+
+def has_tested_answers(notebook: Notebook) -> Iterator[str]:
+    """Each function that learners write is tried on answers that no catalogue lists."""
+    text = notebook.book.text(answers(notebook))
+    functions = [task.id for task in _of_chapter(notebook) if _is_function(task)]
+    untried = [id for id in functions if f'"{id}"' not in text]
+    lists = [name for name in ("WRONG", "RIGHT") if not re.search(rf"^{name}\b", text, re.M)]
+    if lists or untried:
+        yield (
+            "it has lists `WRONG` and `RIGHT` of answers that the module does not have; missing "
+            f"are {', '.join([*lists, *untried])}"
+        )
+
+
+def stand_where_they_are_found(notebook: Notebook) -> Iterator[str]:
+    """A chapter and its laboratory have each exercise once, numbered from N.0 without a gap."""
+    ids = [id for other in notebook.family for id, _ in other.exercises()]
+    for task in _of_chapter(notebook):
+        if task.id not in ids:
+            yield f"no cell begins with `### Exercise {task.id} ★☆☆ · 10 min`"
+    for id in sorted({id for id in ids if ids.count(id) > 1}):
+        yield f"exercise {id} stands in {ids.count(id)} places of the chapter and its laboratory"
+    numbers = sorted(int(id.split(".")[1]) for id in {*ids})
+    if numbers != [*range(len(numbers))]:
+        yield f"its exercises have the numbers {numbers}: count from 0 without a gap"
+
+
+def has_one_answer_in_words(notebook: Notebook) -> Iterator[str]:
+    """The last exercise of a chapter is answered in words; teachers mark it by its points."""
+    answers = {id: text for other in notebook.family for id, text in other.model_answers.items()}
+    last = [id for id, _ in notebook.exercises()][-1:]
+    if [*answers] != last:
+        yield f"its last exercise, and no other, has a model answer: {MODEL_ANSWER_BELOW}"
+    for id, text in answers.items():
+        points = sum(map(int, POINTS.findall(text)))
+        if points not in POINTS_IN_WORDS:
+            yield (
+                f"the model answer of {id} gives {points} points, and must give "
+                f"{POINTS_IN_WORDS[0]} to {POINTS_IN_WORDS[-1]}, each as in (2 points)"
+            )
+
+
+def are_built_alike(notebook: Notebook) -> Iterator[str]:
+    """An exercise is its text, a stub that ends with ``check``, and a solution that passes."""
+    for cell in notebook.cells:
+        asks = cell.cell_type == "markdown" and cell.source.startswith("### Exercise")
+        if asks and not HEADING.match(cell.source):
+            yield f"cell {cell.id}: it begins with a line like `### Exercise 3.2 ★★☆ · 10 min`"
+    unknown = []
+    for id, place in notebook.exercises():
+        task = notebook.book.exercises.get(id)
+        if not id.startswith(f"{notebook.number}."):
+            yield f"exercise {id} does not belong to chapter {notebook.number}"
+        elif task is not None:
+            yield from (f"exercise {id}: {lack}" for lack in _lacks_of_cells(notebook, task, place))
+        elif id not in notebook.model_answers:
+            unknown.append(id)
+    if unknown:
+        yield (
+            f"{module(notebook)} does not have {', '.join(unknown)}; an exercise without a check "
+            f"has a model answer in its cell, {MODEL_ANSWER_BELOW}"
+        )
+
+
+def _lacks_of_cells(notebook: Notebook, task: Exercise, place: int) -> Iterator[str]:
+    below = notebook.cells[place + 1 :]
+    found = cells_to_answer_in(notebook.node, place) if below else []
+    if [tags(cell) for cell in found] != [["exercise"], ["solution", "hide-cell"]]:
+        yield (
+            "a stub, tagged exercise, stands below its text, and then a solution, tagged solution "
+            "and hide-cell"
+        )
+        return
+    if not found[1].source.startswith(f"# @title Solution {task.id}\n"):
+        yield f"its solution begins with `# @title Solution {task.id}`"
+    for cell in found:
+        last = cell.source.rstrip().split("\n")[-1]
+        if not last.startswith(f'check("{task.id}", '):
+            yield f'cell {cell.id}: it ends with `check("{task.id}", …)`'
+        elif _is_function(task) and f"def {last.split(', ')[1][:-1]}(" not in cell.source:
+            yield f"cell {cell.id}: it defines the function that it hands to check"
+
+
+def solve_themselves(notebook: Notebook) -> Iterator[str]:
+    """As the notebook was run, check takes a stub as not attempted, and a solution as solved."""
+    for tag, says in (("exercise", "not attempted."), ("solution", "solved.")):
+        for cell in notebook.tagged(tag):
+            data = [output.get("data", {}) for output in cell.outputs]
+            if not any(says in shown.get("text/plain", "") for shown in data):
+                yield f"cell {cell.id}: its check must say {says!r}"
+
+
+def has_its_choice_in_the_story(notebook: Notebook) -> Iterator[str]:
+    """The choice N.0 stands before the experiment that decides it, with the module's options."""
+    choice = notebook.book.exercises.get(f"{notebook.number}.0")
+    place = dict(notebook.exercises()).get(f"{notebook.number}.0")
+    if not isinstance(choice, MultipleChoice) or place is None:
+        return  # has_a_catalogue or stand_where_they_are_found says so
+    story = "\n\n".join(cell.source for cell in notebook.cells[:place])
+    if "\n## " not in story or "## Exercises" in story:
+        yield f"exercise {choice.id} stands in a section of the story, not among the exercises"
+    found = cells_to_answer_in(notebook.node, place)
+    if len(found) < 2:
+        return  # are_built_alike says so
+    stub, solution = found
+    text = notebook.cells[place].source
+    for where, expected, letters in (
+        ("text", choice.options, re.findall(r"^- \*\*(.+?)\*\* ", text, re.M)),
+        ("stub", choice.options, re.findall(r'"([A-Z])"', stub.source)),
+        ("solution", [choice.reference], re.findall(r'"([A-Z])"', solution.source)),
+    ):
+        if letters != [*expected]:
+            yield f"exercise {choice.id}: its {where} has {letters}, and the module {expected}"

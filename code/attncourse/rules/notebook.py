@@ -1,0 +1,177 @@
+"""Rules for every notebook: what it is made of, how its text is written, and that it was run.
+
+Each rule is a function that yields what a notebook lacks, in sentences that say what it demands.
+"""
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+
+import nbformat
+
+from attncourse.address import setup_cell
+from attncourse.chapter import tags
+from attncourse.rules.book import Notebook
+from attncourse.run import HASH, PNG, SVG, TO_FOLD, pictures
+
+MOST_BYTES = 1_000_000
+LONGEST_LINE = 80
+NOT_PLAIN = {  # what must not stand in the text, and why
+    r"!\[": "an image must be the output of a cell, or it is missing on Colab",
+    r"\]\(#": "a link to a heading needs its file, as in [words](03-scaling.ipynb#measure-it)",
+    r"\\(?:begin|label|eqref)\b": "\\begin, \\label and \\eqref are not shown alike everywhere",
+    r"\\\\[a-zA-Z,;]": "a doubled backslash is a new line in TeX, and its command mere letters",
+    r"<(?!/?(?:details|summary)\b)/?[a-z]+[^>]*>": "of HTML, only <details> and <summary>",
+}
+MYST = re.compile(r"^\s*(?::::|```\{)|(?<!`)\{[a-z:]+\}`", re.M)
+
+
+def exists(notebook: Notebook) -> Iterator[str]:
+    """There is such a file, a valid notebook that is small enough to be loaded quickly."""
+    if not notebook.path.exists():
+        yield "write the notebook; the lines below say what it must have"
+        return
+    try:
+        nbformat.validate(notebook.node)
+    except nbformat.ValidationError as error:
+        yield f"it is not a valid notebook: {error}"
+    if (size := notebook.path.stat().st_size) >= MOST_BYTES:
+        yield f"it has {size:,} bytes and may have {MOST_BYTES:,}: show less in its outputs"
+
+
+def has_ids_of_its_own(notebook: Notebook) -> Iterator[str]:
+    """Cell ids tell cells apart in the whole book, by the name of their notebook."""
+    name = notebook.path.stem
+    if notebook.is_study:
+        start = f"lab{name}-" if notebook.in_laboratory else f"{name[:2]}-"
+        wrong = [cell.id for cell in notebook.cells if not cell.id.startswith(start)]
+        if wrong:
+            yield f"cell ids must begin with {start}, and these do not: {', '.join(wrong)}"
+    others = [other for other in notebook.book.notebooks.values() if other is not notebook]
+    taken = {cell.id for other in others for cell in other.cells}
+    if both := taken & {cell.id for cell in notebook.cells}:
+        yield f"another notebook has these cell ids, too: {', '.join(sorted(both))}"
+
+
+def has_the_setup_cell(notebook: Notebook) -> Iterator[str]:
+    """The first cell of code installs the package on Colab, and is the same everywhere."""
+    expected = setup_cell(notebook.book.root, notebook.path)
+    setups = [cell for cell in notebook.code if "setup" in tags(cell)]
+    first = notebook.code[:1]
+    if setups != first or not first or first[0].source != expected or first[0].outputs:
+        same = [
+            other.path.name
+            for other in notebook.book.notebooks.values()
+            if other is not notebook and setup_cell(notebook.book.root, other.path) == expected
+        ]
+        yield f"the first cell of code, and no other, is the setup cell: copy it from {same[0]}"
+    elif tags(first[0]) != ["setup", "remove-cell"]:
+        yield f"the setup cell has the tags setup and remove-cell, not {tags(first[0])}"
+
+
+def is_plain(notebook: Notebook) -> Iterator[str]:
+    """Plain Markdown reads well on the page, on Colab, in JupyterLab and on GitHub."""
+    text = re.sub(r"<!--.*?-->", "", notebook.prose, flags=re.S)
+    if found := MYST.search(notebook.text):
+        yield f"the text has {found[0].strip()!r}, but MyST is understood on the page alone"
+    for pattern, why in NOT_PLAIN.items():
+        if found := re.search(pattern, text, re.M):
+            yield f"the text has {found[0].strip()!r}, but {why}"
+    if text.count("$$") % 2:
+        yield "the text has $$ an odd number of times: a formula is not closed"
+
+
+def was_run(notebook: Notebook) -> Iterator[str]:
+    """Its cells were run in their order, all at once, and they store what they show."""
+    counts = [cell.execution_count for cell in notebook.code]
+    if not counts or counts != [*range(1, len(counts) + 1)]:
+        yield f"run it, which stores what it shows: python -m attncourse run {notebook.name}"
+
+
+def was_run_by_the_command(notebook: Notebook) -> Iterator[str]:
+    """``python -m attncourse run`` also hides code, and drops what would differ each time."""
+    wrong = [cell.id for cell in notebook.code if not _is_as_run_leaves_it(cell)]
+    if notebook.node.metadata.get("language_info") != {"name": "python"}:
+        wrong.insert(0, "its metadata")
+    if wrong:
+        yield (
+            f"python -m attncourse run {notebook.name} hides code in JupyterLab and on Colab, "
+            f"stores a PNG of each drawing and no times. It is yet to do so in {', '.join(wrong)}"
+        )
+
+
+def _is_as_run_leaves_it(cell: dict) -> bool:
+    hidden = ({"source_hidden": True}, "form") if TO_FOLD & {*tags(cell)} else (None, None)
+    switch = "Show the solution" if "solution" in tags(cell) else None
+    kinds = [output.get("data", {}) for output in cell.outputs]
+    return (
+        (cell.metadata.get("jupyter"), cell.metadata.get("cellView")) == hidden
+        and cell.metadata.get("mystnb", {}).get("code_prompt_show") == switch
+        and "execution" not in cell.metadata
+        and all(PNG in data for data in kinds if SVG in data)
+    )
+
+
+def shows_no_error(notebook: Notebook) -> Iterator[str]:
+    """What readers see is neither an error nor a warning, and is the same in every run."""
+    for cell in notebook.code:
+        for output in cell.outputs:
+            if output.output_type == "error" or output.get("name") == "stderr":
+                yield f"cell {cell.id}: it ends with an error or prints a warning: mend its code"
+            if " at 0x" in json.dumps(output):
+                yield f"cell {cell.id}: it prints an address in memory, which differs every time"
+
+
+def has_pictures_of_its_code(notebook: Notebook) -> Iterator[str]:
+    """No test compares pictures, so each has a hash of the code that made it."""
+    try:
+        found = [*pictures(notebook.node)]
+    except (SyntaxError, FileNotFoundError) as error:
+        yield f"its code can't be read, or reads runs that are not stored: {error}"
+        return
+    stale = [cell.id for cell, output, now in found if output.metadata.get(HASH) != now]
+    if stale:
+        yield (
+            f"the pictures of the cells {', '.join(stale)} are older than the code of these cells, "
+            "the code above them or the stored runs. This makes them again: python -m attncourse "
+            f"run {notebook.name}"
+        )
+
+
+def has_short_lines(notebook: Notebook) -> Iterator[str]:
+    """Code that readers see fits the page, also on a narrow screen."""
+    for cell in notebook.code:
+        longest = max(map(len, cell.source.split("\n")))
+        seen = not {"setup", "hide-input"} & {*tags(cell)}
+        if seen and longest > LONGEST_LINE:
+            yield f"cell {cell.id}: a line has {longest} characters and may have {LONGEST_LINE}"
+
+
+def has_figures(notebook: Notebook) -> Iterator[str]:
+    """A figure has a text for those who can't see it, and a caption with the next number."""
+    if not notebook.is_study:
+        return  # other pages have figures as they like
+    number = 0
+    chapter = "" if notebook.in_laboratory else f"{notebook.number}."
+    for cell, following in itertools.pairwise(notebook.cells):
+        shown = [{*output.get("data", {})} & {PNG, SVG} for output in cell.get("outputs", [])]
+        pictures = [*filter(None, shown)]
+        if not pictures:
+            continue
+        number += 1
+        if len(pictures) > 1:
+            yield f"cell {cell.id}: it shows {len(pictures)} pictures: one cell shows one"
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        if len(alt) <= 80 or "\n" in alt:
+            yield (
+                f"cell {cell.id}: its metadata need a text for those who can't see the picture, "
+                'one line of more than 80 characters: "mystnb": {"image": {"alt": "…"}}'
+            )
+        caption = f"*Figure {chapter}{number}. "
+        if not following.source.startswith(caption):
+            yield f"cell {cell.id}: the text below begins with its caption, `{caption}…*`"
+        if "hide-input" not in tags(cell):
+            yield f"cell {cell.id}: code that draws a figure has the tag hide-input"
+    if not number:
+        yield "it has no figure, and needs one: draw the mechanism or the result"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from attncourse.pages.pdf import CHROMIUM as PROGRAM
+from attncourse.chromium import CHROMIUM as PROGRAM
 
 FLAGS = [
     "--no-sandbox",

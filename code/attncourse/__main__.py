@@ -1,7 +1,7 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
 Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
-a course. ``missing``, ``run``, ``replicate``, ``labels`` and ``pdf`` need what builds the book
+a course. ``missing``, ``run``, ``replicate`` and ``labels`` need what builds the book
 (``requirements.txt``). The others need what grades:
 ``pip install ./code "./code/attncourse[teach]"``.
 """
@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 import nbformat
-import yaml
 from tqdm import tqdm
 
+from attnbook.atomic_files import atomic_write
 from attncourse import UsageError
 from attncourse.address import UNSET, published_page, repository, set_repository
 from attncourse.chapter import (
@@ -24,7 +24,6 @@ from attncourse.chapter import (
     find_chapter,
     in_laboratory,
     laboratory,
-    pages,
     seen_from_chapters,
     stored_runs,
 )
@@ -73,24 +72,14 @@ def home(url: str) -> None:
 def labels() -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
     from attncourse.pages import derived_files, screenshots  # need what builds the book
-    from attncourse.pages.generated_pages import pages, relabel
+    from attncourse.pages.generated_pages import outdated, pages
 
-    written = relabel(_chapters([]), pages(ROOT)) + derived_files.write(ROOT)
-    for path in written + screenshots.write(ROOT):
+    notebooks = {path: nbformat.read(path, as_version=4) for path in _chapters([])}
+    texts = outdated(notebooks, pages(ROOT)) | derived_files.outdated(ROOT)
+    for path, text in texts.items():
+        atomic_write(path, text.encode())
+    for path in [*texts, *screenshots.write(ROOT)]:
         print(f"brought up to date: {path}")
-
-
-def pdf() -> None:
-    """Print the built book, without folded parts, into one file."""
-    from attncourse.pages.pdf import write_pdf  # needs a browser
-
-    missing = [str(path) for path in pages(ROOT) if not path.exists()]
-    if missing:
-        raise UsageError(f"not built yet: {', '.join(missing)}; first: jupyter-book build .")
-    title = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["title"]
-    target = ROOT / "_build/book.pdf"
-    count = write_pdf(pages(ROOT), target, title=title)
-    print(f"{count} pages are in {target}")
 
 
 def student(folder: Path, chapter: list[str]) -> None:
@@ -278,7 +267,6 @@ COMMANDS = {
     "run": run,
     "replicate": replicate,
     "labels": labels,
-    "pdf": pdf,
     "home": home,
     "student": student,
     "assignment": assign,
@@ -289,7 +277,7 @@ COMMANDS = {
     "return": give_back,
 }
 IN_A_COURSE = ("collect", "grade", "return")  # they run in the folder of a course
-FOR_THE_BOOK = ("missing", "run", "replicate", "labels", "pdf")  # they need what builds the book
+FOR_THE_BOOK = ("missing", "run", "replicate", "labels")  # they need what builds the book
 HELP = {  # of arguments; what follows * in a function is an option of its command
     "notebook": "such as 12, 12-memory or lab/12-why",
     "chapter": "chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "

@@ -96,6 +96,8 @@ def with_links_to(page: str, text: str) -> str:
     'See [Notation](https://ada.github.io/book/notation.html#shapes).'
     >>> with_links_to("https://ada.github.io/book/lab/02.html", "See [Chapter 2](../02.ipynb).")
     'See [Chapter 2](https://ada.github.io/book/02.html).'
+    >>> with_links_to("https://ada.github.io/book/02.html", "See [Cost](lab/10-cost.ipynb).")
+    'See [Cost](https://ada.github.io/book/lab/10-cost.html).'
     >>> with_links_to("", "See [Notation](notation.md#shapes).")
     'See Notation.'
     """

@@ -108,12 +108,6 @@ def find_chapter(root: Path, told: str) -> Path:
     )
 
 
-def pages(root: Path) -> list[Path]:
-    """The built pages of the book, in order."""
-    built = root / "_build/html"
-    return [built / f"{file.relative_to(root)}.html" for file in contents(root)]
-
-
 def of_chapters(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:
     """The chapters among the notebooks of the book."""
     return {path: book for path, book in notebooks.items() if not in_laboratory(path)}

@@ -11,12 +11,11 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from playwright.sync_api import sync_playwright
 
 from attnbook.figures import interactive, style
 from attnbook.laboratory import read_runs
 from attncourse.chapter import EXERCISE_TAGS, tags, write_notebook
-from attncourse.pages.pdf import CHROMIUM
+from attncourse.chromium import new_page
 
 SVG, PNG = "image/svg+xml", "image/png"
 TO_FOLD = {"hide-input", "solution"}  # tags of cells whose code waits behind a switch
@@ -124,7 +123,7 @@ def _without_layout(node: object) -> str:
 def add_pictures(notebook: NotebookNode, known: dict[str, str]) -> None:
     """Store each drawing as a PNG, too: JupyterLab shows no SVG of a notebook it doesn't trust.
 
-    ``known`` has PNGs, in base64, by their SVG. Raises ``RuntimeError`` if a new one is needed and
+    ``known`` has PNGs, in base64, by their SVG. Raises ``UsageError`` if a new one is needed and
     there is no Chromium to draw it.
     """
     for shown in _drawings(notebook):
@@ -133,16 +132,11 @@ def add_pictures(notebook: NotebookNode, known: dict[str, str]) -> None:
     new = [shown for shown in _drawings(notebook) if PNG not in shown]
     if not new:
         return
-    if CHROMIUM is None:
-        raise RuntimeError(f"Chromium is needed to store {len(new)} drawings as pictures")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM)
-        page = browser.new_page(device_scale_factor=1.5)
+    with new_page(f"store {len(new)} drawings as pictures", device_scale_factor=1.5) as page:
         for shown in new:
             page.set_content(f"<body style='background: white'>{shown[SVG]}")
             picture = page.locator("svg").first.screenshot()
             shown[PNG] = base64.b64encode(style.with_fewer_colours(picture, 128)).decode()
-        browser.close()
 
 
 def _drawings(notebook: NotebookNode) -> Iterator[dict]:

@@ -260,13 +260,3 @@ def test_who_hands_in_again_is_listed_and_graded_anew(graded, monkeypatch, capsy
     with (graded.folder / f"returned/{CHAPTER}-marks.csv").open() as file:
         grade = {row["Full name"]: row["Grade"] for row in csv.DictReader(file)}
     assert (grade["cheating"], grade["empty"]) == ("", "0")
-
-
-def test_making_the_assignment_again_keeps_the_teachers_edits(course, monkeypatch, capsys):
-    files = [course.folder / f"source/{CHAPTER}/{CHAPTER}.ipynb"]
-    files.append(course.folder / "nbgrader_config.py")
-    before = [path.read_bytes() for path in files]
-    monkeypatch.chdir(ROOT)
-    commands.main(["assignment", str(course.folder), CHAPTER])
-    assert [path.read_bytes() for path in files] == before
-    assert f"kept as you have edited it: {files[1]}" in capsys.readouterr().out

@@ -79,18 +79,15 @@ def test_another_number_in_another_assignment_is_the_same_student(course):
     assert [path.name for path in (course / "submitted").iterdir()] == ["Ada Lovelace"]
 
 
-def test_two_of_one_name_in_an_assignment_are_refused_and_both_are_named(course):
-    files = {MOODLE.format(f"Ada Lovelace_{n}", "a.ipynb"): notebook(n) for n in ("1", "2")}
-    with pytest.raises(UsageError, match=r"called Ada Lovelace: Ada Lovelace_1, Ada Lovelace_2\."):
-        collect(course, ASSIGNMENT, archive(course, files))
-    assert students(course) == []
-
-
 def test_two_of_one_name_are_refused_also_if_one_hands_in_later(course):
     first, second = (MOODLE.format(f"Ada Lovelace_{n}", "a.ipynb") for n in (1, 2))
-    collect(course, ASSIGNMENT, archive(course, {first: notebook("one")}))
+    both = {first: notebook("one"), second: notebook("two")}
+    with pytest.raises(UsageError, match=r"called Ada Lovelace: Ada Lovelace_1, Ada Lovelace_2\."):
+        collect(course, ASSIGNMENT, archive(course, both))
+    assert students(course) == []
+    collect(course, ASSIGNMENT, archive(course, {first: both[first]}))
     with pytest.raises(UsageError, match="Ada Lovelace_1, Ada Lovelace_2"):
-        collect(course, ASSIGNMENT, archive(course, {second: notebook("two")}))
+        collect(course, ASSIGNMENT, archive(course, {second: both[second]}))
     assert "one" in content(course, "Ada Lovelace")
 
 
@@ -186,7 +183,14 @@ def test_what_is_typed_wrongly_is_said_without_a_traceback(course, arguments, sa
         commands.main(["collect", *arguments])
 
 
-def test_outside_a_course_it_says_where_it_must_be_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["collect", ASSIGNMENT, "x.zip"], r"no nbgrader_config\.py in .*folder of your course"),
+        (["run"], r"no _config\.yml in .*root of the repository"),
+    ],
+)
+def test_elsewhere_a_command_says_where_it_must_be_run(tmp_path, monkeypatch, command, says):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=r"no nbgrader_config\.py in .*folder of your course"):
-        commands.main(["collect", ASSIGNMENT, "x.zip"])
+    with pytest.raises(SystemExit, match=says):
+        commands.main(command)

@@ -176,12 +176,6 @@ def test_a_notebook_without_an_experiment_is_refused(tmp_path):
         replicate(path, 1)
 
 
-def test_an_unknown_notebook_is_refused_and_the_others_are_named(root, monkeypatch):
-    monkeypatch.chdir(root)
-    with pytest.raises(SystemExit, match=r"no such chapter: 02-nothing; .* in the laboratory are"):
-        commands.main(["replicate", "02-nothing"])
-
-
 def test_every_file_of_stored_runs_belongs_to_a_notebook_and_would_be_written_so_again():
     files = {*(ROOT / "code/attnbook/stored_runs").glob("*")}
     assert files == {stored_runs(path) for path in laboratory(ROOT)}

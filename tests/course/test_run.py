@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
 from attnbook import laboratory
-from attncourse import run as module
+from attncourse import UsageError, chromium
 from attncourse.run import HASH, PNG, SVG, add_pictures, fold, pictures
 
 DRAWING = """from attnbook.figures import drawings
@@ -83,10 +83,10 @@ def test_a_folded_solution_keeps_the_words_for_its_picture():
 
 
 def test_a_picture_is_drawn_anew_only_if_its_drawing_has_changed(monkeypatch):
-    monkeypatch.setattr(module, "CHROMIUM", None)
+    monkeypatch.setattr(chromium, "CHROMIUM", None)
     output = new_output("display_data", data={SVG: "<svg/>"})
     notebook = new_notebook(cells=[new_code_cell(outputs=[output])])
-    with pytest.raises(RuntimeError, match="Chromium is needed to store 1 drawings"):
+    with pytest.raises(UsageError, match="Chromium is needed to store 1 drawings"):
         add_pictures(notebook, {"<svg></svg>": "another"})
     add_pictures(notebook, {"<svg/>": "kept"})
     assert stored(notebook)[PNG] == "kept"

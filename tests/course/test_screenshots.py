@@ -4,11 +4,9 @@ import subprocess
 import sys
 
 import browser
-import pytest
 from conftest import ROOT
 from PIL import Image
 
-from attncourse import UsageError
 from attncourse.pages import screenshots
 
 # in a process of its own: this one may have a browser open, which starts no other
@@ -30,12 +28,6 @@ def test_pictures_are_taken_once_and_are_small(tmp_path):
             colours = picture.convert("L").getcolors()
         paper = max(colours)
         assert paper == max(colours, key=lambda pair: pair[1]), "dark words on white paper"
-
-
-def test_without_chromium_an_old_picture_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(screenshots, "CHROMIUM", None)
-    with pytest.raises(UsageError, match=r"Chromium is needed to take .*named-mistake\.png"):
-        screenshots.write(tmp_path)
 
 
 def test_a_fingerprint_changes_with_what_is_seen_alone():

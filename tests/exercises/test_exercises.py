@@ -11,7 +11,6 @@ from answers import RIGHT, WRONG
 
 from attnbook import exercises
 from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer, catalogue, sandbox
-from attnbook.exercises.declare import GRADIENTS
 from attnbook.exercises.grade import grade
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
@@ -80,27 +79,9 @@ def test_every_mistake_is_diagnosed_under_its_own_name(exercise):
     )
 
 
-@for_each(EXERCISES.values())
-def test_an_exercise_is_complete(exercise):
-    fewest = 2 if isinstance(exercise, MultipleChoice) else 4
-    assert exercise.hints, f"{place(exercise)} needs a hint or more: `hints=[…]`"
-    assert len(exercise.mistakes) >= fewest, (
-        f"{place(exercise)} must know {fewest} mistakes or more and knows {len(exercise.mistakes)}"
-    )
-    for name, explanation in exercise.explanations.items():
-        assert name and ". " in explanation, (
-            f"{place(exercise)}: the mistake {name!r} needs two sentences, what was done and what "
-            "it causes"
-        )
-
-
 @for_each(CODED)
-def test_one_or_two_properties_teach_something_and_each_can_fail(exercise):
+def test_each_property_can_fail(exercise):
     sentences = [item.sentence for item in exercise.properties]
-    assert 1 <= len({*sentences} - {GRADIENTS}) <= 2, (
-        f"{place(exercise)} must have one or two properties, those whose failure teaches most, and "
-        f"has {len(sentences)}: {sentences}. For other slips, add an input that shows them."
-    )
     reports = [report_on(exercise.id, name, 0) for name in exercise.mistakes]
     reports += [report_on_wrong(i) for i, (id, *_) in enumerate(WRONG) if id == exercise.id]
     failures = " ".join(failure for report in reports for failure in report.failures)

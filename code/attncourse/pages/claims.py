@@ -9,7 +9,14 @@ from myst_parser.mdit_to_docutils.base import default_slugify as anchor
 from nbformat import NotebookNode
 
 from attncourse import UsageError
-from attncourse.chapter import in_laboratory, linked_title, number, seen_from_chapters, tags
+from attncourse.chapter import (
+    in_laboratory,
+    linked_title,
+    number,
+    of_chapters,
+    seen_from_chapters,
+    tags,
+)
 from attncourse.pages.results import Cell, cells_of, say
 
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
@@ -101,7 +108,7 @@ def experiments(notebooks: dict[Path, NotebookNode]) -> str:
 
     Below the claims of a chapter stand its laboratory notebooks, each with its result.
     """
-    chapters = {path: book for path, book in notebooks.items() if not in_laboratory(path)}
+    chapters = of_chapters(notebooks)
     claims = ledger(next(iter(chapters)).parent)
     parts = []
     for path, chapter in chapters.items():

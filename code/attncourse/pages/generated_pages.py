@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from attnbook.atomic_files import atomic_write
 from attncourse import UsageError
 from attncourse.chapter import (
     ABOUT_SOLUTIONS,
@@ -87,15 +86,6 @@ def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
         raise UsageError(f"{path}: no exercise asks for a function, so no hint can be shown")
     text = HOW_TO_ANSWER.format(first=functions[0], solutions=ABOUT_SOLUTIONS)
     return text + elsewhere(path, notebooks)
-
-
-def relabel(paths: Iterable[Path], texts: Iterable[Path]) -> list[Path]:
-    """Write the labels into the notebooks and the tables into the texts; return what changed."""
-    notebooks = {path: nbformat.read(path, as_version=4) for path in paths}
-    changed = outdated(notebooks, texts)
-    for path, content in changed.items():
-        atomic_write(path, content.encode())
-    return [*changed]
 
 
 def outdated(notebooks: dict[Path, NotebookNode], texts: Iterable[Path]) -> dict[Path, str]:

@@ -10,21 +10,21 @@ from nbformat import NotebookNode
 
 from attnbook.exercises import MultipleChoice, catalogue
 from attncourse import UsageError
-from attncourse.chapter import exercises_of, in_laboratory, linked_title, number
+from attncourse.chapter import exercises_of, in_laboratory, linked_title, number, of_chapters
 from attncourse.pages.timing import MINUTES_A_VOTE, predictions, sections
 
 PLANS = "plans.toml"
 LEAST_REST = 5  # minutes of a session for what nobody has planned
 HOMEWORK = 120  # minutes a week at most
 LABORATORY = 20  # minutes for a question of the laboratory, in pairs
-SECTIONS = ("to", "from", "without", "only")  # how a plan says which ones
+SECTIONS = ("to", "without", "only")  # how a plan says which ones
 
 
 class Plans:
     """The plans in ``plans.toml``, and the notebooks whose sections and exercises they name."""
 
     def __init__(self, notebooks: dict[Path, NotebookNode]) -> None:
-        chapters = {path: book for path, book in notebooks.items() if not in_laboratory(path)}
+        chapters = of_chapters(notebooks)
         path = next(iter(chapters)).parent / PLANS
         try:
             self.told = tomllib.loads(path.read_text("utf8"))
@@ -55,8 +55,6 @@ class Plans:
                 )
         if "to" in entry:
             return titles[: titles.index(entry["to"]) + 1]
-        if "from" in entry:
-            return titles[titles.index(entry["from"]) :]
         if "only" in entry:
             return named
         return [title for title in titles if title not in named]

@@ -6,7 +6,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from attncourse import UsageError
-from attncourse.chapter import in_laboratory, linked_title, number
+from attncourse.chapter import linked_title, number, of_chapters
 from attncourse.pages.claims import finding, ledger, measured
 from attncourse.pages.results import cells_of
 
@@ -20,7 +20,7 @@ def asked(folder: Path) -> list[dict]:
 
 def questions(notebooks: dict[Path, NotebookNode]) -> str:
     """Each question with what is often said, whether that holds, why, and what was measured."""
-    chapters = {path: book for path, book in notebooks.items() if not in_laboratory(path)}
+    chapters = of_chapters(notebooks)
     folder = next(iter(chapters)).parent
     parts = []
     for path, chapter in chapters.items():

@@ -7,12 +7,10 @@ that it is old.
 import hashlib
 import io
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, PngImagePlugin
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -21,8 +19,7 @@ from attnbook.atomic_files import atomic_write
 from attnbook.exercises import catalogue
 from attnbook.exercises.grade import grade
 from attnbook.figures import interactive, style
-from attncourse import UsageError
-from attncourse.pages.pdf import CHROMIUM
+from attncourse.chromium import new_page
 
 FOLDER = Path("chapters/_static")
 COLOURS = 48
@@ -68,17 +65,9 @@ def mistake() -> str:
     return PAGE.format(style=colours.get_style_defs(".highlight"), body=body)
 
 
-@dataclass
-class Scene:
-    """What a picture shows: a page, and what is done in it before."""
-
-    html: Callable[[], str]
-    prepare: Callable[[Page], None] = lambda page: None
-
-
-SCENES = {
-    "break-the-translator": Scene(translator, without_positions),
-    "named-mistake": Scene(mistake),
+SCENES = {  # what each picture shows, and what is done with the page before
+    "break-the-translator": (translator, without_positions),
+    "named-mistake": (mistake, lambda page: None),
 }
 
 
@@ -90,22 +79,18 @@ def fingerprint(page: str) -> str:
     return hashlib.sha256(re.sub(r'src="data:[^"]*"', "", page).encode()).hexdigest()[:16]
 
 
-def outdated(root: Path) -> dict[Path, Scene]:
-    """The pictures that do not show what readers see now, and what they must show."""
-    scenes = {root / FOLDER / f"{name}.png": scene for name, scene in SCENES.items()}
-    return {
-        path: scene for path, scene in scenes.items() if _made_of(path) != fingerprint(scene.html())
-    }
+def outdated(root: Path) -> dict[Path, str]:
+    """The pictures that do not show what readers see now, and the pages they must show."""
+    pages = {root / FOLDER / f"{name}.png": html() for name, (html, _) in SCENES.items()}
+    return {path: html for path, html in pages.items() if _made_of(path) != fingerprint(html)}
 
 
 def write(root: Path) -> list[Path]:
     """Take the outdated pictures again; return them. Raises ``UsageError`` without Chromium."""
-    scenes = outdated(root)
-    if scenes and CHROMIUM is None:
-        raise UsageError(f"Chromium is needed to take {', '.join(map(str, scenes))}")
-    for path, scene in scenes.items():
-        atomic_write(path, _photographed(scene.html(), scene.prepare))
-    return [*scenes]
+    pages = outdated(root)
+    for path, html in pages.items():
+        atomic_write(path, _photographed(path, html))
+    return [*pages]
 
 
 def _made_of(path: Path) -> str:
@@ -115,16 +100,13 @@ def _made_of(path: Path) -> str:
         return picture.info.get("Source", "")
 
 
-def _photographed(html: str, prepare: Callable[[Page], None]) -> bytes:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM)
-        page = browser.new_page(
-            device_scale_factor=1.5, viewport={"width": 720, "height": 1200}, offline=True
-        )
+def _photographed(path: Path, html: str) -> bytes:
+    _, prepare = SCENES[path.stem]
+    size = {"width": 720, "height": 1200}
+    with new_page(f"take {path}", device_scale_factor=1.5, viewport=size, offline=True) as page:
         page.set_content(html)
         prepare(page)
         taken = page.locator("main").screenshot()
-        browser.close()
     about = PngImagePlugin.PngInfo()
     about.add_text("Source", fingerprint(html))
     file = io.BytesIO()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from attncourse.chapter import tags
-from attncourse.rules.book import Book, Notebook
+from attncourse.rules.book import Notebook
 
 LAST = ["Exercises", "What we measured", "Where this comes from"]
 
@@ -61,28 +61,6 @@ def asks_before_it_answers(notebook: Notebook) -> Iterator[str]:
         hides = "answer" in tags(above) and cell.cell_type == "markdown"
         if hides and "**Predict.**" in behind_the_veil:
             yield f"cell {cell.id}: it hides a question with the answer above: use a new cell"
-
-
-def classes_of_the_package(book: Book) -> set[str]:
-    """The parts of the model, which a chapter builds under the same names."""
-    files = (book.root / "code/attnbook").glob("*.py")
-    return {
-        name for path in files for name in re.findall(r"^class (\w+)", path.read_text("utf8"), re.M)
-    }
-
-
-def names_a_part_before_it_builds_it(notebook: Notebook) -> Iterator[str]:
-    """A reader knows what is built: the section says its name above the class."""
-    section = ""
-    known = classes_of_the_package(notebook.book)
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            section = f"{section}\n\n{cell.source}".split("\n## ")[-1].lower()
-            continue
-        for name in known.intersection(re.findall(r"^class (\w+)", cell.source, re.M)):
-            words = re.sub(r"\B([A-Z])", r" \1", name).lower()
-            if words not in section.replace("-", " "):
-                yield f"cell {cell.id}: the text above `class {name}` must say {words!r}"
 
 
 def ends_with_its_sums_and_sources(notebook: Notebook) -> Iterator[str]:

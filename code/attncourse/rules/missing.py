@@ -18,7 +18,6 @@ IN_A_CHAPTER = [
     chapter.begins_with_its_question,
     chapter.numbers_its_equations,
     chapter.asks_before_it_answers,
-    chapter.names_a_part_before_it_builds_it,
     chapter.asserts_what_it_proves,
     chapter.ends_with_its_sums_and_sources,
     exercises.are_built_alike,
@@ -80,11 +79,9 @@ def not_up_to_date(book: Book) -> list[str]:
         pages = generated_pages.outdated(notebooks, generated_pages.pages(book.root))
     except UsageError as error:
         return [str(error)]
-    derived = derived_files.texts(book.root).items()
-    stale = [path for path, text in derived if not path.exists() or path.read_text("utf8") != text]
     return [
         f"{path.relative_to(book.root)}: python -m attncourse labels brings it up to date"
-        for path in [*pages, *stale, *screenshots.outdated(book.root)]
+        for path in [*pages, *derived_files.outdated(book.root), *screenshots.outdated(book.root)]
     ]
 
 

@@ -30,15 +30,13 @@ def small_multi30k(monkeypatch):
 
 
 def test_the_true_checksums_are_ten_and_well_formed():
-    names = {f"{p}.{x}.gz" for p in Multi30k.PARTS for x in ("en", "de")}
-    assert multi30k._SHA256.keys() == names and len(names) == 10
+    assert len(multi30k._SHA256) == 10
     assert all(len(bytes.fromhex(found)) == 32 for found in multi30k._SHA256.values())
 
 
 def test_multi30k_is_read_from_the_folder_named(small_multi30k, tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path))
-    says = r"no .*val\.en\.gz: ATTNBOOK_MULTI30K"
-    with pytest.raises(FileNotFoundError, match=says):
+    with pytest.raises(FileNotFoundError, match=r"val\.en\.gz: ATTNBOOK_MULTI30K"):
         Multi30k().texts("val")
     for name, content in small_multi30k.items():
         (tmp_path / name).write_bytes(content)
@@ -47,7 +45,7 @@ def test_multi30k_is_read_from_the_folder_named(small_multi30k, tmp_path, monkey
     back = Multi30k("de", "en").texts("test_2016_flickr")
     assert back[0] == ("de test_2016_flickr 0", "en test_2016_flickr 0")
     (tmp_path / "val.en.gz").write_bytes(gzip.compress(b"another\n"))
-    with pytest.raises(ValueError, match=r"val\.en\.gz is not.*SHA-256 is"):
+    with pytest.raises(ValueError, match=r"val\.en\.gz"):
         Multi30k().texts("val")
 
 
@@ -79,10 +77,10 @@ def test_multi30k_is_downloaded_once_checked_and_resumed(
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     folder, asked = served
     (folder / "val.en.gz").write_bytes(small_multi30k["val.en.gz"])
-    with pytest.raises(ConnectionError, match=r"val\.de\.gz.*404.*ATTNBOOK"):
+    with pytest.raises(ConnectionError, match=r"val\.de\.gz.*404.*ATTNBOOK_MULTI30K"):
         Multi30k().texts("val")
     (folder / "val.de.gz").write_bytes(b"cut off")
-    with pytest.raises(ConnectionError, match=r"val\.de\.gz.*hash"):
+    with pytest.raises(ConnectionError, match=r"val\.de\.gz"):
         Multi30k().texts("val")
     (folder / "val.de.gz").write_bytes(small_multi30k["val.de.gz"])
     for _ in range(2):
@@ -94,26 +92,11 @@ def test_multi30k_is_downloaded_once_checked_and_resumed(
     assert Multi30k().texts("val")[2] == ("en val 2", "de val 2")
 
 
-def test_multi30k_without_a_network_says_what_to_do(small_multi30k, tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
-    monkeypatch.setattr(Multi30k, "URL", "http://127.0.0.1:1/")
-    with pytest.raises(ConnectionError, match=r"train\.en\.gz could not.*ATTNBOOK_MULTI30K"):
-        Multi30k().texts("train")
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: Multi30k("en", "fr"), "'en' with 'de'.*got 'en' and 'fr'"),
-        (lambda: Multi30k().texts("dev"), "'val'.*got 'dev'"),
-    ],
-)
-def test_other_languages_and_parts_are_refused_by_name(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()
-
-
-def test_without_pooch_the_error_says_how_to_get_it(small_multi30k, monkeypatch):
+def test_what_is_not_there_is_named(small_multi30k, monkeypatch):
+    with pytest.raises(ValueError, match="got 'en' and 'fr'"):
+        Multi30k("en", "fr")
+    with pytest.raises(ValueError, match="got 'dev'"):
+        Multi30k().texts("dev")
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pooch is missing.*attnbook\[score\]"):
+    with pytest.raises(ImportError, match=r"pooch.*attnbook\[score\]"):
         Multi30k().texts("val")

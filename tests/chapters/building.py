@@ -75,10 +75,12 @@ def html(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def open_page(context, html):
-    """Open pages from the file system."""
+    """Open pages from the file system; those that are still open at a file's end are closed."""
+    opened = []
 
     def open_one(name, *, width=1400, scheme="light"):
         page = watch(context.new_page())
+        opened.append(page)
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         page.goto((html / name).as_uri())
@@ -86,4 +88,6 @@ def open_page(context, html):
             page.evaluate("MathJax.startup.promise")
         return page
 
-    return open_one
+    yield open_one
+    for page in opened:
+        page.close()

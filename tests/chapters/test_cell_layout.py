@@ -7,7 +7,6 @@ import browser
 import nbformat
 import pytest
 from building import build, copy_settings, watch
-from conftest import one_window
 
 from attnbook.figures import interactive
 from attnbook.figures.interactive import without_script
@@ -106,13 +105,6 @@ def open_alone(context, tmp_path):
     yield open_one
     for page in opened:
         page.close()
-
-
-@pytest.fixture(scope="module")
-def without_scripts(chromium):
-    context = one_window(chromium, offline=True, java_script_enabled=False)
-    yield context
-    context.close()
 
 
 @pytest.mark.parametrize("width", [390, 1400])
@@ -224,7 +216,7 @@ def test_where_nothing_may_be_stored_the_switch_works_for_the_page(open_alone, p
 
 
 def test_search_in_the_page_print_and_readers_without_scripts_reach_a_result(
-    choosing, without_scripts, pages
+    choosing, chromium, pages
 ):
     choosing.emulate_media(media="print")
     assert seen(choosing, *ANSWER) == ANSWER
@@ -236,10 +228,11 @@ def test_search_in_the_page_print_and_readers_without_scripts_reach_a_result(
     # as search does with what it has found
     choosing.get_by_text("The answer.").dispatch_event("beforematch")
     assert seen(choosing, *ANSWER, "Another answer.") == ANSWER
-    still = without_scripts.new_page()
+    still = chromium.new_page(java_script_enabled=False)
     still.goto((pages / "choice.html").as_uri())
     texts = [*ANSWER, "Another answer.", "Both."]
     assert seen(still, *texts, BOX) == texts
+    still.close()
 
 
 def test_without_cells_that_answer_a_veil_reaches_to_the_next_heading_and_holds_others(

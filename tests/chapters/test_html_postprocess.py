@@ -7,7 +7,6 @@ import browser
 import building
 import nbformat
 import pytest
-import yaml
 from building import NAMES, SCALING
 from conftest import ROOT
 from PIL import Image
@@ -23,9 +22,7 @@ PUBLISHED = "https://ada.github.io/attention-step-by-step/"
 @pytest.fixture(scope="module")
 def scaling(open_page):
     """A chapter with all there is, for the tests that look at one page."""
-    page = open_page(SCALING)
-    yield page
-    page.close()
+    return open_page(SCALING)
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
@@ -33,8 +30,7 @@ def schemed(request, open_page):
     """The same chapter in either colour scheme, which it has as its attribute."""
     page = open_page(SCALING, scheme=request.param)
     page.scheme = request.param
-    yield page
-    page.close()
+    return page
 
 
 def test_the_style_sheet_has_the_icons_that_pages_show_and_few_others(html):
@@ -46,7 +42,7 @@ def test_the_style_sheet_has_the_icons_that_pages_show_and_few_others(html):
     assert len(kept) < 100
 
 
-def test_figures_blend_into_the_page(schemed):
+def test_figures_and_reports_have_the_colours_of_the_page(schemed):
     assert schemed.evaluate("document.documentElement.dataset.theme") == schemed.scheme
     figures = schemed.query_selector_all("div.cell_output img:not([src^=data])")
     assert figures
@@ -54,17 +50,11 @@ def test_figures_blend_into_the_page(schemed):
         assert figure.get_attribute("alt")
         filter = figure.evaluate("e => getComputedStyle(e).filter")
         assert filter.startswith("invert" if schemed.scheme == "dark" else "none")
-
-
-def test_reports_of_exercises_have_the_pages_colours(schemed):
     report = schemed.query_selector(".attnbook-report")
     own = report.evaluate("e => getComputedStyle(e).color")
     assert own == schemed.evaluate("getComputedStyle(document.body).color")
     box = report.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
     assert box == "rgba(0, 0, 0, 0)"
-
-
-def test_interactive_figures_stand_on_the_pages_ground_and_follow_its_theme(schemed):
     figure = schemed.query_selector("attnbook-scale")
     ground = figure.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
     assert ground == "rgba(0, 0, 0, 0)"
@@ -103,7 +93,6 @@ def test_the_map_of_the_transformer_links_to_chapters_by_their_titles(open_page)
     for link, text in found.items():
         title = titles[Path(link).stem]
         assert text == f"Chapter {title['number']} · {title['question']}"
-    page.close()
 
 
 def test_a_picture_leads_to_its_file(scaling, html):
@@ -150,7 +139,6 @@ def test_a_long_cell_shows_its_beginning_until_one_asks(open_page):
     assert cell.locator("label").inner_text() == "Show less"
     switch.press("Space")
     assert height() == short
-    page.close()
 
 
 def test_the_setup_cell_is_not_on_the_page_and_the_rocket_opens_the_chapter_on_colab(scaling):
@@ -168,7 +156,6 @@ def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(open_pag
     assert page.locator("#exercises").is_visible()
     code = page.locator(".cell_input pre").first
     assert code.evaluate("e => e.scrollWidth <= e.clientWidth")
-    page.close()
 
 
 def test_under_a_figure_stands_its_caption_and_then_a_small_switch_for_its_code(scaling):
@@ -188,12 +175,6 @@ def test_under_a_figure_stands_its_caption_and_then_a_small_switch_for_its_code(
     switch.press("Enter")
 
 
-def test_the_chapters_stand_in_parts(scaling):
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))["parts"]
-    shown = scaling.locator("nav.bd-links p.caption").all_inner_texts()
-    assert shown == [part["caption"] for part in parts]
-
-
 def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
     page = open_page("chapters/index.html")
     doors = page.locator("article ul").first.locator("li")
@@ -203,7 +184,6 @@ def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
     boxes = [part.bounding_box() for part in parts]
     ends = [box["y"] + box["height"] for box in boxes]
     assert ends == sorted(ends) and ends[-1] < 900, "text, doors, figure: all on the first screen"
-    page.close()
 
 
 def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):
@@ -213,14 +193,12 @@ def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):
     assert facts.locator("details").count() == 1, "the imports"
     figure = page.locator("attnbook-transformer .frame").first
     assert figure.bounding_box()["y"] < 700
-    page.close()
 
 
 def test_a_page_of_figures_without_a_chapters_number_has_their_captions_too(open_page):
     page = open_page("chapters/prerequisites.html")
     captions = page.locator(".cell.tag_hide-input:has(img) > .caption").all_inner_texts()
     assert [caption.split(". ")[0] for caption in captions] == [f"Figure {i}" for i in range(1, 7)]
-    page.close()
 
 
 def test_a_search_engine_finds_every_page_once_and_whole_addresses(html):

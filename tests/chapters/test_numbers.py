@@ -113,11 +113,16 @@ def test_decimals_and_percentages_are_measured_numbers(text, numbers):
 
 @pytest.fixture
 def book(tmp_path):
-    """A chapter with a cell that prints 0.25, and a laboratory notebook that prints 71 %."""
+    """A chapter whose cell prints 0.25, and a laboratory notebook whose cell prints 71 %.
+
+    Each shows an interactive figure, too, whose description says 0.5.
+    """
+    data = {"text/html": "<attnbook-query></attnbook-query>", "text/plain": "it is 0.5"}
+    figure = nbformat.v4.new_output("display_data", data=data)
 
     def notebook(name, *cells, prints):
         output = nbformat.v4.new_output("stream", name="stdout", text=prints)
-        code = nbformat.v4.new_code_cell("x = 0.99", outputs=[output])
+        code = nbformat.v4.new_code_cell("x = 0.99", outputs=[output, figure])
         cells = [*map(nbformat.v4.new_markdown_cell, cells), code]
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -134,15 +139,6 @@ def test_a_number_may_come_from_the_notebook_or_from_a_linked_laboratory(book):
     assert list(typed_numbers(book(f"# 2\n\n{link}\n\n## A\n\n0.25, 71 %"))) == [("## A", "71")]
 
 
-def test_a_typed_number_is_found_with_its_section_though_code_has_it(book):
+def test_a_typed_number_is_found_though_code_or_the_description_of_a_figure_has_it(book):
     chapter = book("# 2 · Why?\n\n0.5", "## A", "0.25 and 0.99", "## Exercises\n\n0.7")
     assert list(typed_numbers(chapter)) == [("# 2 · Why?", "0.5"), ("## A", "0.99")]
-
-
-def test_the_description_of_an_interactive_figure_is_no_measurement(tmp_path):
-    data = {"text/html": "<attnbook-query></attnbook-query>", "text/plain": "it is 0.5"}
-    output = nbformat.v4.new_output("display_data", data=data)
-    code = nbformat.v4.new_code_cell("", outputs=[output])
-    cells = [nbformat.v4.new_markdown_cell("# 2\n\n0.5"), code]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "02.ipynb")
-    assert list(typed_numbers(tmp_path / "02.ipynb")) == [("# 2", "0.5")]

@@ -236,9 +236,7 @@ BEFORE_THE_FIRST_PAINT = """
     [
         "chapters/index.html",  # a figure on the first screen
         "chapters/02-queries-keys-values.html",  # veils
-        "chapters/04-softmax.html",  # the most formulas
         "chapters/09-translating.html",  # the most figures
-        "chapters/teaching.html",  # wide tables
     ],
 )
 def test_a_page_is_readable_soon_and_does_not_jump_on_a_slow_connection(chromium, address, name):

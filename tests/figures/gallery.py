@@ -5,6 +5,7 @@ import math
 import nbformat
 import torch
 from conftest import ROOT
+from examples import PAPER
 
 from attnbook import figures
 from attnbook.attention import causal_mask
@@ -20,7 +21,6 @@ ASKS = torch.tensor([1.0, 1.0])
 STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
 WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
 KEYS, VALUES = torch.tensor([[2.0], [0.0], [1.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [1, 1]])
-FOUR_SCORES = torch.tensor([2.0, 2, 8, 4]).log(), torch.tensor([8.0, 16, 4, 2])
 TWO_HEADS = {
     "weights": torch.tensor([[0.7, 0.0, 0.3], [0.3, 0.0, 0.7]]),
     "values": torch.tensor([[2.0, 1.0], [0.0, 0.0], [4.0, -3.0]]),
@@ -57,13 +57,8 @@ WORDS_AND_PLACES = (
 
 
 def paper_example():
-    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
-    projections = {
-        "q_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
-        "k_proj": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
-        "v_proj": torch.tensor([[3.0, 0.0], [1.0, 2.0]]),
-    }
-    return x, projections
+    x, *projections = PAPER
+    return x, dict(zip(("q_proj", "k_proj", "v_proj"), projections, strict=True))
 
 
 def six_characters():
@@ -102,7 +97,6 @@ def _gallery():
         "softmax of extremes": drawings.softmax(
             torch.tensor([5.0, -5.0, -4.99]), torch.tensor([10.0, -20.0, 60.25])
         ),
-        "softmax of one": drawings.softmax(torch.zeros(1), torch.ones(1)),
         "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),
         "large product": drawings.product(large_x, large_projection, name="Q", color=figures.QUERY),
         "self-attention": drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a"),
@@ -110,12 +104,10 @@ def _gallery():
             large, **large_projections, tokens=PINYIN, row=0
         ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
-        "looking back at two": drawings.looking_back(-ASKS, STATES[:2], tokens=["six", "END"]),
         "two orders": drawings.two_orders(
             ASKS[:1], KEYS, VALUES, words=WORDS, order=NEWS, asks="man"
         ),
         "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
-        "heard by two": drawings.heard(~causal_mask(2), words=["six", "END"], order=[1, 0]),
         "word plus position": drawings.word_plus_position(
             *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
         ),
@@ -125,18 +117,14 @@ def _gallery():
         ),
         "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
         "two orders of few tiles": drawings.loop_orders(2),
-        "caching of one": drawings.caching((1,)),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
         "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
-        "teacher forcing, two lessons": drawings.teacher_forcing(
-            "six", ["<start>", "six"], ["six", "<end>"], torch.ones(2), lesson=0
-        ),
+        "caching of one": drawings.caching((1,)),
         "beam": drawings.beam_tree("… fotograf kniet", TREE),
-        "beam of one step": drawings.beam_tree("a", TREE[:1]),
         "beam of many steps": drawings.beam_tree("… zwei alte frauen", [TREE[0]] + [TREE[0]] * 4),
         "writing": drawings.writing(9, LESSONS["reads"]),
-        "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
         "writing one": drawings.writing(1, ["<start>"]),
+        "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
         "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
         "decoder block, post-norm": drawings.decoder_block(**BASE, norm_first=False),
     }

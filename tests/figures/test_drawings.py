@@ -14,21 +14,17 @@ from gallery import (
     ALL,
     ASKS,
     BASE,
-    FOUR_SCORES,
-    GALLERY,
     KEYS,
     LESSONS,
     NAMED,
     NEWS,
     SPLITS,
     STATES,
-    TOKENS,
     TREE,
     TWO_HEADS,
     VALUES,
     WORDS,
     WORDS_AND_PLACES,
-    paper_example,
 )
 from PIL import Image
 from test_style import COLORS, contrast, in_dark_mode
@@ -131,14 +127,8 @@ def test_a_drawing_is_small_stands_alone_has_the_books_colours_and_is_said_in_wo
     assert drawing._repr_mimebundle_() == {"image/svg+xml": drawing.svg, "text/plain": drawing.alt}
 
 
-def test_a_drawing_is_the_same_each_time():
-    x, projections = paper_example()
-    again = drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a")
-    assert again == GALLERY["self-attention"]
-
-
-def two_orders(key=KEYS, words=WORDS, order=NEWS):
-    return drawings.two_orders(ASKS[:1], key, VALUES, words=words, order=order, asks="man")
+def two_orders(key=KEYS, order=NEWS):
+    return drawings.two_orders(ASKS[:1], key, VALUES, words=WORDS, order=order, asks="man")
 
 
 def two_heads(**changed):
@@ -154,14 +144,9 @@ X, INFINITE = torch.ones(4, 3), torch.full((1,), math.nan)
 THREE_HEADS = {name: torch.ones(3, 3) for name in ("weights", "values", "out_proj")}
 REFUSED = [
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
-    (lambda: drawings.matrix(X, name="W", columns="a"), "needs 3 column labels: got 1"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),
     (lambda: drawings.matrix(X[0], name="W"), "W must be a matrix: got shape (3,)"),
     (lambda: drawings.matrix(X * math.nan, name="W"), "W must be finite: got nan"),
-    (
-        lambda: drawings.matrix(torch.ones(200, 3), name="W", row=100),
-        "row 100 is in the break, only 0, 1, 2, 3, 4, 198, 199 are drawn",
-    ),
     (
         lambda: drawings.product(Matrix(X, name="A"), Matrix(X, name="B"), name="C", color="#000"),
         "A 4 × 3 and B 4 × 3 can't be multiplied: 3 columns",
@@ -171,67 +156,38 @@ REFUSED = [
         "too wide for one drawing: x 4 × 3, x 4 × 3",
     ),
     (lambda: drawings.score(X[0], X[:, 0]), "got shapes (3,) and (4,)"),
-    (lambda: drawings.score(torch.ones(7), torch.ones(7)), "got shapes (7,) and (7,)"),
-    (lambda: drawings.score(X[:1], X[:1]), "same 1 to 6 features: got shapes (1, 3) and"),
     (lambda: drawings.score(INFINITE, torch.ones(1)), "q must be finite: got nan"),
     (lambda: drawings.softmax(torch.ones(3), torch.ones(2)), "got shapes (3,) and (2,)"),
-    (lambda: drawings.softmax(X[:, 0], X[:, 0]), "got shapes (4,) and (4,)"),
     (lambda: drawings.softmax(torch.full((1,), 6.0), torch.ones(1)), "got [6.0] and [1.0]"),
     (lambda: drawings.softmax(torch.ones(1), INFINITE), "values be finite: got [1.0] and [nan]"),
     (lambda: drawings.heads(torch.ones(4, 2, 2), d_model=10), "d_model=10 is not divisible by"),
-    (lambda: drawings.heads(torch.ones(4, 2, 2), d_model=8, head=4), "there is no head 4"),
     (lambda: drawings.heads(torch.ones(1, 2, 2), d_model=8), "2 to 16 heads: got 1"),
     (lambda: drawings.decoder_block(**BASE | {"num_heads": 7}), "d_model=512 is not divisible by"),
     (lambda: two_heads(**THREE_HEADS), "the drawing has 2 heads: got weights (3, 3)"),
     (lambda: two_heads(tokens=["dog", "man"]), "do not fit 2 tokens and 2 answers"),
-    (lambda: two_heads(answers=["who"]), "do not fit 3 tokens and 1 answers"),
     (lambda: two_heads(tokens=["a", "b" * 30, "c"]), "has no room in a cell"),
     (lambda: split(X.T, SPLITS["view alone"]), "all 12 numbers of x must differ: 1 do"),
     (lambda: split(NAMED, NAMED.view(1, 3, 4)), "gives no cell of x (3, 4) to each of 2 heads"),
-    (lambda: split(NAMED, SPLITS["view alone"] + 1), "gives no cell of x (3, 4) to each of"),
     (lambda: two_orders(order=[0, 1, 1]), "each of 3 words once: got [0, 1, 1]"),
-    (lambda: two_orders(words="abcde"), "2 to 4 words: got 5"),
     (lambda: two_orders(key=KEYS[:2]), "each of 3 words: got 2 keys and 3 values"),
-    (lambda: two_orders(key=torch.tensor([[12345678.0], [0], [1]])), "12345678 has no room"),
     (lambda: two_orders(key=KEYS / 0), "must be finite"),
     (
         lambda: drawings.heard(causal_mask(2), words=WORDS, order=NEWS),
         "a mask for 3 words: got shape (2, 2)",
     ),
     (
-        lambda: drawings.heard(causal_mask(2), words=["a very long sentence", "b"], order=[1, 0]),
-        "a very long sentence has no room",
-    ),
-    (
         lambda: drawings.word_plus_position(WORDS_AND_PLACES[0], torch.ones(3, 2), tokens="abc"),
         "got shapes (3, 4) and (3, 2)",
     ),
-    (
-        lambda: drawings.word_plus_position(*WORDS_AND_PLACES, tokens="ab"),
-        "needs 3 row labels: got 2",
-    ),
     (lambda: drawings.looking_back(ASKS, STATES, tokens="ab"), "got 2 tokens and 3 states"),
-    (
-        lambda: drawings.looking_back(ASKS, STATES.repeat(2, 1), tokens="abcdef"),
-        "2 to 3 tokens",
-    ),
-    (
-        lambda: drawings.looking_back(torch.ones(5), torch.ones(2, 5), tokens="ab"),
-        "z = (1, 1, 1, 1, 1) has no room",
-    ),
     (lambda: drawings.looking_back(ASKS, STATES / 0, tokens="abc"), "must be finite"),
     (lambda: drawings.growth(X, X, X, lengths=(2, 5)), "a length must be 1 to 4, of 4 tokens"),
     (
         lambda: drawings.softmax_in_blocks(torch.ones(3), torch.ones(3), block=2),
         "got 3 scores, 3 values and blocks of 2",
     ),
-    (
-        lambda: drawings.softmax_in_blocks(torch.ones(4) / 0, FOUR_SCORES[1], block=2),
-        "scores must be finite: got inf",
-    ),
     (lambda: drawings.loop_orders(6), "2 to 5 blocks are drawn: got 6"),
     (lambda: drawings.caching((7,)), "each of 1 to 6 tokens: got [7]"),
-    (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.shared_heads(9, kv_heads=(2,)), "num_heads=9 is not divisible by kv_heads=2"),
     (
         lambda: drawings.teacher_forcing(**LESSONS | {"says": LESSONS["reads"]}, lesson=0),
@@ -239,15 +195,9 @@ REFUSED = [
     ),
     (lambda: drawings.teacher_forcing(**LESSONS, lesson=7), "lessons are 0 to 6: got 7"),
     (
-        lambda: drawings.teacher_forcing(**LESSONS | {"chances": torch.ones(2)}, lesson=0),
-        "7 tokens to read, 7 to say and 2 chances",
-    ),
-    (lambda: drawings.beam_tree("a", []), "got 0"),
-    (
         lambda: drawings.beam_tree("a", [*TREE, [drawings.Beginning("b", -1.0, 3, True)]]),
         "step 3: b continues nothing",
     ),
-    (lambda: drawings.writing(20, ["a", "b", "c"]), "got 20 and 3"),
     (lambda: drawings.writing(3, []), "got 3 and 0"),
 ]
 

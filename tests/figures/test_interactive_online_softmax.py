@@ -68,13 +68,8 @@ def test_a_softmax_is_followed_block_by_block(show):
     stands(2, 3, corrected=False)
     page.get_by_role("switch", name="leave the old sums").click()
     size = page.get_by_label("Scores in a block")
-    assert size.locator("option").all_inner_texts() == ["1", "2", "4", "all 7"]
     size.select_option("all 7")
     stands(7, 0)
     size.select_option("1")
     next_block.click()
-    assert "The largest score stays, and so do the old sums." in said(page)
     stands(1, 1)
-    next_block.click()
-    assert "The largest score has grown: the old sums shrink." in said(page)
-    stands(1, 2)

@@ -2,7 +2,6 @@
 
 import browser
 import examples
-import pytest
 import torch
 from examples import (
     EMBEDDINGS,
@@ -10,7 +9,6 @@ from examples import (
     TOKENS,
     alive,
     close,
-    fits,
     number,
     numbers,
     press,
@@ -19,7 +17,6 @@ from examples import (
 )
 
 from attnbook.attention import attention
-from attnbook.figures import interactive
 
 browser.skip_without()
 show = examples.show
@@ -77,6 +74,7 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
     assert shows(page, [1, 2, 3, 0, 4])
     assert said(page).startswith("dog is now at place 4: ")
     page.keyboard.press("ArrowRight")  # the focus went along
+    assert page.locator("[label]").evaluate("e => e.shadowRoot.getAnimations().length") == 0
     assert shows(page, [1, 2, 3, 4, 0])
     page.keyboard.press("ArrowLeft")
     page.mouse.move(300, 600)  # let go: nothing follows the mouse any more
@@ -118,14 +116,10 @@ def test_tokens_are_moved_by_keyboard_alone(show):
     press(page, *["Shift+Tab"] * 8)  # to "Earlier"
     press(page, "Enter", "Space")
     assert shows(page, [0, 2, 1, 3, 4])
-    press(page, "Tab", "Enter")  # "Later"
-    assert shows(page, [0, 2, 3, 1, 4])
-    press(page, "Tab", "Tab", "Space")  # "with positions"
+    press(page, "Tab", "Enter", "Tab", "Tab", "Space")  # "Later", "with positions"
     assert shows(page, [0, 2, 3, 1, 4], positions=True)
     press(page, "Shift+Tab", "Enter")  # "First order"
     assert shows(page, [0, 1, 2, 3, 4], positions=True)
-    press(page, "Tab", "Tab", "Enter", *["Shift+Tab"] * 3, "Enter")  # first, later
-    assert shows(page, [1, 0, 2, 3, 4], positions=True)
 
 
 def test_bars_are_as_long_as_the_outputs(show):
@@ -139,29 +133,3 @@ def test_bars_are_as_long_as_the_outputs(show):
     right = outputs([0, 2, 1, 3, 4], False)
     both = torch.stack([outputs([0, 1, 2, 3, 4], on) for on in (False, True)])
     assert close(torch.tensor(bars).view(5, 4) / 48, right / both.abs().max())
-
-
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_a_moved_token_glides_unless_one_asked_for_no_motion(show, motion):
-    page = show(alive("permutation"), motion=motion)
-    moving = (
-        page.locator(".places button")
-        .nth(1)
-        .evaluate(
-            """e => {
-          const down = { key: "ArrowRight", bubbles: true };
-          e.dispatchEvent(new KeyboardEvent("keydown", down));
-          return e.getRootNode().getAnimations().length;
-        }"""
-        )
-    )
-    assert moving == (0 if motion == "reduce" else 2)
-
-
-@pytest.mark.parametrize(("tokens", "d"), [(3, 2), (8, 8)])
-def test_three_to_eight_tokens_fit_a_telephone(show, tokens, d):
-    x = torch.eye(8)[:tokens, :d]
-    names = ["understanding"] * tokens
-    page = show(interactive.permutation(x, tokens=names, positions=x, alt="").to_html(), width=390)
-    assert page.locator(".output").count() == tokens * d
-    assert fits(page)

@@ -42,10 +42,9 @@ def online(scores, values):
     return interactive.online_softmax(scores, values, alt="")
 
 
-def permuted(tokens, embeddings, positions, first=1.0, second=1.0):
-    vectors = {"embeddings": torch.full(embeddings, first)}
-    vectors["positions"] = torch.full(positions, second)
-    return interactive.permutation(**vectors, tokens=["x"] * tokens, alt="")
+def permuted(tokens, embeddings, positions, factor=1.0):
+    vectors = factor * torch.ones(embeddings), torch.ones(positions)
+    return interactive.permutation(vectors[0], positions=vectors[1], tokens=["x"] * tokens, alt="")
 
 
 def waves(d_model, length):
@@ -68,61 +67,37 @@ TWO = {"x": "One.", "y": "The other."}
 LONG = torch.ones(13, 2)
 REFUSED = [
     (lambda: asked_query(torch.ones(3, 3), torch.ones(3)), "got (3, 3)"),
-    (lambda: asked_query(torch.ones(3, 2), torch.ones(3, 3)), "and (3, 3)"),
     (lambda: asked_query(torch.ones(3, 2), torch.ones(3), labels="ab"), "2 labels"),
     (lambda: asked_query(LONG, LONG[:, 0]), "got 13"),
     (lambda: asked_query(LONG[:3], LONG[:3, 0], [1, 1, 1]), "got shape (3,)"),
     (lambda: asked_query(LONG[:3], LONG[:3, 0], [1, torch.inf]), "query must be finite: got inf"),
-    (lambda: asked_query(LONG[:3] / 0, LONG[:3, 0]), "keys must be finite: got inf"),
-    (lambda: asked_query(LONG[:3], -LONG[:3, 0] / 0), "values must be finite: got -inf"),
     (lambda: scaled((8,), (3, 8)), "got (8,) and (3, 8)"),
-    (lambda: scaled((2, 8), (2, 3, 4)), "got (2, 8) and (2, 3, 4)"),
     (lambda: scaled((1, 8), (2, 3, 8)), "got (1, 8) and (2, 3, 8)"),
-    (lambda: scaled((0, 8), (0, 3, 8)), "got (0, 8)"),
-    (lambda: scaled((1, 1), (1, 3, 1)), "got (1, 1)"),
     (lambda: scaled((1, 8), (1, 13, 8)), "(1, 13, 8)"),
     (lambda: scaled((1, 4), (1, 3, 4), torch.nan), "key must be finite: got nan"),
     (lambda: mapped(start=(2, 0)), "no start (2, 0)"),
-    (lambda: mapped(start=(0, 4)), "no start (0, 4)"),
-    (lambda: mapped(start=(-1, 0)), "no start (-1, 0)"),
     (lambda: mapped(torch.zeros(2, 3), "abc", "abc"), "3 rows and 3 columns"),
-    (lambda: mapped(torch.zeros(1, 1, 1, 2, 2), "ab", "ab"), "2 rows and 2 columns"),
     (lambda: mapped(torch.zeros(51, 1), "x" * 51, "x"), "51 rows and 1 columns"),
-    (lambda: mapped(torch.zeros(0, 2), "", "ab"), "0 rows and 2 columns"),
     (lambda: mapped(ONE_NAN), "weights must be finite: got nan"),
-    (lambda: decoded(ONE_NAN), "weights must be finite: got nan"),
     (lambda: decoded(likeliest=[*LIKELIEST[1:], [("x", torch.inf)]]), "must be finite: got inf"),
     (lambda: decoded(written=["a", "b"], likeliest=[[]]), "2 written tokens"),
     (lambda: online(SCORES, HANDED[:6]), "got shapes (7,) and (6,)"),
-    (lambda: online(SCORES[:1], HANDED[:1]), "2 to 16 scores"),
     (lambda: online(torch.zeros(17), torch.zeros(17)), "2 to 16 scores"),
     (lambda: online(SCORES / 0, HANDED), "scores must be finite: got inf"),
     (lambda: online(SCORES, 1000 * HANDED), "within ±10000: got 100000"),
-    (lambda: permuted(2, (2, 4), (2, 4)), "got 2 tokens, embeddings of shape (2, 4) and"),
     (lambda: permuted(9, (9, 4), (9, 4)), "got 9 tokens"),
     (lambda: permuted(3, (4, 4), (4, 4)), "got 3 tokens, embeddings of shape (4, 4)"),
-    (lambda: permuted(3, (3, 1), (3, 1)), "embeddings of shape (3, 1)"),
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),
     (lambda: permuted(3, (3, 4), (4, 4)), "positions of shape (4, 4)"),
-    (lambda: permuted(3, (3, 4, 1), (3, 4, 1)), "embeddings of shape (3, 4, 1)"),
-    (lambda: permuted(3, (3, 2), (3, 2), first=torch.nan), "embeddings must be finite: got nan"),
-    (lambda: permuted(3, (3, 2), (3, 2), second=torch.nan), "positions must be finite: got nan"),
+    (lambda: permuted(3, (3, 2), (3, 2), factor=torch.nan), "embeddings must be finite: got nan"),
     (lambda: waves(5, 9), "d_model must be even and from 2 to 512: got 5"),
-    (lambda: waves(0, 9), "got 0"),
     (lambda: waves(514, 9), "got 514"),
-    (lambda: waves(4, 1), "length must be from 2 to 500: got 1"),
     (lambda: waves(4, 501), "got 501"),
     (lambda: followed(7, (7, 2), *FITS[1:]), "got 7 tokens and (2, 4, 2)"),
-    (lambda: followed(1, (1, 2), *FITS[1:]), "got 1 tokens"),
-    (lambda: followed(4, (4, 5), (5, 4), (5, 4), (5, 2)), "got 4 tokens and (5, 4, 2)"),
     (lambda: followed(4, (4, 2), (2, 5), (2, 5), (2, 2)), "got 4 tokens and (2, 5, 2)"),
-    (lambda: followed(4, *FITS[:3], (2, 0)), "got 4 tokens and (2, 4, 0)"),
     (lambda: followed(4, *FITS[:2], (2, 3), (2, 2)), "(4, 2), (2, 4), (2, 3), (2, 2)"),
     (lambda: followed(4, (4, 2), (3, 4), (3, 4), (2, 2)), "x of shape (tokens, d_model)"),
-    (lambda: followed(4, *FITS[:3], (3, 2)), "x of shape (tokens, d_model)"),
     (lambda: followed(3, *FITS), "got 3 tokens and (4, 2)"),
-    (lambda: followed(4, (4,), *FITS[1:]), "got 4 tokens and (4,)"),
-    (lambda: followed(4, *FITS, follow=-1), "follow must be from 0 to 3: got -1"),
     (lambda: followed(4, *FITS, follow=4), "follow must be from 0 to 3: got 4"),
     (
         lambda: interactive.token(*PAPER[:3], PAPER[3] / 0, tokens="abcd", alt=""),
@@ -130,10 +105,8 @@ REFUSED = [
     ),
     (lambda: followed(4, *FITS, factor=1000), "numbers up to 999 fit into the cells: got"),
     (lambda: interactive.transformer(here="decoder"), "here must be one of source, target,"),
-    (lambda: interactive.predict(options={}, right="x"), "two or more options, one of them right"),
     (lambda: interactive.predict(options={"x": "One."}, right="x"), "two or more options"),
     (lambda: interactive.predict(options=TWO, right="z"), "one of them right: got "),
-    (lambda: interactive.predict(options=TWO), "one of them right: got "),
     (lambda: headed(), "needs a text at least: got none"),
     (lambda: headed((BOOK, OF_HEADS), link=(1, 3)), "0 to 4, to itself or one before"),
     (lambda: headed((BOOK[:4], OF_HEADS)), "got (3, 4, 5, 5) for 4 tokens"),

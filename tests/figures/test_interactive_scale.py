@@ -50,10 +50,7 @@ def test_the_size_is_set_and_divided_by_keyboard_alone(show):
     page.locator("summary").focus()
     press(page, *["Shift+Tab"] * 3)
     check_scale(page, 2)
-    page.keyboard.press("End")
-    check_scale(page, 64)
-    page.keyboard.press("ArrowLeft")
-    check_scale(page, 32)
+    press(page, "End", "ArrowLeft")
     slider = page.get_by_role("slider", name="Features d")
     assert slider.get_attribute("aria-valuetext") == "32"
     press(page, "Tab", "Space")

@@ -115,7 +115,7 @@ def test_a_page_of_the_book_links_to_the_chapters_but_to_itself(show):
 def test_you_are_here_is_a_small_picture_with_that_part_lit(show):
     parts = "self-attention", "residual stream", "scaling", "heads"
     figures = {part: interactive.transformer(here=part) for part in parts}
-    page = show("".join(figure.to_html() for figure in figures.values()), width=390)
+    page = show(NAVIGATION + "".join(f.to_html() for f in figures.values()), width=390)
     boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
     lit = page.locator("[label]").evaluate_all(
         """all => all.map(({ shadowRoot: root }) => [...root.querySelectorAll("rect")]
@@ -124,16 +124,8 @@ def test_you_are_here_is_a_small_picture_with_that_part_lit(show):
     )
     for part, places in zip(parts, lit, strict=True):
         assert places == [n for n, box in enumerate(boxes) if box["part"] == part]
-        assert figures[part].alt == f"Where we are in the Transformer: {part}. {PARTS[part][0]}"
-        assert len(figures[part].to_html()) < 35_000
-    for text, part in zip(page.locator(".said").all_inner_texts(), parts, strict=True):
-        assert text.startswith(f"You are here: {part}") and text.endswith(PARTS[part][0])
+        assert part in figures[part].alt
     assert page.locator("details, button").count() == 0
-    assert page.get_by_text("Chapter 8").count() == len(parts)
+    links = page.locator("[label] a").evaluate_all("all => all.map(e => e.getAttribute('href'))")
+    assert links == ["08-blocks.html"] * len(parts)
     assert fits(page) and page.trouble == []
-
-
-def test_you_are_here_links_to_the_whole(show):
-    page = show(NAVIGATION + interactive.transformer(here="scaling", alt="Here.").to_html())
-    assert page.get_by_role("group", name="Here.").count() == 1
-    assert page.locator("[label] a").get_attribute("href") == "08-blocks.html"

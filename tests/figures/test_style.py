@@ -6,7 +6,6 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib import font_manager
 from matplotlib.colors import to_rgb
 from PIL import Image
 
@@ -15,6 +14,14 @@ from attnbook.figures import style, table
 matplotlib.use("agg")
 ROLES = ("QUERY", "KEY", "VALUE", "WEIGHTS")
 COLORS = (*ROLES, "NEUTRAL", "OTHER", "BLACK", "RED")
+
+
+@pytest.fixture
+def axes():
+    """Those of an empty figure in the book's style."""
+    _, axes = style.subplots()
+    yield axes
+    plt.close("all")
 
 
 def luminance(color):
@@ -44,56 +51,33 @@ def test_every_colour_stands_out_on_light_and_dark_pages(name):
     assert contrast(in_dark_mode(color), to_rgb("#121212")) >= 4.5
 
 
-def test_no_two_roles_share_a_colour_or_a_marker():
+def test_no_two_roles_share_a_colour_or_a_marker(axes):
     colors = [getattr(style, name) for name in COLORS]
     assert len(set(colors)) == len(colors)
-    _, axes = style.subplots()
     for color in colors:
         style.curve(axes, [0, 1], [[0, 1]], label=color, color=color)
     assert len({line.get_marker() for line in axes.lines}) == len(colors)
-    plt.close("all")
 
 
-def test_letters_are_the_pages_where_they_are_installed_and_no_sign_is_missing():
-    """Warnings are errors here, as for a sign without a picture."""
-    figure, axes = style.subplots()
-    axes.set_title("√dₖ ÷ 2 · ★ wǒ ≤ ½")
-    figure.canvas.draw()
-    plt.close("all")
-    *pages, last = matplotlib.rcParams["font.family"]
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    assert last == "DejaVu Sans" and len(pages) <= 1 and installed.issuperset(pages)
-    assert "Liberation Sans" not in installed or pages == ["Liberation Sans"]
-
-
-def test_a_curve_is_the_mean_with_the_range_as_its_band():
-    _, axes = style.subplots()
+def test_a_curve_is_the_mean_with_the_range_as_its_band(axes):
     style.curve(axes, [1, 2], [[0.0, 4.0], [2.0, 8.0]], label="runs", color="k")
     assert axes.lines[0].get_ydata().tolist() == [1.0, 6.0]
     corners = {tuple(point) for point in axes.collections[0].get_paths()[0].vertices}
     assert {(1.0, 0.0), (1.0, 2.0), (2.0, 4.0), (2.0, 8.0)} <= corners
-    plt.close("all")
 
 
-def test_a_heat_map_has_a_token_on_each_line_and_a_number_in_each_cell():
-    _, axes = style.subplots()
+def test_a_heat_map_has_a_token_on_each_line_and_a_number_in_each_cell(axes):
     style.heat_map(axes, [[0.25, 0.75]], rows=["it"], columns=["the", "cat"])
     assert [text.get_text() for text in axes.get_xticklabels()] == ["the", "cat"]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["it"]
     assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
-    plt.close("all")
-
-
-def test_a_large_heat_map_has_no_numbers():
-    _, axes = style.subplots()
+    axes.clear()  # a large one has no numbers
     labels = list(map(str, range(13)))
     style.heat_map(axes, np.eye(13), rows=labels, columns=labels)
     assert not axes.texts
-    plt.close("all")
 
 
-def test_numbers_in_a_heat_map_are_legible_on_every_shade_of_light_and_dark_pages():
-    _, axes = style.subplots()
+def test_numbers_in_a_heat_map_are_legible_on_every_shade_of_light_and_dark_pages(axes):
     style.heat_map(axes, [[0.0]], rows=["q"], columns=["k"])
     digits, image = to_rgb(axes.texts[0].get_color()), axes.images[0]
     assert axes.texts[0].get_path_effects() == []
@@ -101,16 +85,15 @@ def test_numbers_in_a_heat_map_are_legible_on_every_shade_of_light_and_dark_page
         shade = image.cmap(image.norm(weight))[:3]
         assert contrast(shade, digits) >= 4.5
         assert contrast(in_dark_mode(shade), in_dark_mode(digits)) >= 4.5
-    plt.close("all")
 
 
-def test_wrong_sizes_raise_an_error_that_names_them():
-    _, axes = style.subplots()
+def test_wrong_sizes_raise_an_error_that_names_them(axes):
     with pytest.raises(ValueError, match=r"\(runs, 3\): got \(2, 2\)"):
         style.curve(axes, [1, 2, 3], np.ones((2, 2)), label="x", color="k")
     with pytest.raises(ValueError, match=r"\(2, 2\).*got 1 rows and 2 columns"):
         style.heat_map(axes, np.eye(2), rows=["a"], columns=["b", "c"])
-    plt.close("all")
+    with pytest.raises(ValueError, match="none: one number for each run"):
+        style.dots(axes, {"none": []})
 
 
 def test_a_picture_of_few_colours_is_as_large_and_on_white():
@@ -125,20 +108,8 @@ def test_a_picture_of_few_colours_is_as_large_and_on_white():
     assert min(picture.getpixel((0, 0))) > 200
 
 
-def test_the_style_sheet_and_the_colours_agree():
-    style.subplots()
-    assert plt.rcParams["axes.edgecolor"] == style.NEUTRAL
-    assert plt.rcParams["figure.facecolor"] == plt.rcParams["savefig.facecolor"] == "white"
-    plt.close("all")
-
-
-def test_each_run_is_a_dot_in_the_row_of_its_name_with_a_line_at_their_median():
-    _, axes = style.subplots()
+def test_each_run_is_a_dot_in_the_row_of_its_name_with_a_line_at_their_median(axes):
     style.dots(axes, {"one projection": [50.0, 72.0, 75.0], "two projections": np.full(20, 100.0)})
-    assert [text.get_text() for text in axes.get_yticklabels()] == [
-        "one projection",
-        "two projections",
-    ]
     one, two = axes.lines
     assert one.get_xdata().tolist() == [50.0, 72.0, 75.0]
     heights = sorted(two.get_ydata())
@@ -147,17 +118,6 @@ def test_each_run_is_a_dot_in_the_row_of_its_name_with_a_line_at_their_median():
     assert [lines.get_segments()[0][0][0] for lines in axes.collections] == [72.0, 100.0]
     bottom, top = axes.get_ylim()
     assert bottom > top  # the first on top
-    plt.close("all")
-
-
-def test_dots_stand_at_the_same_place_each_time():
-    _, axes = style.subplots()
-    for _ in range(2):
-        style.dots(axes, {"runs": np.arange(9)})
-    assert axes.lines[0].get_ydata().tolist() == axes.lines[1].get_ydata().tolist()
-    with pytest.raises(ValueError, match="none: one number for each run"):
-        style.dots(axes, {"none": []})
-    plt.close("all")
 
 
 def test_a_table_is_markdown_with_its_numbers_to_the_right():

@@ -85,10 +85,3 @@ def measure(page, guess="0 to 20"):
         page.get_by_role("button", name=guess, exact=True).click()
     page.locator(".guess", has_text="of 200 right,").wait_for(timeout=60_000)
     return page.locator(".guess").inner_text()
-
-
-def cells(page, table):
-    """A table's cells as texts, row by row."""
-    return page.locator(f"{table} tr").evaluate_all(
-        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
-    )

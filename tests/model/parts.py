@@ -1,4 +1,7 @@
-"""The public parts of the model, each with inputs of any size, and what cannot apply to it."""
+"""Parts of the model, each with inputs of any size, and what cannot apply to it.
+
+A module that is whole inside another one, such as a feed-forward network, is checked in that one.
+"""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -7,9 +10,9 @@ import torch
 from torch import nn
 
 from attnbook import attention, positions
-from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward
+from attnbook.blocks import EncoderBlock
 from attnbook.data import PAD
-from attnbook.language_model import GatedFeedForward, LanguageBlock, LanguageModel
+from attnbook.language_model import LanguageModel
 from attnbook.multihead import MultiHeadAttention, grouped_attention
 from attnbook.seq2seq import ENERGIES, Energy, Seq2Seq
 from attnbook.training import smoothed_loss
@@ -113,33 +116,11 @@ PARTS = {
         lambda: Function(grouped_attention), floats("b 6 n 4", "b 2 n 4", "b 2 n 4")
     ),
     "rotary": Part(lambda: Function(positions.rotary), floats("b 2 n 4")),
-    "TokenEmbedding": Part(
-        lambda: positions.TokenEmbedding(WORDS, D, positions=positions.SinusoidalPositions(D)),
-        tokens(1),
-    ),
-    "TokenEmbedding, learned": Part(
-        lambda: positions.TokenEmbedding(WORDS, D, positions=positions.LearnedPositions(16, D)),
-        tokens(1),
-    ),
-    "MultiHeadAttention": Part(
-        lambda: MultiHeadAttention(d_model=D, num_heads=6), floats("b n 12")
-    ),
     "MultiHeadAttention, mask": Part(
         lambda: Masked(MultiHeadAttention(d_model=D, num_heads=6)), masked
     ),
-    "MultiHeadAttention, grouped": Part(
-        lambda: MultiHeadAttention(d_model=D, num_heads=6, num_kv_heads=2), floats("b n 12")
-    ),
-    "FeedForward": Part(lambda: FeedForward(d_model=D, d_ff=20), floats("b n 12")),
-    "GatedFeedForward": Part(lambda: GatedFeedForward(d_model=D, d_ff=20), floats("b n 12")),
-    "EncoderBlock": Part(lambda: EncoderBlock(**SIZES), floats("b n 12")),
     "EncoderBlock, post-norm": Part(
         lambda: EncoderBlock(**SIZES, norm_first=False), floats("b n 12")
-    ),
-    "DecoderBlock": Part(lambda: DecoderBlock(**SIZES), floats("b n 12", "b 5 12")),
-    "LanguageBlock": Part(
-        lambda: LanguageBlock(**SIZES, num_kv_heads=2, dropout=0.0, epsilon=1e-5),
-        floats("b n 12"),
     ),
     "Transformer": Part(model, tokens(2)),
     "Transformer, lengths": Part(model, tokens(2, shortest=0)),
@@ -154,13 +135,8 @@ PARTS = {
     "Seq2Seq": Part(
         lambda: Seq2Seq(source_size=WORDS, target_size=WORDS, d_model=D, energy="dot"),
         tokens(2, shortest=1),
-        {
-            "compile": NO_RNN,
-            "export": NO_RNN,
-            "fake": PACKED,
-            "vmap": PACKED,
-            "empty": PACKED,
-        },
+        dict.fromkeys(("compile", "export"), NO_RNN)
+        | dict.fromkeys(("fake", "vmap", "empty"), PACKED),
     ),
     "smoothed_loss": Part(
         lambda: Function(smoothed_loss),

@@ -1,6 +1,7 @@
 """A training in a folder: exact resumption, and files that are whole or named as damaged."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,9 +9,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from attnbook.training import (
-    Checkpoint,
     average_checkpoints,
-    checkpoint,
     load_weights,
     round_weights,
     save_weights,
@@ -19,8 +18,7 @@ from attnbook.training.checkpoint import saved_tensors
 from model.small_training import make, parameters, run
 
 
-@pytest.mark.parametrize("stop", [1, 7, 12])
-@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(("stop", "tied"), [(1, False), (7, True)])
 def test_an_interrupted_training_goes_on_as_if_it_had_not_been(tmp_path, stop, tied):
     sizes = {"source_size": 60, "target_size": 60} if tied else {}
     straight, model = (make(tied=tied, **sizes) for _ in range(2))
@@ -28,10 +26,10 @@ def test_an_interrupted_training_goes_on_as_if_it_had_not_been(tmp_path, stop, t
     run(model, steps=stop, folder=tmp_path)
     other = make(seed=5, tied=tied, **sizes)
     assert run(other, folder=tmp_path) == expected
-    assert torch.equal(parameters(other), parameters(straight))
     again = make(seed=6, tied=tied, **sizes)
     assert run(again, folder=tmp_path) == expected  # nothing left to do
-    assert torch.equal(parameters(again), parameters(straight))
+    for resumed in (other, again):
+        assert torch.equal(parameters(resumed), parameters(straight))
 
 
 def test_a_checkpoint_is_two_files_without_pickles(tmp_path):
@@ -60,86 +58,63 @@ def test_the_mean_of_the_last_checkpoints_is_taken(tmp_path):
         average_checkpoints(trained, tmp_path, last)
         mean = torch.stack(expected).mean(dim=0)
         torch.testing.assert_close(parameters(trained), mean)
-    with pytest.raises(ValueError, match="holds no checkpoint to average"):
+    with pytest.raises(ValueError, match="elsewhere"):
         average_checkpoints(trained, tmp_path / "elsewhere", 2)
-    with pytest.raises(ValueError, match="last must be at least 1: got 0"):
-        average_checkpoints(trained, tmp_path, 0)
 
 
 @pytest.mark.parametrize("victim", ["step-", "state"])
-@pytest.mark.parametrize("moment", ["while writing", "before replacing"])
-def test_a_training_killed_while_saving_keeps_the_last_whole_state(
-    tmp_path, monkeypatch, victim, moment
-):
-    expected = run(make())
+def test_a_training_killed_while_saving_keeps_the_last_whole_state(tmp_path, monkeypatch, victim):
     run(make(), steps=4, folder=tmp_path)
+    replace = Path.replace
 
-    class Killed(BaseException):
-        pass
-
-    replace = checkpoint.atomic_write
-
-    def broken(path, content):
+    def killed(temporary, path):
         if path.name.startswith(victim):
-            temporary = path.with_name(f".{path.name}.part")
-            half = len(content) // 2 if moment == "while writing" else None
-            temporary.write_bytes(content[:half])
-            raise Killed
-        replace(path, content)
+            temporary.write_bytes(b"half")
+            raise KeyboardInterrupt
+        return replace(temporary, path)
 
-    monkeypatch.setattr(checkpoint, "atomic_write", broken)
-    with pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
         run(make(), steps=8, folder=tmp_path)
-    monkeypatch.undo()
-    assert run(make(), folder=tmp_path) == expected
+    assert run(make(), folder=tmp_path) == run(make())
 
 
-def test_other_settings_or_another_model_are_refused(tmp_path):
+def test_other_settings_another_model_or_fewer_steps_are_refused(tmp_path):
     run(make(), folder=tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ValueError, match=r"clip=1\.0 there, 2\.0 now"):
         run(make(), folder=tmp_path, clip=2.0)
-    with pytest.raises(ValueError, match=r"another model.*\(48, 16\).*\(32, 16\)"):
+    with pytest.raises(ValueError, match=r"\(48, 16\).*\(32, 16\)"):
         run(make(d_ff=48), folder=tmp_path)
+    with pytest.raises(ValueError, match=r"12 steps.*steps=3"):
+        run(make(), steps=3, folder=tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_weights_come_back_and_those_of_another_model_are_refused(tmp_path):
-    model = make(source_size=60, target_size=60, tied=True)
-    path = tmp_path / "model.safetensors"
+    path, sizes = tmp_path / "model.safetensors", {"source_size": 60, "target_size": 60}
+    model, other = (make(seed, **sizes, tied=True) for seed in (0, 1))
     save_weights(model, path)
     assert path.stat().st_size < 4 * len(parameters(model)) + 6000
-    other = make(1, source_size=60, target_size=60, tied=True)
     load_weights(other, path)
     assert torch.equal(parameters(other), parameters(model))
-    wider = make(d_ff=48, source_size=60, target_size=60, tied=True)
-    before = parameters(wider)
-    with pytest.raises(ValueError, match=r"up_proj\.weight is \(48, 16\) here and \(32"):
-        load_weights(wider, path)
-    deeper = make(num_layers=2, source_size=60, target_size=60, tied=True)
-    with pytest.raises(ValueError, match=r"encoder\.1.* and missing there"):
-        load_weights(deeper, path)
-    assert torch.equal(parameters(wider), before)
-    post_norm = make(source_size=60, target_size=60, tied=True, norm_first=False)
-    with pytest.raises(ValueError, match=r"coder_norm.* is missing here"):
-        load_weights(post_norm, path)
+    for options, says in (
+        ({"d_ff": 48}, r"up_proj\.weight is \(48, 16\) here and \(32"),
+        ({"num_layers": 2}, r"encoder\.1.* missing there"),
+        ({"norm_first": False}, r"coder_norm.* missing here"),
+    ):
+        different = make(**sizes, tied=True, **options)
+        before = parameters(different)
+        with pytest.raises(ValueError, match=says):
+            load_weights(different, path)
+        assert torch.equal(parameters(different), before)
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match=r"model\.safetensors is damaged"):
         load_weights(model, path)
 
 
-def test_weights_in_half_precision_need_half_the_file(tmp_path):
-    model, path = make(), tmp_path / "model.safetensors"
-    save_weights(model, path, dtype=torch.float16)
-    assert path.stat().st_size < 2 * len(parameters(model)) + 6000
-    other = make(1)
-    load_weights(other, path)
-    assert parameters(other).dtype == torch.float32
-    assert torch.equal(parameters(other), parameters(model).half().float())
-
-
 def test_rounded_weights_are_whole_numbers_times_a_power_of_two_for_each_row(tmp_path):
-    model = make()
+    model, loaded, path = make(), make(1), tmp_path / "model.safetensors"
     exact = [parameter.detach().clone() for parameter in model.parameters()]
     round_weights(model, 8)
     for before, after in zip(exact, model.parameters(), strict=True):
@@ -148,13 +123,12 @@ def test_rounded_weights_are_whole_numbers_times_a_power_of_two_for_each_row(tmp
         whole = after / power
         assert torch.equal(whole, whole.round()) and whole.abs().max() <= 127
         assert ((after - before).abs() <= power / 2).all()
-    once = parameters(model).clone()
-    save_weights(model, tmp_path / "model.safetensors", dtype=torch.float16)
-    load_weights(model, tmp_path / "model.safetensors")
-    assert torch.equal(parameters(model), once)  # half precision has them exactly
-    round_weights(model, 8)
-    assert torch.equal(parameters(model), once)
-    with pytest.raises(ValueError, match="at least 2 bits: got 1"):
+    save_weights(model, path, dtype=torch.float16)
+    assert path.stat().st_size < 2 * len(parameters(model)) + 6000
+    load_weights(loaded, path)
+    assert torch.equal(parameters(loaded), parameters(model))  # half precision has them exactly
+    assert parameters(loaded).dtype == torch.float32
+    with pytest.raises(ValueError, match="2 bits: got 1"):
         round_weights(model, 1)
 
 
@@ -162,7 +136,6 @@ def test_rounded_weights_are_whole_numbers_times_a_power_of_two_for_each_row(tmp
     ("content", "says"),
     [
         ('{"losses": [', r"state\.json is damaged"),
-        ("[1]", r"state\.json is damaged"),
         ('{"losses": []}', r"state\.json lacks 'settings'"),
     ],
 )
@@ -171,12 +144,6 @@ def test_a_damaged_state_is_named(tmp_path, content, says):
     (tmp_path / "state.json").write_text(content)
     with pytest.raises(ValueError, match=says):
         run(make(), folder=tmp_path)
-
-
-def test_fewer_steps_than_are_done_are_refused(tmp_path):
-    run(make(), steps=4, folder=tmp_path)
-    with pytest.raises(ValueError, match="training of 4 steps: got steps=3"):
-        run(make(), steps=3, folder=tmp_path)
 
 
 def test_tensors_of_another_training_never_outlive_the_state(tmp_path):
@@ -216,9 +183,3 @@ def test_weights_that_version_1_saved_are_loaded_under_their_new_names(tmp_path)
     save_file(tensors, tmp_path / "weights")
     load_weights(loaded, tmp_path / "weights")
     assert torch.equal(parameters(model), parameters(loaded))
-
-
-def test_checkpoints_of_a_folder_that_is_not_there_are_none(tmp_path):
-    model = make()
-    optimizer = torch.optim.Adam(model.parameters())
-    assert Checkpoint(tmp_path / "no").load(model, optimizer, {}) is None

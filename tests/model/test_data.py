@@ -50,14 +50,9 @@ def test_every_number_has_tokens_and_comes_back(language, number, digits):
 @pytest.mark.parametrize(
     ("language", "number", "split"),
     [
-        ("en", 481, "four hundred eighty -one"),
         ("en", 21_345, "twenty -one thousand three hundred forty -five"),
-        ("fr", 481, "quatre cent quatre -vingt -un"),
         ("fr", 80, "quatre -vingts"),
-        ("fr", 71, "soixante et onze"),
         ("fr_CH", 97, "nonante -sept"),
-        ("de", 97, "sieben +und +neunzig"),
-        ("de", 16_017, "sechzehn +tausend +siebzehn"),
         ("de", 1_000_201, "eine Million zwei +hundert +eins"),
         ("es", 97, "noventa y siete"),
     ],
@@ -69,9 +64,8 @@ def test_numbers_are_cut_where_their_parts_meet(language, number, split):
 
 def test_the_two_sides_say_the_same_number():
     assert NUMBERS.texts(97) == ("ninety-seven", "quatre-vingt-dix-sept")
-    source, target = NUMBERS.pair(97)
-    assert NUMBERS.source.decode(source) == "ninety-seven"
-    assert NUMBERS.target.decode(target) == "quatre-vingt-dix-sept"
+    sides = zip((NUMBERS.source, NUMBERS.target), NUMBERS.pair(97), strict=True)
+    assert tuple(side.decode(tokens) for side, tokens in sides) == NUMBERS.texts(97)
 
 
 def test_held_out_numbers_are_a_tenth_and_never_among_the_others():
@@ -80,6 +74,7 @@ def test_held_out_numbers_are_a_tenth_and_never_among_the_others():
     assert not trained & tested
     everywhere = [NUMBERS.is_held_out(n) for n in range(20_000)]
     assert abs(sum(everywhere) / 20_000 - 0.1) < 0.01
+    assert NUMBERS.sample(50, seed=3) == NUMBERS.sample(50, seed=3) != NUMBERS.sample(50, seed=4)
     other_seed = NumberDataset("en", "fr", seed=1)
     differ = [other_seed.is_held_out(n) != NUMBERS.is_held_out(n) for n in range(2000)]
     assert 0.1 < sum(differ) / 2000 < 0.3
@@ -95,30 +90,18 @@ def test_numbers_held_out_by_length_are_the_longer_ones():
     assert min(len(numbers.pair(n)[0]) for n in long) == 6
 
 
-def test_samples_follow_their_seed():
-    assert NUMBERS.sample(50, seed=3) == NUMBERS.sample(50, seed=3)
-    assert NUMBERS.sample(50, seed=3) != NUMBERS.sample(50, seed=4)
-    assert NUMBERS.sample(50, seed=3) != NumberDataset(seed=9).sample(50, seed=3)
-    assert NUMBERS.sample(0) == []
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: NumberTokenizer("tlh"), "'fr_CH'.*got 'tlh'"),
+        (lambda: NumberTokenizer("tlh"), "got 'tlh'"),
         (lambda: TOKENS["fr"].spell(-1), "got -1"),
         (lambda: TOKENS["fr"].spell(10**12), "got 1000000000000"),
         (lambda: NumberDataset(below=99), "between 100.*got 99"),
-        (
-            lambda: NumberDataset(below=1000, longest=50).sample(1, held_out=True),
-            r"below 1000 only 0 are held out with longest=50",
-        ),
-        (
-            lambda: NumberDataset(below=1000, longest=0).sample(1),
-            r"of 10000 numbers below 1000 only 0 are for training",
-        ),
+        (lambda: NumberDataset(longest=50).sample(1, held_out=True), "longest=50"),
+        (lambda: NumberDataset(below=1000, longest=0).sample(1), "only 0 are for training"),
         (lambda: batches_by_length([3, 9], 8), "9 tokens.*max_tokens=8"),
         (lambda: EpochSampler([], 8), "no pairs"),
+        (lambda: EpochSampler([([4], [5])], 10)(-1), "got -1"),
         (lambda: SubwordTokenizer.learn(["a b"], 500), "no 500 subwords"),
     ],
 )
@@ -152,8 +135,6 @@ def test_subwords_give_texts_back_in_lower_case(tmp_path):
     assert again.encode(SENTENCES[0]) == subwords.encode(SENTENCES[0])
     long = SubwordTokenizer.learn(["zebra " * 2000, *SENTENCES], 60)
     assert UNKNOWN not in long.encode("zebra")
-    same = SubwordTokenizer.learn(SENTENCES, 60)
-    assert [same.split(s) for s in SENTENCES] == [subwords.split(s) for s in SENTENCES]
 
 
 def test_a_batch_pads_behind_and_marks_both_ends():
@@ -163,9 +144,9 @@ def test_a_batch_pads_behind_and_marks_both_ends():
     assert batch.target.tolist() == [[START, 9, END, PAD, PAD], [START, 9, 8, 5, END]]
     empty = collate([])
     assert empty.source.shape == (0, 0) and empty.source_lengths.shape == (0,)
-    assert batch.to("meta").target.device.type == "meta"
-    assert batch.to("meta").source.device.type == "meta"
-    assert batch.to("meta").source_lengths is batch.source_lengths
+    moved = batch.to("meta")
+    assert moved.target.device.type == moved.source.device.type == "meta"
+    assert moved.source_lengths is batch.source_lengths
 
 
 lengths = st.lists(st.integers(1, 20), max_size=60)
@@ -199,8 +180,9 @@ def test_epochs_give_each_pair_once_an_epoch_whatever_was_asked_before():
     pairs = [([5] * (1 + i % 4), [6] * (i % 3) + [7 + i]) for i in range(40)]
     epochs = EpochSampler(pairs, max_tokens=15)
     steps = [epochs(step) for step in range(200)]
-    again = EpochSampler(pairs, max_tokens=15)
+    again, other = (EpochSampler(pairs, max_tokens=15, seed=seed) for seed in (0, 1))
     assert again(150) == steps[150] and again(3) == steps[3]
+    assert [other(step) for step in range(9)] != steps[:9]
     seen, first = [], None
     for step, batch in enumerate(steps):
         seen += batch
@@ -212,16 +194,3 @@ def test_epochs_give_each_pair_once_an_epoch_whatever_was_asked_before():
     second = [pair for batch in steps[first : 2 * first] for pair in batch]
     assert steps[:first] != steps[first : 2 * first]
     assert len(second) >= len(pairs) - 15
-
-
-def test_epochs_follow_their_seed():
-    pairs = [([5] * (1 + i % 4), [7 + i]) for i in range(40)]
-    runs = [[EpochSampler(pairs, 15, seed=s)(n) for n in range(9)] for s in (0, 1)]
-    assert runs[0] != runs[1]
-
-
-def test_a_step_before_the_first_is_refused():
-    sampler = EpochSampler([([4], [5])], 10)
-    assert sampler(0) == [([4], [5])]
-    with pytest.raises(ValueError, match="counted from 0: got -1"):
-        sampler(-1)

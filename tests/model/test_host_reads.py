@@ -26,14 +26,12 @@ class Operators(TorchDispatchMode):
         torch.ops.aten._unique2.default,
         torch.ops.aten.repeat_interleave.Tensor,
     )
+    INDEXES = torch.ops.aten.index.Tensor, torch.ops.aten.index_put_.default
     count, pause = 0, False
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         reads = function in self.READS
-        if function in (
-            torch.ops.aten.index.Tensor,
-            torch.ops.aten.index_put_.default,
-        ):  # a mask selects as many rows as it has True
+        if function in self.INDEXES:  # a mask selects as many rows as it has True
             reads = any(x is not None and x.dtype == torch.bool for x in args[1])
         self.count += reads and not self.pause
         return function(*args, **(kwargs or {}))
@@ -72,28 +70,20 @@ def test_the_counter_sees_a_read():
 
 
 @pytest.mark.parametrize("name", ["Transformer, lengths", "LanguageModel"])
-@pytest.mark.parametrize(
-    ("steps", "log_interval", "expected"), [(9, 10, 1), (9, 3, 3), (60, 20, 3)]
-)
-def test_a_training_reads_the_device_only_every_log_interval(name, steps, log_interval, expected):
+@pytest.mark.parametrize(("log_interval", "expected"), [(10, 1), (3, 3)])
+def test_a_training_reads_the_device_only_every_log_interval(name, log_interval, expected):
     pairs = [([4, 5, 6][: n % 3 + 1], [7, 8][: n % 2 + 1]) for n in range(8)]
-    options = {"steps": steps, "peak_rate": 0.01, "warmup": 1, "progress": False}
+    options = {"steps": 9, "peak_rate": 0.01, "warmup": 1, "progress": False}
+    options["log_interval"] = log_interval
     trained = make(PARTS[name])
-    assert (
-        reads(lambda: train(trained, lambda step: pairs, log_interval=log_interval, **options))
-        == expected
-    )
+    assert reads(lambda: train(trained, lambda step: pairs, **options)) == expected
 
 
-@pytest.mark.parametrize("beam_size", [None, 1, 4])
+@pytest.mark.parametrize("beam_size", [None, 4])
 def test_a_search_reads_the_device_once_for_each_token(beam_size):
     part = PARTS["Transformer, lengths"]
     module, (source, _, lengths) = make(part), part.inputs(3, 4)
-    options = {
-        "start_token": 1,
-        "end_token": WORDS,
-        "max_length": 6,
-    }  # an end token that is never written
+    options = {"start_token": 1, "end_token": WORDS, "max_length": 6}  # it never ends
 
     def search():
         if beam_size is None:

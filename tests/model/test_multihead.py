@@ -4,13 +4,12 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook.attention import attention, causal_mask, padding_mask
 from attnbook.multihead import KVCache, MultiHeadAttention, grouped_attention
 from attnbook.pytorch import to_pytorch
-from model.tensors import draw, randomise, seeds
+from model.tensors import draw, randomise
 
 
 def make(d_model=12, num_heads=3, **options):
@@ -18,30 +17,27 @@ def make(d_model=12, num_heads=3, **options):
     return randomise(layer)
 
 
-@pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("masked", ["no", "padding", "causal", "both"])
-def test_equals_pytorchs_own_forward_and_backward(bias, need_weights, masked):
+@pytest.mark.parametrize(
+    ("bias", "padded", "causal"),
+    [(False, False, False), (True, True, False), (True, False, True), (True, True, True)],
+)
+def test_equals_pytorchs_own_forward_and_backward(bias, padded, causal, need_weights):
     ours = make(bias=bias)
     theirs = to_pytorch(ours)
     x, y = (draw(1, (2, 5, 12))[0].requires_grad_() for _ in range(2))
-    padding = padding_mask(torch.tensor([5, 3]), 5)
-    causal = masked in ("causal", "both")
-    mask = padding if masked in ("padding", "both") else None
+    mask = padding_mask(torch.tensor([5, 3]), 5) if padded else None
     output, weights = ours(x, mask=mask, causal=causal, need_weights=need_weights)
     expected, their_weights = theirs(
         y,
         y,
         y,
         attn_mask=~causal_mask(5) if causal else None,
-        key_padding_mask=None if mask is None else ~padding.squeeze(1),
+        key_padding_mask=~mask.squeeze(1) if padded else None,
         average_attn_weights=False,
     )
     torch.testing.assert_close(output, expected)
-    if need_weights:
-        torch.testing.assert_close(weights, their_weights)
-    else:
-        assert weights is None
+    torch.testing.assert_close(weights, their_weights if need_weights else None)
     (output**2).sum().backward()
     (expected**2).sum().backward()
     torch.testing.assert_close(x.grad, y.grad)
@@ -56,46 +52,25 @@ def test_cross_attention_equals_pytorchs_own():
     ours = make()
     x, memory = draw(0, (2, 4, 12), (2, 7, 12))
     mask = padding_mask(torch.tensor([7, 2]), 7)
-    output, weights = ours(x, memory, mask, need_weights=True)
-    expected, their_weights = to_pytorch(ours)(
+    found = ours(x, ours.keys_and_values(memory), mask, need_weights=True)
+    expected = to_pytorch(ours)(
         x, memory, memory, key_padding_mask=~mask.squeeze(1), average_attn_weights=False
     )
-    torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(weights, their_weights)
-    kept = ours.keys_and_values(memory)
-    torch.testing.assert_close(ours(x, kept, mask)[0], expected)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(ours(x, memory, mask)[0], expected[0])
 
 
-def test_every_head_is_an_attention_of_its_own():
-    layer = make(d_model=6, num_heads=3)
-    x, memory = draw(0, (2, 4, 6), (2, 5, 6))
-    heads = []
-    for h in range(3):
-        rows = slice(2 * h, 2 * h + 2)
-        query, key, value = (
-            source @ linear.weight[rows].mT + linear.bias[rows]
-            for source, linear in (
-                (x, layer.q_proj),
-                (memory, layer.k_proj),
-                (memory, layer.v_proj),
-            )
-        )
-        heads.append(attention(query, key, value)[0])
-    torch.testing.assert_close(layer(x, memory)[0], layer.out_proj(torch.cat(heads, dim=-1)))
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_has_the_papers_parameters(bias):
+def test_has_the_papers_parameters():
     torch.manual_seed(0)
-    layer = MultiHeadAttention(d_model=64, num_heads=4, bias=bias)
+    layer = MultiHeadAttention(d_model=64, num_heads=4)
     count = sum(parameter.numel() for parameter in layer.parameters())
-    assert count == 4 * 64 * 64 + bias * 4 * 64
+    assert count == 4 * 64 * 64 + 4 * 64
+    assert layer.dropout == 0.0
     for linear in (layer.q_proj, layer.k_proj, layer.v_proj, layer.out_proj):
         # Glorot and Bengio 2010: uniform between ±√(6 / (64 + 64))
         bound = math.sqrt(6 / 128)
         assert 0.98 * bound < linear.weight.abs().max() <= bound
-        if bias:
-            assert (linear.bias == 0).all()
+        assert (linear.bias == 0).all()
 
 
 def test_weights_are_dropped_while_training_and_not_otherwise():
@@ -107,23 +82,6 @@ def test_weights_are_dropped_while_training_and_not_otherwise():
     _, weights = layer.eval()(x, need_weights=True)
     assert (weights > 0).all()
     torch.testing.assert_close(layer(x)[0], layer(x)[0])
-    assert MultiHeadAttention(d_model=4, num_heads=1).dropout == 0.0
-
-
-@settings(max_examples=20, deadline=None)
-@given(seeds, st.integers(1, 6))
-def test_a_cache_gives_what_causal_attention_gives(seed, length):
-    layer = make()
-    (x,) = draw(seed, (2, length, 12))
-    expected, _ = layer(x, causal=True)
-    cache = KVCache(2, 3, length, 4, dtype=torch.float64)
-    steps = []
-    for t in range(length):
-        token = x[:, t : t + 1]
-        past = cache.append(*layer.keys_and_values(token))
-        steps.append(layer(token, past)[0])
-    torch.testing.assert_close(torch.cat(steps, dim=1), expected)
-    assert cache.length == length
 
 
 def test_a_cache_keeps_its_rows_in_the_order_asked_for():
@@ -131,7 +89,7 @@ def test_a_cache_keeps_its_rows_in_the_order_asked_for():
     cache = KVCache(3, 2, 6, 4, dtype=torch.float64)
     kept = cache.append(key, value)
     assert torch.equal(kept[0], key) and torch.equal(kept[1], value)
-    for rows in ([2, 0, 0], [1, 1, 0, 2, 2]):
+    for rows in ([2, 0, 0], [1, 2], [1, 1, 0, 0, 1]):  # as many rows, fewer, more
         rows = torch.tensor(rows)
         key, value = key[rows], value[rows]
         cache.reorder(rows)
@@ -141,14 +99,6 @@ def test_a_cache_keeps_its_rows_in_the_order_asked_for():
     assert torch.equal(kept[1], torch.cat([value, 2 * more], dim=2))
     kept = cache.append(*[torch.zeros(5, 2, 3, 4)] * 2)  # full to the brim
     assert kept[0].shape == (5, 2, 6, 4)
-
-
-def test_a_cache_has_the_dtype_asked_for():
-    key, _ = KVCache(1, 1, 4, 2).append(*[torch.ones(1, 1, 1, 2)] * 2)
-    assert key.dtype == torch.float32
-    cache = KVCache(1, 1, 4, 2, dtype=torch.bfloat16)
-    key, _ = cache.append(*[torch.ones(1, 1, 1, 2).bfloat16()] * 2)
-    assert key.dtype == torch.bfloat16
 
 
 @pytest.mark.usefixtures("no_shape_checks")
@@ -175,7 +125,6 @@ def test_a_cache_refuses_what_does_not_fit_and_keeps_what_it_has():
         (10, 3, "d_model=10 is not divisible by num_heads=3"),
         (4, 0, "num_heads must be at least 1: got 0"),
         (0, 2, "d_model must be at least 1: got 0"),
-        (4, -2, "num_heads must be at least 1: got -2"),
     ],
 )
 def test_wrong_sizes_raise_an_error_that_names_them(d_model, heads, says):
@@ -189,8 +138,6 @@ def test_another_batch_is_not_broadcast():
     x, memory = draw(0, (1, 4, 12), (3, 7, 12))
     with pytest.raises(ValueError, match="same batch: got 1 and 3"):
         layer(x, memory)
-    with pytest.raises(ValueError, match="same batch: got 3 and 1"):
-        layer(memory, x)
 
 
 def test_no_gradient_passes_through_a_cache():
@@ -205,40 +152,12 @@ def test_no_gradient_passes_through_a_cache():
     assert (layer.q_proj.weight.grad != 0).any()
 
 
-def test_a_cache_may_get_fewer_rows():
-    key, value = draw(0, (4, 2, 3, 2), (4, 2, 3, 2))
-    for rows in ([3], [1, 2], [0, 1, 2]):
-        cache = KVCache(4, 2, 5, 2, dtype=torch.float64)
-        cache.append(key, value)
-        cache.reorder(torch.tensor(rows))
-        more = torch.zeros(len(rows), 2, 1, 2).double()
-        kept, _ = cache.append(more, more)
-        assert torch.equal(kept, torch.cat([key[rows], more], dim=2))
-
-
-def test_weights_come_on_request_only_and_one_feature_is_enough():
-    layer = MultiHeadAttention(d_model=1, num_heads=1)
-    output, weights = layer(torch.ones(1, 2, 1))
-    assert output.shape == (1, 2, 1) and weights is None
-
-
-@pytest.mark.parametrize("need_weights", [False, True])
-def test_a_query_without_keys_gets_what_the_output_projection_makes_of_zeros(need_weights):
-    layer, (x,) = make(), draw(0, (2, 5, 12))
-    mask = torch.ones(1, 5, 5, dtype=torch.bool)
-    mask[0, 1] = False
-    output, _ = layer(x, mask=mask, need_weights=need_weights)
-    torch.testing.assert_close(output[:, 1], layer.out_proj.bias.expand(2, 12))
-
-
-@pytest.mark.parametrize("need_weights", [False, True])
-def test_a_mask_without_a_batch_axis_is_for_all_heads_and_examples(need_weights):
+def test_a_mask_without_a_batch_axis_is_for_all_heads_and_examples():
     layer = make()  # as many heads as tokens: no axis may be mistaken for another
     (x,) = draw(0, (2, 3, 12))
-    output, _ = layer(x, mask=causal_mask(3), need_weights=need_weights)
-    torch.testing.assert_close(output, layer(x, causal=True)[0])
-    batch_mask = causal_mask(3).expand(2, 3, 3)
-    torch.testing.assert_close(layer(x, mask=batch_mask)[0], output)
+    expected, _ = layer(x, causal=True)
+    for mask in (causal_mask(3), causal_mask(3).expand(2, 3, 3)):
+        torch.testing.assert_close(layer(x, mask=mask)[0], expected)
 
 
 @pytest.mark.parametrize("new", [1, 2])

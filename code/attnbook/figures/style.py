@@ -94,17 +94,10 @@ def dots(axes: Axes, rows: Mapping[str, ArrayLike], *, color: str = NEUTRAL) -> 
     axes.grid(axis="y", visible=False)
 
 
-def heat_map(
-    axes: Axes,
-    matrix: ArrayLike,
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    largest: float = 1.0,
-) -> None:
+def heat_map(axes: Axes, matrix: ArrayLike, *, rows: Sequence[str], columns: Sequence[str]) -> None:
     """Draw weights as a map with a token at each row and column, and the number in each cell.
 
-    White is 0 and the darkest colour is ``largest``. Beyond 12 rows or columns the numbers are
+    White is 0 and the darkest colour is 1. Beyond 12 rows or columns the numbers are
     left out. Raises ``ValueError`` if the labels do not match the matrix.
     """
     matrix = np.asarray(matrix)
@@ -115,7 +108,7 @@ def heat_map(
         )
     numbered = max(matrix.shape) <= 12
     shades = _NUMBERED_MAP if numbered else _WEIGHT_MAP
-    axes.imshow(matrix, cmap=shades, vmin=0.0, vmax=largest)
+    axes.imshow(matrix, cmap=shades, vmin=0.0, vmax=1.0)
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.grid(False)

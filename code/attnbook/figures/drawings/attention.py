@@ -184,15 +184,10 @@ def _say_flow(inputs: Matrix, made: list[Matrix], steps: list[Matrix], output: M
     )
 
 
-def heads(
-    weights: Float[Tensor, "heads length length"],
-    *,
-    d_model: int,
-    head: int = 0,
-) -> Drawing:
+def heads(weights: Float[Tensor, "heads length length"], *, d_model: int) -> Drawing:
     """How d_model columns are cut into heads, each with its map of weights, and joined again.
 
-    ``weights`` are those of each head, for one sequence; ``head`` is framed from cut to join.
+    ``weights`` are those of each head, for one sequence; the first is framed from cut to join.
 
     Raises ``ValueError`` if ``d_model`` can't be cut into that many heads, or something does not
     fit the weights.
@@ -202,13 +197,11 @@ def heads(
         raise ValueError(f"a drawing has 2 to {MOST_HEADS} heads: got {num_heads}")
     if d_model % num_heads:
         raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
-    if not 0 <= head < num_heads:
-        raise ValueError(f"there are {num_heads} heads: there is no head {head}")
     maps = [Matrix(one, name="weights", color=WEIGHTS) for one in weights]
     shape, of_head = f"{length} × {d_model}", d_model // num_heads
 
     canvas = Canvas()
-    split = _Split(canvas, num_heads, length, head)
+    split = _Split(canvas, num_heads, length)
     split.whole("x", shape)
     split.step("· W_Q,  · W_K,  · W_V")
     split.names()
@@ -225,7 +218,7 @@ def heads(
         f"{num_heads} heads of {of_head} columns. Each head makes a map of weights, "
         f"{length} × {length}, and mixes its own columns of V. The {num_heads} results stand side "
         f"by side again, {shape}, and W O, {d_model} × {d_model}, makes the output. Framed is "
-        f"head {head + 1}."
+        "head 1."
     )
     return canvas.finish(alt)
 
@@ -235,8 +228,8 @@ class _Split:
 
     GAP = 4
 
-    def __init__(self, canvas: Canvas, num_heads: int, length: int, head: int) -> None:
-        self.canvas, self.head = canvas, head
+    def __init__(self, canvas: Canvas, num_heads: int, length: int) -> None:
+        self.canvas = canvas
         room = (WIDEST - 78) / num_heads - self.GAP  # without names on the left
         self.cell = min(room, WIDEST_HEAD) / length
         if self.cell > 1:
@@ -263,7 +256,7 @@ class _Split:
     def names(self) -> None:
         """The numbers of the heads."""
         for i, x in enumerate(self.lefts):
-            marked = i == self.head
+            marked = i == 0
             text = f"head {i + 1}" if self.wide > 55 else str(i + 1)
             self.canvas.text(x + self.wide / 2, self.y + 8, text, size=SMALL, bold=marked,
                              color=INK if marked else SOFT)  # fmt: skip
@@ -273,10 +266,10 @@ class _Split:
         """A matrix cut into the columns of each head."""
         self._name(name, color)
         with self.canvas.group(name, 0, self.y):
-            others = [(x, 0) for i, x in enumerate(self.lefts) if i != self.head]
+            others = [(x, 0) for x in self.lefts[1:]]
             self.canvas.cells({tint(color, 0.16): others}, self.wide, self.wide)
-            self.canvas.box(self.lefts[self.head], 0, self.wide, self.wide,
-                            fill=tint(color, 0.32), stroke=color, thick=2.5)  # fmt: skip
+            self.canvas.box(0, 0, self.wide, self.wide, fill=tint(color, 0.32), stroke=color,
+                            thick=2.5)  # fmt: skip
         self.y += self.wide + self.GAP
 
     def step(self, text: str) -> None:
@@ -290,9 +283,8 @@ class _Split:
         """An arrow from each head."""
         self.canvas.text(self.right / 2, self.y + 10, text, formula=True)
         middles = [x + self.wide / 2 for x in self.lefts]
-        marked = [middles.pop(self.head)]
-        self.canvas.arrows_down(middles, self.y + 22, self.y + 42, LINE)
-        self.canvas.arrows_down(marked, self.y + 22, self.y + 42, INK)
+        self.canvas.arrows_down(middles[1:], self.y + 22, self.y + 42, LINE)
+        self.canvas.arrows_down(middles[:1], self.y + 22, self.y + 42, INK)
         self.y += 46
 
     def maps(self, maps: list[Matrix]) -> None:
@@ -303,6 +295,5 @@ class _Split:
             draw_map(self.canvas, x, self.y, one, scale)
         for x in self.lefts:
             self.canvas.box(x, self.y, self.wide, self.wide, stroke=tint(WEIGHTS, 0.5), thick=1)
-        self.canvas.box(self.lefts[self.head], self.y, self.wide, self.wide, stroke=WEIGHTS,
-                        thick=2.5)  # fmt: skip
+        self.canvas.box(0, self.y, self.wide, self.wide, stroke=WEIGHTS, thick=2.5)
         self.y += self.wide + self.GAP

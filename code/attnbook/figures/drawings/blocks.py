@@ -175,7 +175,8 @@ def _draw_sub_layer(
     canvas.arrow((middle, box - 44), (middle, plus), (x + 9, plus))
     canvas.plus(x, plus)
     if not norm_first:
-        _norm_on_stream(canvas, x, plus - 22)
+        canvas.box(x - 22, plus - 44, 44, 22, fill=tint(NEUTRAL, 0.14), stroke=NEUTRAL, round=4)
+        canvas.text(x, plus - 33, "norm", size=SMALL, color=INK)
 
     if with_notes:
         start = left + WIDE + 14
@@ -197,12 +198,6 @@ def _box(
         return
     canvas.text(middle[0], middle[1] - 9, name, size=TEXT, color=INK)
     canvas.text(middle[0], middle[1] + 10, detail, size=SMALL, color=SOFT)
-
-
-def _norm_on_stream(canvas: Canvas, x: float, y: float) -> None:
-    """The norm as a box that the stream goes through; y is its lower edge."""
-    canvas.box(x - 22, y - 22, 44, 22, fill=tint(NEUTRAL, 0.14), stroke=NEUTRAL, round=4)
-    canvas.text(x, y - 11, "norm", size=SMALL, color=INK)
 
 
 def _end_of_stream(canvas: Canvas, x: float, y: float) -> None:

@@ -41,7 +41,6 @@ def draw_matrix(
     scale: Scale,
     *,
     title: str = "above",
-    row_labels: bool = True,
 ) -> None:
     """Draw a matrix whose left upper corner is (x, y).
 
@@ -55,7 +54,7 @@ def draw_matrix(
         if scale.numbers:
             _write_numbers(canvas, matrix, scale)
         _frame(canvas, matrix, scale)
-        if row_labels and label_width(matrix, scale):
+        if label_width(matrix, scale):
             _write_row_labels(canvas, matrix, scale)
         if matrix.columns is not None and scale.width >= LABEL_HEIGHT:
             _write_column_labels(canvas, matrix, scale)

@@ -1,6 +1,6 @@
 """Matrices to scale, alone, side by side and multiplied."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -13,32 +13,21 @@ from attnbook.figures.drawings.draw_matrix import (
     title_width,
 )
 from attnbook.figures.drawings.svg import NAME, TEXT, Canvas, Drawing, formula_width, text_width
-from attnbook.figures.style import NEUTRAL
 
 LONGEST_SUM = 340  # units
 
 
-def matrix(
-    values: Tensor,
-    *,
-    name: str,
-    color: str = NEUTRAL,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    row: int | None = None,
-    column: int | None = None,
-) -> Drawing:
+def matrix(values: Tensor, **options: object) -> Drawing:
     """A matrix as a block, with its shape, and a number in each cell if there are few.
 
+    ``options`` are those of ``Matrix``: its name, the colour of its role, labels and marks.
     Larger ones are shaded by value: white is 0 or the lowest number drawn, the darkest the largest.
     More than twelve rows or columns have a break. ``row`` or ``column`` is framed; both frame an
     entry.
 
     Raises ``ValueError`` if labels, row or column do not fit, or a number is not finite.
     """
-    return matrices(
-        Matrix(values, name=name, color=color, rows=rows, columns=columns, row=row, column=column)
-    )
+    return matrices(Matrix(values, **options))
 
 
 def matrices(*parts: Matrix | str) -> Drawing:
@@ -118,17 +107,9 @@ def product(
             f"{left.name} {left.shape} and {right.name} {right.shape} can't be multiplied: "
             f"{left.values.shape[1]} columns, but {right.values.shape[0]} rows"
         )
-    left = _marked(left, row=row)
-    right = _marked(right, column=column)
-    result = Matrix(
-        left.values @ right.values,
-        name=name,
-        color=color,
-        rows=left.rows,
-        columns=right.columns,
-        row=row,
-        column=column,
-    )
+    left, right = replace(left, row=row), replace(right, column=column)
+    marks = {"rows": left.rows, "columns": right.columns, "row": row, "column": column}
+    result = Matrix(left.values @ right.values, name=name, color=color, **marks)
     calculation = _calculation(left, right, result)
 
     def draw(canvas: Canvas, scale: Scale) -> None:
@@ -143,8 +124,8 @@ def product(
         canvas.line((middle_x, right_height), (middle_x, y), color=right.color, thick=2.5)
         draw_matrix(canvas, 0, y, left, scale, title="below")
         draw_matrix(canvas, x, 0, right, scale, title="left")
-        below = _marked(result, columns=None)
-        draw_matrix(canvas, x, y, below, scale, title="below", row_labels=False)
+        below = replace(result, rows=None, columns=None)
+        draw_matrix(canvas, x, y, below, scale, title="below")
         canvas.text((x + right_width) / 2, y + height + 46, calculation, size=TEXT)
 
     alt = (
@@ -154,15 +135,6 @@ def product(
         f"give one entry, {calculation}."
     )
     return first_that_fits(draw, [left, right, result]).finish(alt)
-
-
-def _marked(matrix: Matrix, **changes: object) -> Matrix:
-    """The same matrix with other marks or labels."""
-    kept = {
-        name: getattr(matrix, name)
-        for name in ("name", "color", "rows", "columns", "row", "column")
-    }
-    return Matrix(matrix.values, **(kept | changes))
 
 
 def _calculation(left: Matrix, right: Matrix, result: Matrix) -> str:

@@ -65,7 +65,7 @@ def heads_add_up(
     lane = (WIDEST - 12 - GAP) / 2
     cell = _cell_width((lane - NAMES - 8) / len(tokens), [*tokens, *shares[0], *shares[1]])
     wide = _cell_width((lane - 16) / len(answers), [*answers, *rows[0], *products[0], *products[1]])
-    canvas = Canvas()
+    canvas, plain = Canvas(), [tint(VALUE, PLAIN)]
     for head, color in enumerate(HEADS):
         left = head * (lane + GAP)
         middle, first = left + lane / 2, left + lane - 8 - cell * len(tokens)
@@ -75,19 +75,19 @@ def heads_add_up(
         for j, token in enumerate(tokens):
             canvas.text(first + cell * (j + 0.5), 40, token, color=INK)
         canvas.text(left + 6, 66, "weights", color=WEIGHTS, anchor="start")
-        dark = [DARKEST * share for share in weights[head].tolist()]
-        _row(canvas, "weights", first, 52.0, cell, shares[head], WEIGHTS, dark)
+        dark = [tint(WEIGHTS, DARKEST * share) for share in weights[head].tolist()]
+        _cells(canvas, "weights", first, 52.0, cell, shares[head], dark, WEIGHTS)
         canvas.text(left + 6, 98, "values", color=VALUE, anchor="start")
-        plain = [PLAIN] * max(len(tokens), len(answers))
-        _row(canvas, "values", first, 84.0, cell, handed[head], VALUE, plain)
+        _cells(canvas, "values", first, 84.0, cell, handed[head], plain * len(tokens), VALUE)
         sum_of = " + ".join(f"{w}·{v}" for w, v in zip(shares[head], handed[head], strict=True))
         canvas.text(middle, 128, sum_of, color=INK)
         canvas.arrow((middle, 138), (middle, 156))
-        _row(canvas, "joined", middle - wide / 2, 158.0, wide, [mixed[head]], VALUE, plain)
+        _cells(canvas, "joined", middle - wide / 2, 158.0, wide, [mixed[head]], plain, VALUE)
         canvas.text(middle, 208, "· its row of W_O", formula=True, color=INK)
-        _row(canvas, "W_O", corner, 220.0, wide, rows[head], color, [SHADE] * len(answers))
+        of_head = [tint(color, SHADE)] * len(answers)
+        _cells(canvas, "W_O", corner, 220.0, wide, rows[head], of_head, color)
         canvas.arrow((middle, 252), (middle, 278))
-        _row(canvas, "added", corner, 280.0, wide, products[head], VALUE, plain)
+        _cells(canvas, "added", corner, 280.0, wide, products[head], plain * len(answers), VALUE)
     # both results are one row, and both products become one sum
     middle = lane + GAP / 2
     canvas.box(lane / 2 - wide / 2 - 6, 152, lane + GAP + wide + 12, 40, stroke=BLACK, dashes="4 3")
@@ -98,7 +98,7 @@ def heads_add_up(
     for j, answer in enumerate(answers):
         canvas.text(corner + wide * (j + 0.5), 388, answer, color=INK)
     canvas.text(corner - 10, 360, "output", color=VALUE, anchor="end", bold=True)
-    _row(canvas, "output", corner, 346.0, wide, sums, VALUE, plain)
+    _cells(canvas, "output", corner, 346.0, wide, sums, plain * len(answers), VALUE)
     listed = "; ".join(
         f"head {head + 1} has the weights {', '.join(shares[head])} and the values "
         f"{', '.join(handed[head])}, which give {mixed[head]}; times its row of W O, "
@@ -143,12 +143,12 @@ def splits(
         canvas.text(left + panel / 2, 0, name, size=TEXT, color=INK, bold=True)
         owner = {value: head for head in range(2) for value in heads[head].flatten().tolist()}
         for i in range(rows):
-            colors = [HEADS[owner[value]] for value in x[i].tolist()]
+            fills = [tint(HEADS[owner[value]], SHADE) for value in x[i].tolist()]
             row = texts[i * columns : (i + 1) * columns]
             top = 16.0 + i * CELL_HEIGHT
             if number == 0:
                 canvas.text(-8, top + CELL_HEIGHT / 2, tokens[i], anchor="end")
-            _cells(canvas, f"x, {name}", left, top, wide, row, colors)
+            _cells(canvas, f"x, {name}", left, top, wide, row, fills, "#ffffff")
         below = 16.0 + rows * CELL_HEIGHT
         width = wide * heads.shape[-1]
         for head, got in enumerate(heads):
@@ -158,8 +158,8 @@ def splits(
             of_head = [[texts[cells[value]] for value in row] for row in got.tolist()]
             for i, row in enumerate(of_head):
                 top = below + 52 + i * CELL_HEIGHT
-                colors = [HEADS[head]] * len(row)
-                _cells(canvas, f"head {head + 1}, {name}", corner, top, wide, row, colors)
+                fills = [tint(HEADS[head], SHADE)] * len(row)
+                _cells(canvas, f"head {head + 1}, {name}", corner, top, wide, row, fills, "#ffffff")
             listed = "; ".join(", ".join(row) for row in of_head)
             said.append(f"{name}, head {head + 1} gets the rows {listed}")
     shown = "; ".join(", ".join(row) for row in matrix.numbers())
@@ -174,25 +174,6 @@ def _cell_width(room: float, texts: Sequence[str]) -> float:
     return float(round(min(room, max(needed + 8, 36))))
 
 
-def _row(
-    canvas: Canvas,
-    name: str,
-    x: float,
-    y: float,
-    wide: float,
-    texts: Sequence[str],
-    color: str,
-    shares: Sequence[float],
-) -> None:
-    """Cells with numbers in shades of one colour."""
-    with canvas.group(name, x, y):
-        for j, share in zip(range(len(texts)), shares, strict=False):
-            canvas.box(j * wide, 0, wide, CELL_HEIGHT, fill=tint(color, share), stroke=color,
-                       thick=1)  # fmt: skip
-        places = [wide * (j + 0.5) for j in range(len(texts))]
-        canvas.texts(places, CELL_HEIGHT / 2, texts, BLACK)
-
-
 def _cells(
     canvas: Canvas,
     name: str,
@@ -200,11 +181,11 @@ def _cells(
     y: float,
     wide: float,
     texts: Sequence[str],
-    colors: Sequence[str],
+    fills: Sequence[str],
+    stroke: str,
 ) -> None:
-    """Cells with numbers, each in its own colour."""
+    """Cells with numbers."""
     with canvas.group(name, x, y):
-        for j, color in enumerate(colors):
-            canvas.box(j * wide, 0, wide, CELL_HEIGHT, fill=tint(color, SHADE), stroke="#ffffff",
-                       thick=1)  # fmt: skip
+        for j, fill in enumerate(fills):
+            canvas.box(j * wide, 0, wide, CELL_HEIGHT, fill=fill, stroke=stroke, thick=1)
         canvas.texts([wide * (j + 0.5) for j in range(len(texts))], CELL_HEIGHT / 2, texts, BLACK)

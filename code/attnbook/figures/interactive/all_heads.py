@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.interactive.base import Interactive, demand_finite, still_map
+from attnbook.figures.interactive.base import Interactive, finite, still_map
 
 MOST_TOKENS = 24
 STEPS = 255  # a weight is stored as a byte
@@ -69,7 +69,7 @@ def _demand_causal(weights: Tensor, length: int) -> None:
             f"weights (blocks, heads, token, token) of 2 to {MOST_TOKENS} tokens: got "
             f"{tuple(weights.shape)} for {length} tokens"
         )
-    demand_finite(weights=weights)
+    finite(weights=weights)
     if weights.min() < 0 or weights.max() > 1 + 1e-5:
         raise ValueError(
             f"weights are from 0 to 1: got {weights.min().item()} to {weights.max().item()}"

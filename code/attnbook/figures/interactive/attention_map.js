@@ -19,7 +19,7 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
 
     build() {
       const { rows, columns, weights, start } = this.data;
-      [this.block, this.head] = start ?? [0, 0];
+      [this.block, this.head] = start;
       this.picked = null; // the token whose row alone is shown
       this.shares = []; // beside each token of the right, its weight in that row
       const numbered = (name, list) => list.map((_, i) => `${name} ${i + 1}`);

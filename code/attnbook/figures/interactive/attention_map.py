@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.interactive.base import Interactive, demand_finite, rounded, still_map
+from attnbook.figures.interactive.base import Interactive, finite, rounded, still_map
 
 MOST_TOKENS = 50
 
@@ -41,8 +40,7 @@ def attention_map(
             f"1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
             f"{len(columns)} columns"
         )
-    demand_finite(weights=weights)
-    weights = weights.detach().to("cpu", torch.float64)
+    (weights,) = finite(weights=weights)
     while weights.ndim < 4:
         weights = weights.unsqueeze(0)
     blocks, heads = weights.shape[:2]

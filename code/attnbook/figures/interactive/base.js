@@ -5,10 +5,12 @@ window.attnbook ??= (() => {
     :host { display: block; margin: 1rem 0; color-scheme: light;
       --ink: #1f2328; --soft: #57606a; --line: #d0d4da; --paper: #ffffff; --hover: #f2ecf0;
       --query: #0072b2; --key: #b84f00; --value: #00795a; --weights: #9c3d81;
+      --right: #15703a; --wrong: #a8410a;
       font: 15px/1.4 var(--pst-font-family-base, system-ui, sans-serif); color: var(--ink); }
     :host([dark]) { color-scheme: dark;
       --ink: #e6e8eb; --soft: #a9b4c0; --line: #454c55; --paper: #14181e; --hover: #2c2430;
-      --query: #6cb8ec; --key: #f0a060; --value: #4cc9a0; --weights: #e08cc6; }
+      --query: #6cb8ec; --key: #f0a060; --value: #4cc9a0; --weights: #e08cc6;
+      --right: #6fd39b; --wrong: #f0a060; }
     .frame { max-width: var(--figure-width, 40rem); /* the book's pages set it */ padding: .8rem 1rem; border: 1px solid var(--line);
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
@@ -167,14 +169,17 @@ window.attnbook ??= (() => {
     // cell are headings, but for an empty corner
     showNumbers() {
       if (!this.details.open) return;
-      const [head, ...rows] = this.numbers();
+      this.table.replaceChildren(this.tableOf(this.numbers()));
+    }
+
+    tableOf([head, ...rows]) {
       const heading = (scope) => (text) =>
         text === "" ? element("td") : element("th", { scope }, text);
-      this.table.replaceChildren(element("table", {},
+      return element("table", {},
         element("thead", {}, element("tr", {}, ...head.map(heading("col")))),
         element("tbody", {}, ...rows.map(([first, ...others]) =>
           element("tr", {}, heading("row")(first),
-            ...others.map((text) => element("td", {}, text)))))));
+            ...others.map((text) => element("td", {}, text))))));
     }
 
     choice(label, options, onchange, chosen = 0) {

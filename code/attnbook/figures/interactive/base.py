@@ -66,12 +66,16 @@ def _encoded(still: plt.Figure) -> str:
     return base64.b64encode(few).decode("ascii")
 
 
-def demand_finite(**tensors: Tensor) -> None:
-    """Raise ``ValueError`` with the name of the first tensor that has a number like NaN."""
+def finite(**tensors: Tensor) -> list[Tensor]:
+    """The tensors in double precision, on the CPU.
+
+    Raises ``ValueError`` with the name of the first that has a number like NaN.
+    """
     for name, tensor in tensors.items():
         unexpected = tensor[~tensor.isfinite()]
         if len(unexpected):
             raise ValueError(f"{name} must be finite: got {unexpected[0].item()}")
+    return [tensor.detach().cpu().double() for tensor in tensors.values()]
 
 
 def rounded(values: Tensor, digits: int = DIGITS) -> list:

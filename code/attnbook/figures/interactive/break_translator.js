@@ -32,8 +32,6 @@ attnbook.define("break-translator", (shared) => {
       .refused:empty { border: 0; margin-top: -.4rem; } /* there, so that it is spoken */
       [aria-invalid="true"] { border: 2px solid var(--wrong); }
       .right { color: var(--right); } .wrong { color: var(--wrong); }
-      :host { --right: #15703a; --wrong: #a8410a; }
-      :host([dark]) { --right: #6fd39b; --wrong: #f0a060; }
       .look { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; }
       .look { align-items: flex-start; margin-top: .3rem; }
       .look > * { flex: 1 1 15rem; min-width: 0; }

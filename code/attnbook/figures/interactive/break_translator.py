@@ -31,7 +31,6 @@ def break_translator(
     *,
     show: Sequence[str] = SWITCHES,
     switches: Mapping[str, str | Sequence[int]] | None = None,
-    alt: str | None = None,
 ) -> Interactive:
     """A translator of numbers, English to French, whose parts the reader switches off.
 
@@ -64,11 +63,10 @@ Parts of it can be switched off.'
         (written,) = translator.translate([words], max_length=MOST_WRITTEN)
         columns, rows, maps = translator.attention(words, written)
     still = still_map(maps.cross[0, 0].mean(dim=0), rows, columns)
-    if alt is None:
-        alt = (
-            f"A translator that runs in this page. It writes “{words}” as “{written}”. "
-            "Parts of it can be switched off."
-        )
+    alt = (
+        f"A translator that runs in this page. It writes “{words}” as “{written}”. "
+        "Parts of it can be switched off."
+    )
     data = {
         "words": words,
         "show": list(show),

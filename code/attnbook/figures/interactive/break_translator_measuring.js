@@ -145,12 +145,7 @@ attnbook.measuring ??= ({ element }, Figure) => {
       const { seeds } = attnbook.numbers.without;
       const learned = this.learned(switches);
       const changed = Object.keys(switches).length > 0;
-      this.tried.replaceChildren(element("table", {},
-        element("thead", {}, element("tr", {}, ...HEAD.map((text) =>
-          element("th", { scope: "col" }, text)))),
-        element("tbody", {}, ...this.rows().map(([first, ...others]) => element("tr", {},
-          element("th", { scope: "row" }, first),
-          ...others.map((text) => element("td", {}, text)))))));
+      this.tried.replaceChildren(this.tableOf([HEAD, ...this.rows()]));
       this.copy.hidden = false;
       this.copied.replaceChildren();
       const line = (name, ...text) => element("p", {}, element("strong", {}, name), ...text);

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.interactive.base import DIGITS, Interactive, demand_finite, rounded, still_map
+from attnbook.figures.interactive.base import DIGITS, Interactive, finite, rounded, still_map
 
 
 def decoding(
@@ -34,8 +34,7 @@ def decoding(
             f"weights of shape {tuple(weights.shape)} and {len(likeliest)} lists"
         )
     chances = [chance for step in likeliest for _, chance in step]
-    demand_finite(weights=weights, likeliest=torch.tensor(chances))
-    weights = weights.detach().to("cpu", torch.float64)
+    weights, _ = finite(weights=weights, likeliest=torch.tensor(chances))
     still = still_map(weights, written, source)
     data = {
         "source": list(source),

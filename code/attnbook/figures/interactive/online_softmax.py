@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnbook.figures import style
-from attnbook.figures.interactive.base import Interactive, demand_finite, rounded
+from attnbook.figures.interactive.base import Interactive, finite, rounded
 
 MOST_SCORES = 16
 LARGEST = 10_000  # of scores and values: longer numbers would not fit their boxes
@@ -32,8 +32,7 @@ def online_softmax(
         raise ValueError(
             f"2 to {MOST_SCORES} scores, and as many values: got shapes {sizes[0]} and {sizes[1]}"
         )
-    demand_finite(scores=scores, values=values)
-    scores, values = scores.detach().cpu().double(), values.detach().cpu().double()
+    scores, values = finite(scores=scores, values=values)
     largest = torch.cat([scores, values]).abs().max().item()
     if largest > LARGEST:
         raise ValueError(f"scores and values lie within ±{LARGEST}: got {largest:g}")

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attnbook.attention import attention
 from attnbook.figures import style
-from attnbook.figures.interactive.base import Interactive, demand_finite, rounded
+from attnbook.figures.interactive.base import Interactive, finite, rounded
 
 
 def permutation(
@@ -44,9 +43,7 @@ def permutation(
             f"{len(tokens)} tokens, embeddings of shape {shape} and positions of shape "
             f"{tuple(positions.shape)}"
         )
-    embeddings = embeddings.detach().to("cpu", torch.float64)
-    positions = positions.detach().to("cpu", torch.float64)
-    demand_finite(embeddings=embeddings, positions=positions)
+    embeddings, positions = finite(embeddings=embeddings, positions=positions)
     outputs, _ = attention(embeddings, embeddings, embeddings)
     still, panels = style.subplots(
         len(tokens), height=1 + 0.25 * shape[1], sharex=True, sharey=True

@@ -4,8 +4,6 @@
 attnbook.define("predict", ({ Interactive, element }) =>
   class Predict extends Interactive {
     static STYLE = `
-      :host { --right: #15703a; --wrong: #a8410a; }
-      :host([dark]) { --right: #6fd39b; --wrong: #f0a060; }
       .answers { display: grid; gap: .4rem; }
       .answers li { display: grid; }
       .answers button { display: flex; align-items: center; gap: .6rem; min-height: 2.75rem;

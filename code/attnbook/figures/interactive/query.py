@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnbook.figures import style
-from attnbook.figures.interactive.base import MOST_KEYS, Interactive, demand_finite, rounded
+from attnbook.figures.interactive.base import MOST_KEYS, Interactive, finite, rounded
 
 
 def query(
@@ -33,8 +33,7 @@ def query(
     Raises ``ValueError`` if the sizes do not match, if there are more than 12 keys, or if a
     number is not finite.
     """
-    query = torch.as_tensor(query, dtype=torch.float64).detach().cpu()
-    keys, values = keys.detach().cpu().double(), values.detach().cpu().double()
+    query = torch.as_tensor(query, dtype=torch.float64)
     count = len(labels)
     if keys.shape != (count, 2) or values.shape not in {(count,), (count, 2)}:
         raise ValueError(
@@ -45,7 +44,7 @@ def query(
         raise ValueError(f"1 to {MOST_KEYS} keys: got {count}")
     if query.shape != (2,):
         raise ValueError(f"a query has two numbers: got shape {tuple(query.shape)}")
-    demand_finite(keys=keys, values=values, query=query)
+    keys, values, query = finite(keys=keys, values=values, query=query)
     points = [keys, query, values] if values.ndim == 2 else [keys, query]
     step, reach = _grid(max(point.abs().max().item() for point in points))
     divisor = math.sqrt(2) if divide else 1.0

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnbook.figures import style
-from attnbook.figures.interactive.base import MOST_KEYS, Interactive, demand_finite, rounded
+from attnbook.figures.interactive.base import MOST_KEYS, Interactive, finite, rounded
 
 
 def scale(
@@ -34,8 +34,7 @@ def scale(
         raise ValueError(f"query of shape (draws, d) and key of shape (draws, keys, d): {shapes}")
     if query.shape[-1] < 2 or not 2 <= key.shape[1] <= MOST_KEYS:
         raise ValueError(f"2 or more features, and 2 to {MOST_KEYS} keys: {shapes}")
-    demand_finite(query=query, key=key)
-    query, key = query.detach().cpu().double(), key.detach().cpu().double()
+    query, key = finite(query=query, key=key)
     sizes = [2**n for n in range(1, query.shape[-1].bit_length())]
     partial = (query[:, None] * key).cumsum(dim=-1)  # (draws, keys, d)
     scores = partial[..., [d - 1 for d in sizes]].mT  # (draws, sizes, keys)

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from attnbook.figures import style
-from attnbook.figures.interactive.base import Interactive, demand_finite, rounded
+from attnbook.figures.interactive.base import Interactive, finite, rounded
 
 MOST_TOKENS = 6
 MOST_FEATURES = 4
@@ -45,12 +45,10 @@ def token(
     _demand_sizes(tokens, **tensors)
     if not 0 <= follow < len(tokens):
         raise ValueError(f"follow must be from 0 to {len(tokens) - 1}: got {follow}")
-    demand_finite(**tensors)
-    data = {
-        name: rounded(tensor.detach().cpu().double(), EXACT) for name, tensor in tensors.items()
-    }
-    steps = _attend(*(tensor.detach().cpu().double() for tensor in tensors.values()))
-    largest = max(numbers.abs().max().item() for numbers in [*tensors.values(), *steps.values()])
+    numbers = finite(**tensors)
+    data = {name: rounded(tensor, EXACT) for name, tensor in zip(tensors, numbers, strict=True)}
+    steps = _attend(*numbers)
+    largest = max(tensor.abs().max().item() for tensor in [*numbers, *steps.values()])
     if largest > LARGEST:
         raise ValueError(f"numbers up to {LARGEST} fit into the cells: got {largest:g}")
     still = _still(tokens, follow, steps)

@@ -122,7 +122,7 @@ SIDES = {"source": (26, 58), "target": (318, 180)}  # x of the stream, and where
 STACKS = {"source": "encoder", "target": "decoder"}
 
 
-def transformer(*, here: str | None = None, alt: str | None = None) -> Interactive:
+def transformer(*, here: str | None = None) -> Interactive:
     """The Transformer of encoder and decoder as a map: each box says what it does, and where.
 
     A box that is chosen tells in a sentence what it does, the shape of what leaves it, and the
@@ -131,8 +131,7 @@ def transformer(*, here: str | None = None, alt: str | None = None) -> Interacti
     the post-norm of 2017. Below it is the inside of every attention.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
-    part lit: where in the whole a chapter is. ``alt`` says what can be seen, if not what is said
-    of every such map.
+    part lit: where in the whole a chapter is.
 
     Raises ``ValueError`` if there is no such part.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, figures 1 and 2; Xiong et al.
@@ -141,18 +140,17 @@ def transformer(*, here: str | None = None, alt: str | None = None) -> Interacti
     if here is not None and here not in PARTS:
         raise ValueError(f"here must be one of {', '.join(PARTS)}: got {here!r}")
     sheets = [_both_stacks(), _inside()]
-    if alt is None and here is None:
+    if here is None:
+        parts = PARTS
         alt = (
             "The Transformer. The encoder embeds the source, adds positions and passes it through "
             "blocks of self-attention and a feed-forward network. The decoder does the same with "
             "the target, with masked self-attention and attention to the encoder's output, and "
             "ends in probabilities of the next token."
         )
-    elif alt is None:
+    else:
+        parts = {name: PARTS[name] for name in (here, "residual stream")}
         alt = f"Where we are in the Transformer: {here}. {PARTS[here][0]}"
-    parts = (
-        PARTS if here is None else {here: PARTS[here], "residual stream": PARTS["residual stream"]}
-    )
     data = {"here": here, "sheets": sheets, "parts": parts}
     return Interactive("transformer", data, alt=alt, still=_still(sheets, here))
 

@@ -143,6 +143,16 @@ def split(x, heads):
 X, INFINITE = torch.ones(4, 3), torch.full((1,), math.nan)
 THREE_HEADS = {name: torch.ones(3, 3) for name in ("weights", "values", "out_proj")}
 REFUSED = [
+    (
+        lambda: drawings.matrix(torch.ones(200, 3), name="W", row=100),
+        "row 100 is in the break, only 0, 1, 2, 3, 4, 198, 199 are drawn",
+    ),
+    (
+        lambda: drawings.heard(causal_mask(2), words=["a very long sentence", "b"], order=[1, 0]),
+        "a very long sentence has no room",
+    ),
+    (lambda: two_orders(key=torch.tensor([[12345678.0], [0], [1]])), "12345678 has no room"),
+    (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),
     (lambda: drawings.matrix(X[0], name="W"), "W must be a matrix: got shape (3,)"),

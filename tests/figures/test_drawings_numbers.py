@@ -23,6 +23,7 @@ from gallery import (
 from attnbook import figures
 from attnbook.attention import attention
 from attnbook.figures import drawings
+from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.svg import tint
 
 # Looking into an SVG: groups have the names of matrices.
@@ -209,3 +210,15 @@ def test_what_a_cache_spares_is_counted():
         kept.append(sum(box.attrib["fill"] == "#fff" for box in boxes))
         made.append(len(boxes) - kept[-1])
     assert kept == [0, *[2] * 6] and made == [2, *[1] * 6]  # runs of cells: source, so far, new
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([0.5, 1.0], ["0.5", "1.0"]),
+        ([0.123, -0.001], ["0.12", "0.00"]),
+        ([-123.4, 5.0], ["−123", "5"]),
+    ],
+)
+def test_numbers_have_no_more_decimals_than_they_need(values, texts):
+    assert Matrix(torch.tensor([values]), name="x").numbers() == [texts]

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
+from torch import nn
 
 from attnbook.attention import causal_mask, padding_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual
 from attnbook.multihead import KVCache
 from attnbook.pytorch import to_pytorch
-from model.tensors import draw, randomise, seeds
+from model.tensors import draw, randomise
 
 BOTH_NORMS = pytest.mark.parametrize("norm_first", [False, True])
 
@@ -67,16 +67,9 @@ def test_a_decoder_block_equals_pytorchs_own(norm_first):
     assert_same_gradients(ours, theirs, ours_in, theirs_in)
 
 
-def test_the_feed_forward_network_is_the_papers():
+def test_a_fresh_feed_forward_network_is_initialised_as_glorot_and_bengio_did():
     with pytest.raises(ValueError, match="d_ff must be at least 1: got 0"):
         FeedForward(d_model=4, d_ff=0)
-    assert FeedForward(d_model=4, d_ff=1)(torch.ones(2, 4)).shape == (2, 4)
-    network = randomise(FeedForward(d_model=4, d_ff=6).double())
-    (x,) = draw(0, (2, 3, 4))
-    wide = torch.clamp(x @ network.up_proj.weight.mT + network.up_proj.bias, min=0)
-    torch.testing.assert_close(
-        network(x), wide @ network.down_proj.weight.mT + network.down_proj.bias
-    )
     fresh = FeedForward(d_model=40, d_ff=60)
     for linear in (fresh.up_proj, fresh.down_proj):
         assert (linear.bias == 0).all()
@@ -84,31 +77,13 @@ def test_the_feed_forward_network_is_the_papers():
         assert 0.97 * bound < linear.weight.abs().max() <= bound
 
 
-def test_residuals_put_the_norm_before_or_after():
-    x, update = draw(0, (2, 3, 8), (2, 3, 8))
-    for norm_first in (False, True):
-        residual = Residual(8, dropout=0.0, norm_first=norm_first)
-        residual = randomise(residual.double())
-        before, after = (residual.norm, lambda x: x) if norm_first else (lambda x: x, residual.norm)
-        torch.testing.assert_close(residual.before(x), before(x))
-        torch.testing.assert_close(residual.add(x, update), after(x + update))
-
-
-@pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
-def test_blocks_are_pre_norm_and_without_dropout_by_default(kind):
-    block = kind(d_model=12, num_heads=3, d_ff=20).double()
-    (x,) = draw(0, (2, 5, 12))
-    inputs = (x, x) if kind is DecoderBlock else (x,)
-    chosen = make(kind, norm_first=True, dropout=0.0)
-    chosen.load_state_dict(block.state_dict())
-    torch.testing.assert_close(block(*inputs)[0], chosen(*inputs)[0])
-
-
 @pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
 def test_dropout_acts_on_every_sublayer_and_on_the_wide_layer(kind):
-    block = make(kind, dropout=0.25)
-    dropouts = [m.p for m in block.modules() if isinstance(m, torch.nn.Dropout)]
-    assert dropouts == [0.25] * (3 if kind is EncoderBlock else 4)
+    count = 3 if kind is EncoderBlock else 4
+    for options, p in (({}, 0.0), ({"dropout": 0.25}, 0.25)):
+        block = kind(d_model=12, num_heads=3, d_ff=20, **options).double()
+        assert [m.p for m in block.modules() if isinstance(m, nn.Dropout)] == [p] * count
+        assert all(m.norm_first for m in block.modules() if isinstance(m, Residual))
     torch.manual_seed(0)
     wide = block.feed_forward(draw(0, (40, 12))[0])
     assert (wide != block.eval().feed_forward(draw(0, (40, 12))[0])).any()
@@ -126,20 +101,18 @@ def test_if_all_updates_are_dropped_the_stream_passes_unchanged(kind):
 
 
 @BOTH_NORMS
-@settings(max_examples=15, deadline=None)
-@given(seed=seeds, length=st.integers(1, 6))
-def test_one_token_at_a_time_gives_the_same_as_all_at_once(norm_first, seed, length):
+def test_one_token_at_a_time_gives_the_same_as_all_at_once(norm_first):
     block = make(DecoderBlock, norm_first)
-    x, memory = draw(seed, (2, length, 12), (2, 4, 12))
+    x, memory = draw(0, (2, 4, 12), (2, 4, 12))
     mask = padding_mask(torch.tensor([4, 2]), 4)
     expected, self_weights, cross_weights = block(x, memory, mask, need_weights=True)
-    past = KVCache(2, 3, length, 4, dtype=torch.float64)
+    past = KVCache(2, 3, 4, 4, dtype=torch.float64)
     kept = block.cross_attention.keys_and_values(memory)
-    for t in range(length):
-        output, own, across = block(x[:, t : t + 1], kept, mask, past=past, need_weights=True)
-        torch.testing.assert_close(output, expected[:, t : t + 1])
-        torch.testing.assert_close(own, self_weights[:, :, t : t + 1, : t + 1])
-        torch.testing.assert_close(across, cross_weights[:, :, t : t + 1])
+    for t in range(4):
+        found = block(x[:, t : t + 1], kept, mask, past=past, need_weights=True)
+        own = self_weights[:, :, t : t + 1, : t + 1]
+        across = cross_weights[:, :, t : t + 1]
+        torch.testing.assert_close(found, (expected[:, t : t + 1], own, across))
 
 
 @pytest.mark.parametrize("count", [0, 3])

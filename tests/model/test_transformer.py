@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
 
 from attnbook.attention import causal_mask
 from attnbook.positions import LearnedPositions, SinusoidalPositions
 from attnbook.pytorch import to_pytorch
 from attnbook.transformer import Transformer
-from model.tensors import draw_tokens, randomise, seeds
+from model.tensors import draw_tokens, randomise
 
 
 def make(**options):
@@ -78,32 +77,6 @@ def test_maps_are_given_for_every_layer_and_head_on_request():
     assert not torch.equal(maps.cross[0], maps.cross[1])
 
 
-@settings(max_examples=15, deadline=None)
-@given(seeds, st.integers(1, 6), st.data())
-def test_a_future_token_never_changes_an_earlier_score(seed, length, data):
-    model = make()
-    source, target = (draw_tokens(seed, (2, 3), 11), draw_tokens(seed, (2, length), 9))
-    before, _ = model(source, target)
-    now = data.draw(st.integers(0, length - 1))
-    target[:, now + 1 :] = draw_tokens(seed + 1, (2, length - now - 1), 9)
-    after, _ = model(source, target)
-    torch.testing.assert_close(after[:, : now + 1], before[:, : now + 1])
-
-
-@settings(max_examples=15, deadline=None)
-@given(seeds, st.integers(1, 6), st.integers(1, 4), st.integers(1, 4))
-def test_neither_padding_nor_batch_mates_change_an_example(seed, length, extra, more):
-    model = make()
-    source = draw_tokens(seed, (2, length + extra), 11)
-    target = draw_tokens(seed, (2, 3 + more), 9)
-    lengths = torch.tensor([length, length + extra])
-    together, _ = model(source, target, lengths)
-    alone, _ = model(source[:1, :length], target[:1, :3])
-    torch.testing.assert_close(together[:1, :3], alone)
-    mate, _ = model(source[1:], target[1:])
-    torch.testing.assert_close(together[1:], mate)
-
-
 def test_tied_embeddings_are_one_matrix():
     model = make(source_size=9, tied=True)
     assert model.output.weight is model.target_embedding.token.weight
@@ -143,41 +116,26 @@ def test_a_fresh_model_knows_nothing_but_is_not_far_off():
     assert dropouts == {0.1}
 
 
-@settings(max_examples=15, deadline=None)
-@given(seeds, st.integers(1, 7))
-def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once(seed, length):
+@torch.no_grad()
+def test_one_token_at_a_time_gives_the_same_scores_as_all_at_once():
     model = make()
-    source, target = (draw_tokens(seed, (3, 5), 11), draw_tokens(seed, (3, length), 9))
+    source, target = draw_tokens(0, (3, 5), 11), draw_tokens(1, (3, 7), 9)
     lengths = torch.tensor([5, 1, 3])
     expected, _ = model(source, target, lengths)
-    with torch.no_grad():
-        state = model.prefill(source, lengths, max_length=length)
-        for t in range(length):
-            scores = model.decode_step(target[:, t], state)
-            torch.testing.assert_close(scores, expected[:, t])
-
-
-def test_keys_and_values_of_the_source_are_computed_once():
-    model = make()
-    calls = []
+    calls = []  # keys and values of the source are computed once
     for block in model.decoder:
         for linear in (block.cross_attention.k_proj, block.cross_attention.v_proj):
             linear.register_forward_hook(lambda *_: calls.append(1))
-    source = draw_tokens(0, (3, 5), 11)
-    with torch.no_grad():
-        state = model.prefill(source, max_length=4)
-        for _ in range(4):
-            model.decode_step(source[:, 0] % 9, state)
+    state = model.prefill(source, lengths, max_length=7)
+    for t in range(7):
+        torch.testing.assert_close(model.decode_step(target[:, t], state), expected[:, t])
     assert len(calls) == 2 * len(model.decoder)
 
 
-def test_a_model_without_layers_is_refused():
+@pytest.mark.usefixtures("no_shape_checks")
+def test_every_source_needs_a_length_and_a_target_and_every_model_a_layer():
     with pytest.raises(ValueError, match="num_layers must be at least 1: got 0"):
         make(num_layers=0)
-
-
-@pytest.mark.usefixtures("no_shape_checks")
-def test_every_source_needs_a_length_and_a_target():
     model = make()
     source, target = draw_tokens(0, (2, 6), 11), draw_tokens(1, (2, 4), 9)
     with pytest.raises(ValueError, match="2 sources and 1 lengths"):

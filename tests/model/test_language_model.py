@@ -158,7 +158,7 @@ def test_drawn_tokens_have_the_probabilities_of_the_tempered_softmax():
 
 
 def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
-    model = make(num_layers=1)
+    model = make()
     probabilities = model(torch.tensor([[3, 4]]))[0][0, -1].softmax(dim=-1)
     sorted_, order = probabilities.sort(descending=True)
     kept = int((sorted_.cumsum(dim=-1) < 0.8).sum()) + 1

@@ -9,6 +9,8 @@ from importlib import resources
 
 import numpy as np
 
+from attnbook.laboratory import Columns, read_runs
+
 _PACKAGE = resources.files("attnbook")
 _FOLDER = _PACKAGE / "figures/interactive"
 _NUMBERS = _PACKAGE / "numbers_en_fr"
@@ -50,9 +52,25 @@ def script(name: str) -> str:
 def _translator_data() -> str:
     """The weights of the translator, and how well models learn that never had a part of it."""
     weights = _in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes())
-    without = json.loads(_NUMBERS.joinpath("without.json").read_text("utf8"))
-    numbers = json.dumps({"weights": weights, "without": without}, separators=(",", ":"))
+    learned = learned_without(read_runs("09-without"))
+    numbers = json.dumps({"weights": weights, "without": learned}, separators=(",", ":"))
     return f"attnbook.numbers ??= {numbers};\n"
+
+
+def learned_without(runs: Columns) -> dict:
+    """How well models learn that were trained without a part, from the runs of lab 09-without.
+
+    Each switch has the smallest, the middle and the largest share that was right, in percent.
+
+    >>> from attnbook.laboratory import columns
+    >>> learned_without(columns("seed,switch,right\\n0,norm=off,97\\n1,norm=off,98"))
+    {'seeds': 2, 'switches': {'norm=off': [97.0, 97.5, 98.0]}}
+    """
+    shares = {}
+    for switch in dict.fromkeys(runs["switch"].tolist()):
+        right = runs["right"][runs["switch"] == switch]
+        shares[switch] = [float(f(right)) for f in (np.min, np.median, np.max)]
+    return {"seeds": len({*runs["seed"].tolist()}), "switches": shares}
 
 
 def _in_8_bits(file: bytes) -> dict:

@@ -71,11 +71,11 @@ def home(url: str) -> None:
 
 def labels() -> None:
     """Bring up to date what chapters and reference pages state of the chapters."""
-    from attncourse.pages import derived_files, screenshots  # need what builds the book
+    from attncourse.pages import screenshots  # needs what builds the book
     from attncourse.pages.generated_pages import outdated, pages
 
     notebooks = {path: nbformat.read(path, as_version=4) for path in _chapters([])}
-    texts = outdated(notebooks, pages(ROOT)) | derived_files.outdated(ROOT)
+    texts = outdated(notebooks, pages(ROOT))
     for path, text in texts.items():
         atomic_write(path, text.encode())
     for path in [*texts, *screenshots.write(ROOT)]:

@@ -140,7 +140,7 @@ BROKEN = [
         show(output_type="display_data", data={"image/svg+xml": "<svg/>"}),
         "a PNG of each drawing",
     ),
-    (CHAPTER, say("figures.subplots(", "figures.subplots(1, "), "older than the code of these"),
+    (CHAPTER, say("figures.subplots(", "figures.subplots(1, "), "older than its code"),
     (LAB, say("# Lab 3 · ", "# "), "begins with its question, `# Lab 3 ·"),
     (LAB, say("> **Result.**", "Result:"), r"needs a line `> \*\*Result"),
     (LAB, say("](../03-scaling.ipynb)", "]"), "links to its chapter"),
@@ -185,8 +185,8 @@ def test_what_stands_beside_a_chapter_is_found_and_the_file_is_named():
         "ch03_scaling.py: exercise 3.1: it knows 0 mistakes and needs 4",
         "ch03_scaling.py: exercise 3.1: it has 0 properties and needs one or two",
         "ch03_scaling.py: exercise 3.1: the mistake 'x' needs two sentences",
-        "tests/exercises/answers/ch03.py: it has lists `WRONG` and `RIGHT` of answers that the "
-        "module does not have; missing are WRONG, RIGHT, 3.1",
+        "tests/exercises/answers/ch03.py: it has two lists, `WRONG` and `RIGHT`",
+        "There is none yet for WRONG, RIGHT, 3.1",
         "chapters/claims.toml: C01 belongs to chapter 3, but no cell",
         "chapters/glossary.md: no term leads to the chapter",
         "chapters/plans.toml: a [[six_weeks.session]] must take chapter 3",
@@ -269,7 +269,6 @@ def test_the_command_numbers_what_is_missing_and_fails_until_nothing_is(monkeypa
 def test_what_labels_would_write_is_said_last(monkeypatch):
     outdated = {ROOT / "README.md": "…"}
     monkeypatch.setattr(missing.generated_pages, "outdated", lambda *_: outdated)
-    monkeypatch.setattr(missing.derived_files, "outdated", lambda *_: {})
     monkeypatch.setattr(missing.screenshots, "outdated", lambda *_: {})
     (lack,) = missing.report(ROOT, "3").split("\n")
     assert lack == "1. README.md: python -m attncourse labels brings it up to date"

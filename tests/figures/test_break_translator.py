@@ -1,5 +1,6 @@
 """The breakable translator: what it reads and writes, where it looks, and what switches change."""
 
+import math
 import re
 
 import browser
@@ -189,3 +190,44 @@ def test_on_a_telephone_buttons_are_large_enough_for_thumbs_and_what_is_written_
     assert min(height for small, height in high if small) >= 35
     page.get_by_label("Causal mask").scroll_into_view_if_needed()
     assert 0 <= page.locator(".echo").evaluate("node => node.getBoundingClientRect().top") < 300
+
+
+def test_the_sentence_names_heads_only_where_they_are_used(show):
+    page = show(97)
+    looks = page.get_by_label("The decoder looks across at the English words")
+    assert {*re.findall(r"head (\d) at", said(page))} == {*"1234"}
+    for value in ("off", "uniform"):
+        looks.select_option(value)
+        assert "head " not in said(page).replace("each head", "")
+    looks.select_option("")
+    heads = page.get_by_role("group", name="Heads of the decoder, across")
+    heads.get_by_role("button", name="head 4").click()
+    assert {*re.findall(r"head (\d) at", said(page))} == {*"123"}
+
+
+def test_products_and_their_sum_agree_and_zero_has_no_sign(show):
+    page = show(97)
+    for cell in page.locator(".heads button").all():
+        cell.click()
+        shown = page.locator(".product").inner_text().replace("\n", " ")
+        assert not re.search(r"−0\.0+(?![0-9])", shown)
+        found = re.search(r"add up to (\S+); divided by √8 = 2.83 .*? score (−?[\d.]+)\. ", shown)
+        total, score = (float(text.replace("−", "-")) for text in found.groups())
+        assert total / math.sqrt(8) == pytest.approx(score, abs=0.008)
+
+
+def test_only_the_switches_that_are_asked_for_stand_open(show):
+    page = show(481, show=["norm"])
+    assert page.get_by_label("Layer norm").is_visible()
+    assert not page.get_by_label("Residual addition").is_visible()
+    page.locator("summary", has_text="More switches").click()
+    assert page.get_by_label("Residual addition").is_visible()
+
+
+def test_a_press_on_a_token_moves_no_table(show):
+    page = show(97)
+    places = []
+    for chip in page.locator(".tokens button").all():
+        chip.click()
+        places.append(page.locator(".heads").bounding_box()["y"])
+    assert len({*places}) == 1

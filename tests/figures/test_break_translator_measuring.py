@@ -7,7 +7,6 @@ import re
 import browser
 import pytest
 import translator_page
-from conftest import ROOT
 from examples import press, table_of
 from translator_page import (
     NUMBERS,
@@ -21,7 +20,7 @@ from translator_page import (
 
 from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out
 from attnbook.interventions import broken
-from attncourse.pages import derived_files
+from attnbook.laboratory import read_runs, where
 
 browser.skip_without()
 still, show = translator_page.still, translator_page.show
@@ -216,14 +215,13 @@ def test_a_press_that_lasts_while_a_token_is_written_is_not_lost(stopped):
 
 
 def test_the_result_sets_a_changed_model_against_models_that_grew_so(show):
-    learned = json.loads((ROOT / derived_files.QUOTED).read_text("utf8"))["switches"]
+    learned = where(read_runs("09-without"), switch="norm=off")["right"]
     page = show(481, switches={"norm": "off"})
     measure(page)
     changed, grown, _ = page.locator(".guess p").all_inner_texts()
     right, share = re.search(r"off: (\d+) of 200 right, ([\d.]+) %", changed).groups()
     assert float(share) == int(right) / 2  # to the half
-    low, _, high = learned["norm=off"]
-    assert f"{low:g} to {high:g} %" in grown
+    assert f"{learned.min():g} to {learned.max():g} %" in grown
 
 
 def test_a_press_while_it_writes_shows_all_of_it(stopped):

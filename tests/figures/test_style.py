@@ -144,3 +144,8 @@ def test_a_table_with_a_missing_cell_is_refused():
         table(["a", "b"], [["x"]])
     with pytest.raises(ValueError, match="got none"):
         table(["a"], [])
+
+
+def test_no_sign_is_missing(axes):
+    axes.set_title("√dₖ ÷ 2 · ★ wǒ ≤ ½")
+    axes.figure.canvas.draw()  # warns of a sign without a picture, and warnings are errors

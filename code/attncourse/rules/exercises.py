@@ -78,8 +78,9 @@ def has_tested_answers(notebook: Notebook) -> Iterator[str]:
     lists = [name for name in ("WRONG", "RIGHT") if not re.search(rf"^{name}\b", text, re.M)]
     if lists or untried:
         yield (
-            "it has lists `WRONG` and `RIGHT` of answers that the module does not have; missing "
-            f"are {', '.join([*lists, *untried])}"
+            "it has two lists, `WRONG` and `RIGHT`, of answers that are not in the module: to each "
+            "exercise a wrong one that is no mistake of its catalogue, and a right one. There is "
+            f"none yet for {', '.join([*lists, *untried])}"
         )
 
 
@@ -88,7 +89,7 @@ def stand_where_they_are_found(notebook: Notebook) -> Iterator[str]:
     ids = [id for other in notebook.family for id, _ in other.exercises()]
     for task in _of_chapter(notebook):
         if task.id not in ids:
-            yield f"no cell begins with `### Exercise {task.id} ★☆☆ · 10 min`"
+            yield f"no cell begins with `### Exercise {task.id} ★☆☆ · MINUTES min`"
     for id in sorted({id for id in ids if ids.count(id) > 1}):
         yield f"exercise {id} stands in {ids.count(id)} places of the chapter and its laboratory"
     numbers = sorted(int(id.split(".")[1]) for id in {*ids})

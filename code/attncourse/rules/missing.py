@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attncourse import UsageError
-from attncourse.pages import derived_files, generated_pages, screenshots
+from attncourse.pages import generated_pages, screenshots
 from attncourse.rules import chapter, exercises, laboratory, notebook as every
 from attncourse.rules.book import Book, Notebook
 
@@ -81,7 +81,7 @@ def not_up_to_date(book: Book) -> list[str]:
         return [str(error)]
     return [
         f"{path.relative_to(book.root)}: python -m attncourse labels brings it up to date"
-        for path in [*pages, *derived_files.outdated(book.root), *screenshots.outdated(book.root)]
+        for path in [*pages, *screenshots.outdated(book.root)]
     ]
 
 

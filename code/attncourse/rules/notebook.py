@@ -132,10 +132,10 @@ def has_pictures_of_its_code(notebook: Notebook) -> Iterator[str]:
         return
     stale = [cell.id for cell, output, now in found if output.metadata.get(HASH) != now]
     if stale:
+        others = f", as are {len(stale) - 1} pictures below it" if stale[1:] else ""
         yield (
-            f"the pictures of the cells {', '.join(stale)} are older than the code of these cells, "
-            "the code above them or the stored runs. This makes them again: python -m attncourse "
-            f"run {notebook.name}"
+            f"the picture of the cell {stale[0]} is older than its code, the code above it or the "
+            f"stored runs{others}. This makes them again: python -m attncourse run {notebook.name}"
         )
 
 

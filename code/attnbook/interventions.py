@@ -14,9 +14,8 @@ there were none.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -27,6 +26,15 @@ from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual, b
 from attnbook.language_model import LanguageModel
 from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import TokenEmbedding
+from attnbook.replacing import (
+    attentions_of,
+    parts,
+    parts_of,
+    replaced_attribute,
+    replaced_forward,
+    require_heads,
+    require_some,
+)
 from attnbook.transformer import Transformer
 
 Weights = Float[Tensor, "*batch heads query key"]
@@ -35,12 +43,13 @@ Allowed = Bool[Tensor, "*batch heads query key"]
 # new weights, from those of the model and from where its masks allow attending
 Change = Callable[[Weights, Allowed], Weights]
 
-Part = TypeVar("Part", bound=nn.Module)
+# new keys and values, from an attention and those that it has made
+KeyValueChange = Callable[
+    [MultiHeadAttention, Float[Tensor, "..."], Float[Tensor, "..."]], tuple[Tensor, Tensor]
+]
 
 # where ``broken`` moves the tokens of a sentence to: none of the first sixteen keeps its position
 SHUFFLED = (5, 2, 7, 0, 6, 1, 3, 4, 13, 10, 15, 8, 14, 9, 11, 12)
-
-_CLASS_HAS_IT = object()  # a module has no attribute of its own of this name
 
 
 @contextmanager
@@ -51,9 +60,9 @@ def attention_weights(
 
     Raises ``ValueError`` if there is no attention within, or no such head.
     """
-    layers = _attentions(within)
+    layers = attentions_of(within)
     for layer in layers:
-        _require_heads(layer, heads or [])
+        require_heads(layer, heads or [])
 
     def replaced(layer: MultiHeadAttention) -> Callable:
         attend: Callable = layer.attend
@@ -75,7 +84,7 @@ def attention_weights(
 
         return changed
 
-    with _replaced("attend", {layer: replaced(layer) for layer in layers}):
+    with replaced_attribute("attend", {layer: replaced(layer) for layer in layers}):
         yield
 
 
@@ -129,6 +138,23 @@ def permuted(seed: int) -> Change:
 
 
 @contextmanager
+def keys_and_values(*within: nn.Module, change: KeyValueChange) -> Iterator[None]:
+    """Replace the keys and values that tokens offer; the queries stay the same.
+
+    ``change`` gets the attention and its keys and values, of the form (batch, heads, token, d_k),
+    and returns new ones. Raises ``ValueError`` if there is no attention within.
+    """
+
+    def replaced(layer: MultiHeadAttention) -> Callable:
+        make: Callable = layer.keys_and_values
+        return lambda *inputs: change(layer, *make(*inputs))
+
+    layers = attentions_of(within)
+    with replaced_attribute("keys_and_values", {layer: replaced(layer) for layer in layers}):
+        yield
+
+
+@contextmanager
 def divisor(*within: nn.Module, number: float) -> Iterator[None]:
     """Divide the scores by ``number`` instead of √d_k; 1.0 leaves them as they are.
 
@@ -145,7 +171,7 @@ def divisor(*within: nn.Module, number: float) -> Iterator[None]:
 
         return changed
 
-    with _replaced("attend", {layer: replaced(layer) for layer in _attentions(within)}):
+    with replaced_attribute("attend", {layer: replaced(layer) for layer in attentions_of(within)}):
         yield
 
 
@@ -161,7 +187,7 @@ def without_causal_mask(*within: nn.Module) -> Iterator[None]:
     def replaced(forward: Callable) -> Callable:
         return lambda *inputs, **options: forward(*inputs, **{**options, "causal": False})
 
-    with _forward(_attentions(within), replaced):
+    with replaced_forward(attentions_of(within), replaced):
         yield
 
 
@@ -171,8 +197,8 @@ def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
 
     Raises ``ValueError`` if there is no such head.
     """
-    (attention,) = _attentions([layer])
-    _require_heads(attention, heads)
+    (attention,) = attentions_of([layer])
+    require_heads(attention, heads)
 
     def replaced(forward: Callable) -> Callable:
         def changed(merged):  # (batch, query, heads · d_k), the heads side by side
@@ -183,25 +209,30 @@ def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
 
         return changed
 
-    with _forward([attention.out_proj], replaced):
+    with replaced_forward([attention.out_proj], replaced):
         yield
 
 
 @contextmanager
-def without(*sublayers: nn.Module) -> Iterator[None]:
-    """Let an attention or a feed-forward network add nothing to the residual stream."""
+def without(*sublayers: nn.Module, tokens: slice | Sequence[int] = slice(None)) -> Iterator[None]:
+    """Let an attention or a feed-forward network add nothing to the residual stream.
+
+    ``tokens`` names the tokens to which it adds nothing, counted from 0; by default all.
+    """
+    chosen = tokens if isinstance(tokens, slice) else list(tokens)
 
     def replaced(forward: Callable) -> Callable:
         def changed(*inputs, **options):
             output = forward(*inputs, **options)
-            if isinstance(output, tuple):  # an attention's, with its weights
-                update, *others = output
-                return torch.zeros_like(update), *others
-            return torch.zeros_like(output)
+            # an attention's comes with its weights
+            update, *others = output if isinstance(output, tuple) else (output,)
+            update = update.clone()
+            update[..., chosen, :] = 0.0
+            return (update, *others) if others else update
 
         return changed
 
-    with _forward(sublayers, replaced):
+    with replaced_forward(sublayers, replaced):
         yield
 
 
@@ -216,16 +247,16 @@ def without_residual(*within: nn.Module) -> Iterator[None]:
         add = residual.add
         return lambda x, update: add(torch.zeros_like(x), update)
 
-    found = _found(within, Residual, "residual stream")
-    with _replaced("add", {residual: replaced(residual) for residual in found}):
+    found = parts_of(within, Residual, "residual stream")
+    with replaced_attribute("add", {residual: replaced(residual) for residual in found}):
         yield
 
 
 @contextmanager
 def without_norm(*within: nn.Module) -> Iterator[None]:
     """Let vectors pass all norms unchanged. Raises ``ValueError`` if there is no norm within."""
-    norms = _found(within, (nn.LayerNorm, nn.RMSNorm), "norm")
-    with _forward(norms, lambda forward: lambda x: x):
+    norms = parts_of(within, (nn.LayerNorm, nn.RMSNorm), "norm")
+    with replaced_forward(norms, lambda forward: lambda x: x):
         yield
 
 
@@ -235,10 +266,10 @@ def without_positions(*within: nn.Module) -> Iterator[None]:
 
     Raises ``ValueError`` if there are no positions within.
     """
-    rotating = [part for part in _parts(within) if isinstance(part, LanguageModel)]
+    rotating = [part for part in parts(within) if isinstance(part, LanguageModel)]
     added = _added_positions(within)
-    _require_some([*rotating, *added], within, "part with positions")
-    with _replaced("rotary_base", dict.fromkeys(rotating)), without(*added):
+    require_some([*rotating, *added], within, "part with positions")
+    with replaced_attribute("rotary_base", dict.fromkeys(rotating)), without(*added):
         yield
 
 
@@ -260,8 +291,8 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
 
         return changed
 
-    found = _require_some(_added_positions(within), within, "embedding with positions")
-    with _forward(found, replaced):
+    found = require_some(_added_positions(within), within, "embedding with positions")
+    with replaced_forward(found, replaced):
         yield
 
 
@@ -330,7 +361,7 @@ def _switch(
             "residual": {"off": lambda: without_residual(model)},
             "norm": {"off": lambda: without_norm(model)},
             "feed_forward": {
-                "off": lambda: without(*_found([model], FeedForward, "feed-forward network"))
+                "off": lambda: without(*parts_of([model], FeedForward, "feed-forward network"))
             },
         }.get(name, {})
     if value not in choices:
@@ -338,63 +369,6 @@ def _switch(
     return [choices[value]()]
 
 
-def _forward(
-    modules: Iterable[nn.Module], replaced: Callable[[Callable], Callable]
-) -> AbstractContextManager[None]:
-    """Run ``replaced(forward)`` instead of each module's ``forward``.
-
-    A model that is compiled already notices this, but would not notice a hook.
-    """
-    return _replaced("forward", {module: replaced(module.forward) for module in modules})
-
-
-@contextmanager
-def _replaced(name: str, values: Mapping[nn.Module, object]) -> Iterator[None]:
-    """Let modules have another attribute, or another function in place of a method."""
-    before = {module: vars(module).get(name, _CLASS_HAS_IT) for module in values}
-    for module, value in values.items():
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for module, value in before.items():
-            if value is _CLASS_HAS_IT:
-                delattr(module, name)
-            else:
-                setattr(module, name, value)
-
-
-def _parts(within: Sequence[nn.Module]) -> list[nn.Module]:
-    """These modules and all within them, each once."""
-    return list(dict.fromkeys(part for module in within for part in module.modules()))
-
-
-def _found(
-    within: Sequence[nn.Module], kind: type[Part] | tuple[type[Part], ...], name: str
-) -> list[Part]:
-    found = [part for part in _parts(within) if isinstance(part, kind)]
-    return _require_some(found, within, name)
-
-
-def _attentions(within: Sequence[nn.Module]) -> list[MultiHeadAttention]:
-    return _found(within, MultiHeadAttention, "attention")
-
-
 def _added_positions(within: Sequence[nn.Module]) -> list[nn.Module]:
-    embeddings = [part for part in _parts(within) if isinstance(part, TokenEmbedding)]
+    embeddings = [part for part in parts(within) if isinstance(part, TokenEmbedding)]
     return [part.positions for part in embeddings if part.positions is not None]
-
-
-def _require_some(found: list[Part], within: Sequence[nn.Module], name: str) -> list[Part]:
-    if not found:
-        kinds = ", ".join(type(module).__name__ for module in within) or "nothing"
-        raise ValueError(f"there is no {name} within {kinds}")
-    return found
-
-
-def _require_heads(layer: MultiHeadAttention, heads: Sequence[int]) -> None:
-    unknown = [head for head in heads if not 0 <= head < layer.num_heads]
-    if unknown:
-        raise ValueError(
-            f"{layer.num_heads} heads are counted from 0 to {layer.num_heads - 1}: got {unknown}"
-        )

@@ -16,6 +16,7 @@ from attnbook.interventions import (
     broken,
     divisor,
     forced,
+    keys_and_values,
     on_token,
     permuted,
     shuffled_positions,
@@ -57,6 +58,11 @@ def cross(model):
 
 def itself(model):
     return [block.self_attention for block in model.decoder]
+
+
+def worthless(layer, key, value):
+    """The first token hands over nothing."""
+    return key, torch.cat([torch.zeros_like(value[:, :, :1]), value[:, :, 1:]], dim=2)
 
 
 # each changes the model somewhere
@@ -126,7 +132,7 @@ def test_the_weights_of_the_other_heads_stay():
     assert (after[0, 0, [0, 2]] == 1 / 5).all()
 
 
-@pytest.mark.parametrize("num_kv_heads", [4, 2])
+@pytest.mark.parametrize("num_kv_heads", [4, 2, 1])
 def test_without_heads_their_columns_of_the_output_projection_do_nothing(num_kv_heads):
     layer = MultiHeadAttention(d_model=16, num_heads=4, num_kv_heads=num_kv_heads)
     layer = randomise(layer.double())
@@ -222,6 +228,33 @@ def test_without_a_sublayer_the_stream_passes_it_unchanged():
         assert block(x, need_weights=True)[1].sum(-1).allclose(torch.ones(()).double())
 
 
+def test_a_sublayer_is_left_out_for_the_tokens_that_are_named():
+    model = make_language_model()
+    block, (x,) = model.blocks[0], draw(7, (2, 5, 16))
+    whole = block(x)[0]
+    with without(block.attention, block.feed_forward, tokens=[0, 3]):
+        changed = block(x)[0]
+    assert torch.equal(changed[:, [0, 3]], x[:, [0, 3]])
+    assert torch.equal(changed[:, [1, 2, 4]], whole[:, [1, 2, 4]])
+    with without(block.attention, block.feed_forward, tokens=slice(1, None)):
+        assert torch.equal(block(x)[0][:, 1:], x[:, 1:])
+
+
+def test_keys_and_values_are_replaced_and_the_weights_of_their_block_stay():
+    model = make_language_model()
+    _, before = model(TOKENS, need_weights=True)
+    seen = []
+
+    def change(layer, key, value):
+        seen.append((layer, key.shape, value.shape))
+        return worthless(layer, key, value)
+
+    with keys_and_values(model.blocks[0], change=change):
+        _, maps = model(TOKENS, need_weights=True)
+    assert seen == [(model.blocks[0].attention, (2, 2, 6, 4), (2, 2, 6, 4))]
+    assert torch.equal(maps[0], before[0]) and not torch.allclose(maps[1], before[1])
+
+
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_without_the_residual_an_update_stands_alone(norm_first):
     block = randomise(EncoderBlock(norm_first=norm_first, **SIZES).double())
@@ -305,10 +338,12 @@ IN_A_LANGUAGE_MODEL = {
     ),
     "permuted weights": lambda m: attention_weights(m, change=permuted(0)),
     "no divisor": lambda m: divisor(m, number=1.0),
+    "no value of a token": lambda m: keys_and_values(m, change=worthless),
     "no causal mask": lambda m: without_causal_mask(m),
     "a head less": lambda m: without_heads(m.blocks[0].attention, [3]),
     "no attention": lambda m: without(m.blocks[0].attention),
     "no feed-forward": lambda m: without(m.blocks[-1].feed_forward),
+    "no feed-forward for a token": lambda m: without(m.blocks[0].feed_forward, tokens=[0]),
     "no residual": lambda m: without_residual(m),
     "no norm": lambda m: without_norm(m),
     "no positions": lambda m: without_positions(m),
@@ -324,7 +359,8 @@ def test_a_language_model_is_changed_and_nothing_is_left_behind(name):
         assert not torch.allclose(inside, before, atol=1e-3)
         assert found.shape == (2, 2, 4, 6, 6)
         torch.testing.assert_close(model(TOKENS)[0], inside)
-        if name not in ("no causal mask", "permuted weights"):  # other weights to deal, each step
+        # with a cache the first token of a step is another, and there are other weights to deal
+        if name not in ("no causal mask", "permuted weights") and "token" not in name:
             written = list(generate(model, [3, 4], max_new_tokens=5))
             assert written == list(generate(model, [3, 4], max_new_tokens=5, cached=False))
         raise KeyError

@@ -1,7 +1,7 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
 Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
-a course. ``missing``, ``run``, ``replicate`` and ``labels`` need what builds the book
+a course. ``missing``, ``run``, ``replicate``, ``unseen`` and ``labels`` need what builds the book
 (``requirements.txt``). The others need what grades:
 ``pip install ./code "./code/attncourse[teach]"``.
 """
@@ -61,6 +61,18 @@ def replicate(notebook: str, *, seeds: int = 20, workers: int = 0, again: bool =
         f"{new} new seeds, all {seeds} are in {stored_runs(path)}; next: "
         f"python -m attncourse run {path}"
     )
+
+
+def unseen(notebook: list[str], *, seeds: int = 3, workers: int = 0, again: bool = False) -> None:
+    """Run experiments with the seeds that follow the stored ones, and set them against these."""
+    from attncourse.unseen import unseen  # needs what a grader has no use for
+
+    os.environ.setdefault("MPLBACKEND", "agg")  # the figures are not looked at
+    print("notebook, values, outside the stored range, expected outside, failed assertions")
+    for path in (find_chapter(ROOT, name) for name in notebook) if notebook else laboratory(ROOT):
+        found = unseen(path, seeds, workers=workers, again=again)
+        counts = f"{found.values}, {found.outside}, {found.expected:.1f}, {len(found.failed)}"
+        print("\n    ".join([f"{path.stem}, {counts}", *found.failed]), flush=True)
 
 
 def home(url: str) -> None:
@@ -266,6 +278,7 @@ COMMANDS = {
     "missing": missing,
     "run": run,
     "replicate": replicate,
+    "unseen": unseen,
     "labels": labels,
     "home": home,
     "student": student,
@@ -277,12 +290,12 @@ COMMANDS = {
     "return": give_back,
 }
 IN_A_COURSE = ("collect", "grade", "return")  # they run in the folder of a course
-FOR_THE_BOOK = ("missing", "run", "replicate", "labels")  # they need what builds the book
+FOR_THE_BOOK = ("missing", "run", "replicate", "unseen", "labels")  # they need what builds the book
 HELP = {  # of arguments; what follows * in a function is an option of its command
     "notebook": "such as 12, 12-memory or lab/12-why",
     "chapter": "chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
     "notebooks, such as lab/02-values; by default all",
-    "seeds": "how many, counted from 0; by default 20",
+    "seeds": "how many; by default 20, or 3 that nobody has looked at",
     "workers": "how many at the same time; by default one for each core",
     "again": "drop what other code or other versions have stored",
     "url": "https://github.com/OWNER/REPOSITORY",

@@ -82,10 +82,19 @@ def made_by(code: str) -> list[str]:
     return [f"experiment {fingerprint(code)}", f"python {python}", *versions]
 
 
-def replicate(path: Path, seeds: int, *, workers: int | None = None, again: bool = False) -> int:
+def replicate(
+    path: Path,
+    seeds: int,
+    *,
+    first: int = 0,
+    file: Path | None = None,
+    workers: int | None = None,
+    again: bool = False,
+) -> int:
     """Run a notebook's experiment for the seeds 0, 1, …, and store its rows; return how many
     seeds were new.
 
+    The seeds begin with ``first``, and ``file`` is where the rows are stored if not in the package.
     ``workers`` run at the same time, each with one thread; by default one for each core. ``again``
     drops what was stored by other code or other versions. Raises ``UsageError`` if such rows are
     there, if a seed fails (the others are stored nevertheless), and if a file can't be written.
@@ -93,9 +102,9 @@ def replicate(path: Path, seeds: int, *, workers: int | None = None, again: bool
     code = experiment(nbformat.read(path, as_version=4))
     if not code:
         raise UsageError(f"{path} needs a cell with the tag experiment")
-    file = stored_runs(path)
+    file = file or stored_runs(path)
     runs = _runs_so_far(file, made_by(code), again)
-    todo = [seed for seed in range(seeds) if seed not in runs.rows]
+    todo = [seed for seed in range(first, first + seeds) if seed not in runs.rows]
     failed = {}
     with contextlib.closing(_answers(code, todo, workers or os.cpu_count())) as answers:
         for seed, found in answers:

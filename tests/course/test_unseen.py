@@ -1,0 +1,55 @@
+"""Seeds that nobody has looked at are compared with the stored runs and must keep the promises."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from attnbook.laboratory import columns
+from attncourse.chapter import stored_runs
+from attncourse.replicate import replicate
+from attncourse.unseen import unseen
+
+EXPERIMENT = """\
+def experiment(seed):
+    right = 90 + seed % 4 if seed < 4 else {right}
+    return [{{"design": d, "size": 8, "right": right}} for d in ("one", "two")]
+"""
+PROMISE = """\
+from attnbook.laboratory import read_runs
+runs = read_runs("01-which")
+assert (runs["right"] >= 90).all()
+"""
+
+
+def lab(folder, right):
+    path = folder / "chapters/lab/01-which.ipynb"
+    for parent in (path.parent, stored_runs(path).parent):
+        parent.mkdir(parents=True, exist_ok=True)
+    tagged = new_code_cell(
+        EXPERIMENT.format(right=right), metadata={"tags": ["experiment"]}, id="what"
+    )
+    cells = [
+        new_markdown_cell("# Lab 1 · Which?"),
+        tagged,
+        new_code_cell(PROMISE, id="promise"),
+        new_code_cell("fresh = {0: experiment(0)}\n1 / 0"),
+    ]
+    nbformat.write(new_notebook(cells=cells), path)
+    replicate(path, 4, workers=1)
+    return path
+
+
+def test_the_seeds_that_follow_are_stored_in_a_folder_of_their_own(tmp_path):
+    path = lab(tmp_path, right=92)
+    before = stored_runs(path).read_text()
+    found = unseen(path, 2, workers=1)
+    new = columns((stored_runs(path).parent / "unseen/01-which.csv").read_text())
+    assert new["seed"].tolist() == [4, 4, 5, 5] and stored_runs(path).read_text() == before
+    assert (found.values, found.outside, found.failed) == (4, 0, [])
+    assert found.expected == pytest.approx(4 * 2 / 5)
+
+
+def test_what_lies_outside_and_what_no_longer_holds_is_said(tmp_path):
+    found = unseen(lab(tmp_path, right=80), 2, workers=1)
+    assert found.outside == 4
+    assert found.failed == ['promise: assert (runs["right"] >= 90).all()']

@@ -28,9 +28,12 @@ def _formula(latex: str, display: str) -> str:
     return FUNCTION.sub(r'\1<mspace width="0.17em"/>', mathml)
 
 
-def text(markdown: str) -> Markup:
-    """Markdown with ``$…$`` as HTML."""
-    renderer = _Renderer(escape=False, exclude_anchor_links=True)
+def text(markdown: str, *, html: bool = True) -> Markup:
+    """Markdown with ``$…$`` as HTML.
+
+    Without ``html``, tags in it are shown as they are written, and a link can't run a script.
+    """
+    renderer = _Renderer(escape=not html, allow_harmful_protocols=html, exclude_anchor_links=True)
     return Markup(MarkdownWithMath(renderer=renderer).render(markdown))
 
 

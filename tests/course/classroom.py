@@ -173,15 +173,15 @@ class Course:
 
 
 def perfect(course):
-    """A cell of one's own that an answer uses, a note, megabytes of output, all on Colab."""
+    """A cell of one's own that answers use, a figure, a note, megabytes of output, all on Colab."""
     notebook = course.perfect()
     place = notebook.cells.index(answer_cell(notebook, FIRST))
-    notebook.cells.insert(place, new_code_cell("own = math"))
+    notebook.cells.insert(place, new_code_cell("own = math\nimport matplotlib.pyplot as plt"))
     assert "math." in course.right[FIRST]
     answer(notebook, FIRST, course.right[FIRST].replace("math.", "own."))
     course.begin(notebook, SECOND, 'print("x" * 5_000_000)\nprint("y\\n" * 1_000_000)')
     loud = course.right[THIRD].replace(":\n", ':\n    print("z" * 1_000_000)\n', 1)
-    answer(notebook, THIRD, loud)
+    answer(notebook, THIRD, f"plt.plot([1, 2])\n{loud}")
     add_note(notebook)
     return as_colab_saves(notebook), {}
 
@@ -260,9 +260,58 @@ def cheating(course):
         "torch.allclose = torch.equal = torch.Tensor.allclose = lambda *a, **k: True\n"
         "torch.Tensor.__eq__ = lambda *a: torch.ones(()).bool()"
     )
-    course.begin(notebook, THIRD, "get_ipython().displayhook.quiet = lambda: True")
+    course.begin(notebook, THIRD, "get_ipython().ast_node_interactivity = 'none'")
     return notebook, wrong
 
 
-STUDENTS = [perfect, empty, careless, crashing, cheating]
+# Each would give all points: before the cell that counts, in its code, and in what it shows.
+HOOKS = (
+    """
+import os, subprocess, sys
+ip = get_ipython()
+def give_all(*_):
+    import attnbook.exercises as e
+    e.points = lambda *a, of, **k: float(of)
+for event in ("pre_run_cell", "pre_execute"):
+    ip.events.register(event, give_all)
+""",
+    """
+def rewrite(lines):
+    return ["100.0\\n"] if "points(" in "".join(lines) else lines
+ip.input_transformers_cleanup.append(rewrite)
+ip.input_transformers_post.append(rewrite)
+""",
+    """
+ip.displayhook.compute_format_data = lambda result: ({"text/plain": "6.0"}, {})
+type(ip.displayhook).compute_format_data = lambda self, result: ({"text/plain": "6.0"}, {})
+ip.display_formatter.formatters["text/plain"].for_type(float, lambda n, p, cycle: p.text("6.0"))
+""",
+)
+SCRIPT_IN_WORDS = "<script>document.title = 'taken'</script>"
+MARK = f"left-behind-by-a-submission-to-{os.getpid()}"
+LEFT_BEHIND = f"""
+command = [sys.executable, "-c", "import time; time.sleep(3600)", "{MARK}"]
+subprocess.Popen(command, start_new_session=True)
+"""
+SCRIPT = """
+from IPython.display import HTML, Javascript, display
+display(HTML("<p>shown</p><script>document.title = 'taken'</script><img src=x onerror='alert(1)'>"))
+display(Javascript("document.title = 'taken'"))
+"""
+
+
+def hooking(course):
+    """Hooks in IPython, a process that outlives its Python, scripts for the pages."""
+    notebook = course.perfect()
+    wrong = {}
+    for id, hook in zip((FIRST, SECOND, THIRD), HOOKS, strict=True):
+        wrong[id] = course.err(notebook, id)
+        answer_cell(notebook, id).source += hook
+    course.begin(notebook, NUMBER, SCRIPT + HOOKS[0] + LEFT_BEHIND)
+    graded_cell(notebook, IN_WORDS).source = graded_cell(course.released, IN_WORDS).source
+    notebook.cells.insert(3, new_markdown_cell(f"A note {SCRIPT_IN_WORDS}"))
+    return notebook, wrong
+
+
+STUDENTS = [perfect, empty, careless, crashing, cheating, hooking]
 NUMBERS = {student.__name__: i for i, student in enumerate(STUDENTS, 101)}  # the platform's

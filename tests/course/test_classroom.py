@@ -6,6 +6,7 @@ import re
 import zipfile
 
 import nbformat
+import psutil
 import pytest
 from classroom import (
     CHAPTER,
@@ -15,11 +16,13 @@ from classroom import (
     GRADE,
     IN_MY_WORDS,
     IN_WORDS,
+    MARK,
     MARK_BY_HAND,
     MOST_POINTS,
     NOTE,
     NUMBER,
     NUMBERS,
+    SCRIPT_IN_WORDS,
     SECOND,
     SECONDS,
     STUDENTS,
@@ -121,13 +124,11 @@ def test_the_class_is_summed_up_with_its_commonest_mistakes(graded):
     )
     said = {id: row for id, *row in rows}
     first = {id: next(iter(EXERCISES[id].mistakes)) for id in EXERCISES}
-    # perfect is right, careless errs, crashing never ends, cheating hides its points
-    assert said[THIRD] == ["20%", "2", "1", "1", f"{first[THIRD]} (1); none that is known (1)"]
-    assert f"{IN_WORDS}, in words: 3 of 5 marked, 0.0 points on average" in graded.printed
-    assert re.search(
-        rf"To begin with, [\d.]+, 1 times: .*\. {EXERCISES[THIRD].explanations[first[THIRD]][:20]}",
-        graded.printed,
-    )
+    # perfect is right, careless and hooking err, crashing never ends, cheating hides its points
+    assert said[THIRD] == ["17%", "3", "1", "1", f"{first[THIRD]} (2); none that is known (1)"]
+    assert f"{IN_WORDS}, in words: 4 of 6 marked, 0.0 points on average" in graded.printed
+    because = EXERCISES[THIRD].explanations[first[THIRD]][:20]
+    assert re.search(rf"To begin with, {THIRD}, 2 times: .*\. {because}", graded.printed)
 
 
 def test_what_cannot_be_graded_is_named_and_holds_up_nobody(graded):
@@ -228,6 +229,32 @@ def test_grading_prints_a_line_for_each_student_and_warns_only_of_trouble(graded
     troubles = {("careless", NUMBER)} | {("crashing", id) for id in (NUMBER, FIRST, SECOND)}
     assert {(who, id.replace("-", ".")) for who, id in warnings} == troubles
     assert graded.printed.count("WARN") == len(troubles) and "ERROR" not in graded.printed
+
+
+def test_a_figure_is_shown_also_after_cells_that_were_graded(graded):
+    assert graded.feedback("perfect").count('src="data:image/png') == 1
+
+
+def test_no_script_that_a_submission_displays_can_run(graded, chromium):
+    path = graded.folder / f"autograded/hooking/{CHAPTER}/{CHAPTER}.ipynb"
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            assert "application/javascript" not in data
+            assert "<script" not in data.get("text/html", "") + data.get("text/markdown", "")
+    page = chromium.new_page()
+    page.goto((graded.folder / f"feedback/hooking/{CHAPTER}/{CHAPTER}.html").as_uri())
+    assert page.title() != "taken" and page.locator("img[onerror]").count() == 0
+    assert any(
+        "shown" in text and "<script>" in text for text in page.locator(".output").all_inner_texts()
+    )
+    assert page.locator("p", has_text=SCRIPT_IN_WORDS).count() == 1
+    assert "border-left" in page.locator(".attnbook-report").first.get_attribute("style")
+    page.close()
+
+
+def test_what_a_submission_leaves_behind_is_ended(graded):
+    assert not any(MARK in (p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"]))
 
 
 def test_a_page_of_feedback_gives_each_verdict_once_and_reads_well_offline(graded, chromium):

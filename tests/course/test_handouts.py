@@ -101,6 +101,12 @@ def test_an_assignment_holds_what_its_stubs_and_solutions_need(path):
     assert len(ids) == len(set(ids))
 
 
+def test_one_exercise_is_no_exercises():
+    chapter = read(ROOT / "chapters/03-scaling.ipynb")
+    for only, said in (["3.2"], "There is 1 exercise, 2 points"), (["3.2", "3.4"], "There are 2 e"):
+        assert said in assignment.assignment(chapter, [1], "", only).cells[0].source
+
+
 def test_an_assignment_brings_along_what_the_chapter_built_and_its_task_names():
     source = (
         assignment.assignment(read(ROOT / "chapters/02-queries-keys-values.ipynb"), [1], "x")

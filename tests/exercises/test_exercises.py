@@ -5,17 +5,26 @@ import math
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from answers import RIGHT, WRONG
+from conftest import ROOT
 
 from attnbook import exercises
 from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer, catalogue, sandbox
 from attnbook.exercises.grade import grade
+from attncourse.chapter import exercises_of
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 CODED = [e for e in EXERCISES.values() if type(e) is Exercise]
 CHOICES = [e for e in EXERCISES.values() if isinstance(e, MultipleChoice)]
+
+TEXTS = {
+    task.id: task.text
+    for path in sorted((ROOT / "chapters").glob("**/[0-9]*.ipynb"))
+    for task in exercises_of(nbformat.read(path, as_version=4))
+}
 
 for_each = functools.partial(pytest.mark.parametrize, "exercise", ids=lambda e: e.id)
 
@@ -132,6 +141,25 @@ def test_an_answer_that_keeps_results_by_shape_is_found_out(exercise):
     )
     if any(tensor.is_floating_point() for tensor in tensors_in(exercise.trial(0).expected)):
         assert "the same result" in " ".join(report.failures)
+
+
+def has_a_thin_inner_axis(tensor):
+    """Whether an axis of size 1 stands between longer ones, where a lost axis goes unnoticed."""
+    shape = tensor.shape
+    return any(
+        shape[i] == 1 and max(shape[:i]) > 1 and max(shape[i + 1 :]) > 1
+        for i in range(1, len(shape) - 1)
+    )
+
+
+# in 7.2 they are the arguments of a call
+@for_each([e for e in CODED if "(...," in TEXTS[e.id] and e.id != "7.2"])
+def test_where_any_axes_may_lead_one_of_them_has_the_size_1(exercise):
+    tensors = [tensor for probe in exercise.probes() for tensor in tensors_in(probe)]
+    assert any(map(has_a_thin_inner_axis, tensors)), (
+        f"{place(exercise)}: its text allows any axes in front, so an input needs one of size 1 "
+        "between longer ones, on which a stray `squeeze` shows"
+    )
 
 
 @pytest.mark.parametrize("id", ["1.6", "3.2", "9.8"])  # numbers, a tensor, inputs in a dict

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 
 import nbformat
 import pytest
@@ -14,7 +15,7 @@ from attnbook.exercises.compare import Comparison
 from attnbook.exercises.declare import GRADIENTS
 from attnbook.exercises.grade import grade
 from attnbook.exercises.properties import changed, row_sums
-from attnbook.exercises.report import describe, told_apart
+from attnbook.exercises.report import beside, describe, told_apart
 from attnbook.exercises.sandbox import Outcome
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
@@ -108,7 +109,7 @@ def test_an_answer_that_remembers_an_earlier_call_or_draws_numbers_is_found_out(
         first.append(weights)
         return right(weights) * (1 + len(first) / 100)
 
-    assert "remember earlier calls" in failures_of("3.3", growing)
+    assert "nor on earlier calls" in failures_of("3.3", growing)
     assert not graded("3.3", lambda weights: right(first[0])).passed
     noisy = failures_of("3.3", lambda weights: right(weights) + 0.1 * torch.rand(()))
     assert "Called twice with the same input" in noisy
@@ -217,6 +218,99 @@ def test_a_squeezed_result_is_named():
     assert f"it has (2,). {missing}" in squeezed
     assert missing not in failures_of("3.2", lambda q, k: right_scores(q, k)[0])
 
+    def broadcast(x, gamma, epsilon):
+        return gamma * x / (x.square().mean(-1).squeeze()[..., None] + epsilon).sqrt()
+
+    grown = "An axis of size 1 has grown: does a step before it `squeeze`?"
+    assert f"it has (2, 2, 3, 4). {grown}" in failures_of("8.2", broadcast)
+    assert grown not in failures_of("4.3", lambda s: s.softmax(-1).log())
+
+
+def test_nan_in_a_gradient_is_named_as_such():
+    def fading(query, key, value, decay):
+        place = torch.arange(query.shape[-2])
+        ages = (place[:, None] - place).float()
+        parts = torch.where(ages >= 0, query @ key.mT * decay**ages, 0.0)  # ∞ in the future
+        return parts @ value / parts.sum(dim=-1, keepdim=True)
+
+    [failure] = graded("4.9", fading).failures
+    assert "Those of `query` contain NaN" in failure and "`detach`" not in failure
+
+
+def test_wrong_numbers_come_before_gradients_and_are_no_reason_to_doubt_these():
+    report = graded("3.2", lambda q, k: right_scores(q.detach(), k) + 1)
+    assert report.failures[-1].startswith(f"Not true: {GRADIENTS} None reaches `query`")
+    assert "The result is not right" in report.failures[-2]
+    projections_transposed = EXERCISES["7.4"].mistakes["projections transposed"]
+    assert GRADIENTS in graded("7.4", projections_transposed).holds  # it is right where W = 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_named(dtype):
+    kind = str(dtype).removeprefix("torch.")
+    returned = failures_of("8.2", lambda *given: EXERCISES["8.2"].reference(*given).to(dtype))
+    assert returned.startswith(f"The result is in {kind}, which has few digits")
+    inside = failures_of("8.2", lambda *a: EXERCISES["8.2"].reference(*a).to(dtype).float())
+    assert inside.startswith(f"Its numbers have no more digits than {kind} has")
+    assert "digits" not in failures_of("3.4", lambda s, t: (s / t).softmax(dim=-1) * 1.003)
+
+
+@pytest.mark.parametrize("id", ["4.8", "9.5", "11.2"])  # zeros are also what some mistakes give
+def test_a_result_that_was_never_filled_is_called_empty(id):
+    exercise = EXERCISES[id]
+    report = graded(id, lambda *given: torch.zeros_like(exercise.reference(*given)))
+    assert report.failures[0] == "The result is all zeros, whatever comes in: is it ever filled?"
+    assert report.diagnosis is None or "All your weights are 0." in report.explanation
+
+
+def test_a_mask_that_was_never_filled_is_called_empty():
+    nowhere = failures_of("8.4", lambda document: document[:, :, None] * document[:, None] < 0)
+    assert nowhere.startswith("The result is False everywhere: is it ever filled?")
+
+
+def sparsemax_with_one_support(scores):
+    ordered = scores.sort(dim=-1, descending=True).values
+    thresholds = (ordered.cumsum(dim=-1) - 1) / torch.arange(1, scores.shape[-1] + 1)
+    count = (ordered > thresholds).sum().clamp(max=scores.shape[-1])  # over all rows
+    return (scores - thresholds[..., count - 1, None]).clamp(min=0)
+
+
+def test_what_is_right_for_each_row_alone_but_not_for_all_is_said():
+    report = graded("4.8", sparsemax_with_one_support)
+    assert "Cut along axis 0 of `scores`, each part alone gets the right" in report.failures[-1]
+    other_shape = failures_of("3.2", lambda q, k: torch.einsum("bqhd,bkhd->bqhk", q, k))
+    assert "Cut along" not in other_shape
+
+
+def test_a_counterexample_is_one_sentence_of_a_batch():
+    def every_row(weights):
+        return EXERCISES["3.3"].reference(weights) + (weights[..., 0] < 0.2)
+
+    report = graded("3.3", every_row)
+    [row] = re.findall(r"`weights = (\[\[.*?\]\])`", report.counterexample)
+    assert row.count("[") == 2 and "; right is `[" in report.counterexample
+
+    table = torch.arange(30.0).view(5, 6)
+    other = table.clone().index_fill_(0, torch.tensor(2), 0.0)
+    assert beside(other, table).endswith("…]`, with 0 at [2, 5]; right is 17")
+    assert beside(table, table) == f"you return `{describe(table)}`"
+
+
+def test_words_are_numbers_of_an_integer_type():
+    for id in ("9.2", "9.5"):
+        right = EXERCISES[id].reference
+        [failure] = graded(id, lambda *given, right=right: right(*given).float()).failures
+        assert "must be of an integer type" in failure and "torch.float32" in failure
+        assert graded(id, lambda *given, right=right: right(*given).int()).passed
+
+
+def test_a_mistake_is_recognised_though_some_inputs_stop_it():
+    def without_output_weight(heads, weight, gradient):
+        own = gradient.view(*gradient.shape[:2], heads.shape[1], -1).transpose(1, 2)
+        return (heads * own).sum(dim=(2, 3)).abs().mean(dim=0)
+
+    assert graded("7.7", without_output_weight).diagnosis == "W_O left out"
+
 
 @pytest.mark.parametrize(
     ("value", "other", "text"),
@@ -238,16 +332,16 @@ def test_a_sentence_never_shows_one_number_twice_where_two_are_meant():
     assert row_sums(torch.tensor([[0.5, 0.5002]])) == "One sums to 1.0002."
 
 
-def test_the_counterexample_is_the_smallest_input_and_shows_the_result_but_not_the_answer():
+def test_the_counterexample_is_a_part_of_the_smallest_input_with_the_result_and_the_right_one():
     def chatty(query, key):
         print("shapes", tuple(query.shape), "x" * 10_000_000)
         return EXERCISES["3.2"].mistakes["no scaling at all"](query, key)
 
     report = graded("3.2", chatty)
     assert report.diagnosis == "no scaling at all"
-    given = "`query = [[[[1, 2, 0]]]]`, `key = [[[[3, 1, 1]], [[0, 1, 2]]]]`"
-    assert f"for {given} you return `[[[[5, 2]]]]`" in str(report)
-    assert f"{5 / math.sqrt(3):.2g}" not in str(report)
+    given = "`query = [[[[1, 2, 0]]]]`, `key = [[[[3, 1, 1]]]]`"  # of two keys the first
+    right = f"{5 / math.sqrt(3):.4g}"
+    assert f"for {given} you return `[[[[5]]]]`; right is `[[[[{right}]]]]`." in str(report)
     assert report.printed.startswith("shapes (1, 1, 1, 3)") and len(report.printed) <= 1000
     assert "There your function printed: shapes (1, 1, 1, 3)" in str(report)
 

@@ -222,3 +222,11 @@ def test_the_mode_the_notebook_is_in_does_not_matter(mode, id):
     with mode():
         report = grade(exercise, exercise.reference)
     assert report.passed, str(report)
+
+
+def test_thousands_of_printed_lines_do_not_use_up_the_time():
+    with sandbox.Sandbox() as box:
+        outcome = box.call(lambda: [print("one line of many") for _ in range(100)], ())
+        assert len(outcome.printed) == sandbox.PRINTED_CHARACTERS
+        assert sys.stdout.write is len  # nothing is kept, so nothing takes time
+        assert box.call(lambda: print("the next call"), ()).printed == "the next call\n"

@@ -4,8 +4,8 @@ Chapters use ``check`` and ``hint``, assignments ``points``, tests ``catalogue``
 ``ch…`` holds one chapter's exercises: a reference, inputs to try answers on, properties of right
 answers, and the mistakes that people make. They write these with ``declare``, and with
 ``properties``, tests that several exercises share. ``grade`` judges an answer: ``sandbox`` runs the
-learner's function, ``compare`` says how its results differ from the right ones, and ``report`` is
-what the learner sees.
+learner's function, ``compare`` says how its results differ from the right ones, ``shrink`` looks
+for a smaller counterexample, and ``report`` is what the learner sees.
 """
 
 from collections.abc import Iterable, Iterator

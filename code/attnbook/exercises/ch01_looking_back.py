@@ -250,6 +250,16 @@ def _(generator):
         torch.tensor([[[-10.0, 1.0], [-10.5, 3.0], [0.0, 1e25]]]),
         torch.tensor([2]),
     )
+    yield (  # energies of ±256
+        torch.tensor([[[256.0, 0.0], [-256.0, 0.0]]]),
+        torch.tensor([[[1.0, 1.0], [1 - 2**-8, 3.0], [0.0, 7.0]]]),
+        torch.tensor([2]),
+    )
+    yield (  # padding that scores 300 more
+        torch.tensor([[[10.0, 0.0]]]),
+        torch.tensor([[[1.0, 1.0], [0.5, 3.0], [31.0, 7.0]]]),
+        torch.tensor([2]),
+    )
     for m, n, d, lengths in [(3, 5, 4, [5, 2]), (1, 4, 1, [1, 4, 3]), (4, 4, 3, [2, 3])]:
         yield (
             torch.randn(len(lengths), m, d, generator=generator),
@@ -351,6 +361,23 @@ def _(query, memory, lengths):
     """You divide the energies by the root of the number of features. That is another energy than
     the plain dot product, with flatter weights."""
     return _attend(query / math.sqrt(query.shape[-1]), memory, _is_real(memory, lengths))
+
+
+@context_vectors.mistake("the exponentials of large energies")
+def _(query, memory, lengths):
+    """You take the exponentials of the energies as they are. One of 256 is beyond the numbers that
+    the computer has, and infinity divided by infinity is NaN."""
+    shares = (query @ memory.mT).exp() * _is_real(memory, lengths)
+    return shares / shares.sum(dim=-1, keepdim=True) @ memory
+
+
+@context_vectors.mistake("the largest energy sought in the padding, too")
+def _(query, memory, lengths):
+    """You subtract the largest energy of the whole row, padding included. Where padding scores far
+    more than the real states, all their exponentials become 0, and 0 / 0 is NaN."""
+    energies = query @ memory.mT
+    shares = (energies - energies.amax(-1, keepdim=True)).exp() * _is_real(memory, lengths)
+    return shares / shares.sum(dim=-1, keepdim=True) @ memory
 
 
 coverage = Exercise(
@@ -497,7 +524,7 @@ def _(generator):
     for batch, m, n, d_query, d_key, d_hidden in [
         ((), 3, 5, 4, 2, 6),
         ((1,), 2, 1, 3, 5, 4),
-        ((2,), 3, 3, 2, 2, 5),
+        ((2, 1), 3, 3, 2, 2, 5),
     ]:
         yield (
             torch.randn(*batch, m, d_query, generator=generator),
@@ -731,7 +758,7 @@ def _(weights):
 @crossing_share.inputs
 def _(generator):
     yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
-    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 1), (1, 2, 4, 4)]:
+    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 1), (2, 1, 4, 4)]:
         yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
 
 
@@ -856,6 +883,8 @@ def _(energies, centres, D):
 def _(generator):
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.25]]), 1
     yield torch.tensor([[[0.0, 1.0, 2.0, 0.0]]]), torch.tensor([[1.0]]), 1
+    large = torch.tensor([[[0.0, 150.0, 149.0, 300.0], [300.0, -150.0, -149.0, 0.0]]])
+    yield large, torch.tensor([[1.25, 1.25]]), 1
     for batch, m, n, D in [(2, 3, 7, 2), (3, 1, 9, 3), (2, 5, 1, 1), (1, 6, 8, 2.5)]:
         place = torch.rand(batch, m, generator=generator) * (n - 1)
         yield torch.randn(batch, m, n, generator=generator), place, D
@@ -968,3 +997,12 @@ def _(energies, centres, D):
     further away it is, and weights that were to shrink grow."""
     away = _away(energies, centres)
     return _windowed(energies * _bell(away, D / 2), away, D)
+
+
+@local_weights.mistake("the exponentials of large energies")
+def _(energies, centres, D):
+    """You take the exponentials of the energies as they are. One of 150 is beyond the numbers that
+    the computer has, and infinity divided by infinity is NaN."""
+    away = _away(energies, centres)
+    shares = energies.exp() * (away.abs() <= D)
+    return shares / shares.sum(dim=-1, keepdim=True) * _bell(away, D / 2)

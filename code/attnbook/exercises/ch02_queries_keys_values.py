@@ -121,7 +121,7 @@ def _(generator):
     )
     for batch, m, n, d_model, d_k, d_v in [
         ((), 3, 3, 6, 6, 6),
-        ((2,), 4, 4, 6, 3, 3),
+        ((2, 1), 4, 4, 6, 3, 3),
         ((1,), 5, 1, 6, 4, 2),
         ((1, 3), 1, 6, 1, 8, 3),
     ]:
@@ -628,6 +628,12 @@ def _(generator):
         torch.tensor([[8.0], [4.0], [0.0]]),
         1.0,
     )
+    yield (  # every key is far from the query: scores of −200 and less
+        torch.tensor([[10.0]]),
+        torch.tensor([[0.0], [20.0], [-1.0]]),
+        torch.tensor([[8.0], [4.0], [0.0]]),
+        2.0,
+    )
     for batch, n_query, n_key, d_k, d_v, sharpness in [
         ((2,), 4, 4, 4, 4, 0.2),
         ((1, 3), 1, 5, 3, 4, 0.7),
@@ -741,6 +747,14 @@ def _(query, key, value, sharpness):
     an output near 0."""
     distances = _squared_distances(query, key)
     return (-sharpness * distances).exp() @ value
+
+
+@lookup_by_distance.mistake("exponentials that are all 0")
+def _(query, key, value, sharpness):
+    """You divide exponentials by their sum as they are. Far from all keys every one of them is
+    rounded to 0, and 0 / 0 is NaN."""
+    shares = (-sharpness * _squared_distances(query, key)).exp()
+    return shares / shares.sum(dim=-1, keepdim=True) @ value
 
 
 q_proj_for = Exercise(

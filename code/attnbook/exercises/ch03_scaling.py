@@ -240,7 +240,7 @@ def _(generator):
     yield (torch.tensor([[0.75, 0.25]]),)
     yield (torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]]),)
     yield (torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]),)
-    for shape in [(3, 5), (1, 4, 6), (2, 3, 1)]:
+    for shape in [(3, 5), (4, 1, 6), (2, 3, 1)]:
         yield (torch.randn(shape, generator=generator).softmax(dim=-1),)
 
 
@@ -348,7 +348,7 @@ def _(generator):
     yield torch.tensor([[2.0, 1.0, 0.0]]), 2.0
     yield torch.tensor([[-1000.0, -999.0, -1001.0]]), 2.0
     yield torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]]), 1.0
-    for shape, temperature in [((1, 4, 6), 0.1), ((2, 3, 1), 4.0), ((2, 3, 3), 7.0)]:
+    for shape, temperature in [((4, 1, 6), 0.1), ((2, 3, 1), 4.0), ((2, 3, 3), 7.0)]:
         yield torch.randn(shape, generator=generator), temperature
 
 
@@ -447,10 +447,11 @@ def _(scores, temperature):
 @softmax_slope.inputs
 def _(generator):
     yield torch.tensor([1.0, 0.0]), 2.0
+    yield torch.tensor([[200.0, 199.0, -200.0], [-200.0, -199.0, -201.0]]), 1.0
     for shape, temperature in [
         ((2, 1), 4.0),
         ((3, 3), 0.25),
-        ((1, 1, 4), 1.5),
+        ((3, 1, 4), 1.5),
         ((2, 4, 5), 1.5),
     ]:
         yield torch.randn(shape, generator=generator), temperature
@@ -559,7 +560,7 @@ def _(query, key):
 def _(generator):
     yield torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     yield torch.tensor([[[2.0], [-1.0], [4.0]]]), torch.tensor([[[1.0], [-8.0]]])
-    for batch, n_query, n_key, d in [(2, 3, 4, 6), (2, 5, 5, 2), (1, 2, 1, 16)]:
+    for batch, n_query, n_key, d in [(2, 3, 4, 6), (2, 5, 5, 2), (1, 2, 1, 16), (3, 1, 5, 4)]:
         yield (
             2 * torch.randn(batch, n_query, d, generator=generator) + 0.5,
             torch.randn(batch, n_key, d, generator=generator) / 2,

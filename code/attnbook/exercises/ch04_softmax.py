@@ -228,7 +228,7 @@ def _(generator):
     yield (torch.tensor([[1.0, 0.0]]),)
     yield (torch.tensor([[0.0, -300.0, 1.0]]),)
     yield (torch.tensor([[500.0, -500.0], [-500.0, -501.0]]),)
-    for shape in [(3, 5), (1, 4, 6), (2, 3, 1)]:
+    for shape in [(3, 5), (4, 1, 6), (2, 3, 1)]:
         yield (2 * torch.randn(shape, generator=generator),)
 
 
@@ -819,7 +819,7 @@ def _(generator):
     yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
     yield (torch.tensor([[500.5, 500.0], [-500.0, -500.5]]),)  # only differences count
     yield (torch.tensor([[-2.0, -2e5, -20.0, 0.0, -200.0, -2e6, -2e4, -2e3]]),)
-    for shape in [(2, 20), (1, 3, 6), (2, 3, 1)]:
+    for shape in [(2, 20), (3, 1, 6), (2, 3, 1)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -862,6 +862,14 @@ def _(scores):
     return weights / weights.sum(dim=-1, keepdim=True)
 
 
+@sparsemax.mistake("negative scores cut off, then divided by the sum")
+def _(scores):
+    """You cut off negative scores instead of what lies below a threshold, and divide by the sum.
+    Where no score is positive, nothing is left: 0 / 0 is NaN."""
+    positive = scores.clamp(min=0)
+    return positive / positive.sum(dim=-1, keepdim=True)
+
+
 @sparsemax.mistake("one place off in the support")
 def _(scores):
     """You take τ from one place too far down the sorted row. It then counts a key that has no
@@ -876,8 +884,8 @@ def _(scores):
 
 @sparsemax.mistake("the 1 forgotten")
 def _(scores):
-    """You leave out the 1 that the weights must sum to. τ then equals the best score, and nothing
-    is left above it."""
+    """All your weights are 0. That is what comes out without the 1 that they must sum to: τ then
+    equals the best score, and nothing is left above it."""
     return _sparsemax(scores, mass=0.0)
 
 
@@ -951,7 +959,7 @@ def _(generator):
     yield torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.tensor([[[3.0]]]), 0.9
     for batch, length, d_k, d_v, decay in [
         ((2,), 4, 2, 3, 0.3),
-        ((1, 3), 6, 4, 5, 0.7),
+        ((3, 1), 6, 4, 5, 0.7),
         ((3,), 5, 3, 4, 1.0),
         ((), 160, 2, 1, 0.01),  # 0.01¹⁶⁰ is 0 even in double precision
     ]:

@@ -121,7 +121,7 @@ def _(positions, d):
 def _(generator):
     yield torch.tensor([0.0, 1.0, 2.5]), 4
     yield torch.tensor([[3.0, -1.0, 0.5], [7.0, 2.0, 4.0]]), 6
-    for shape, d in [((4,), 7), ((1, 1), 1), ((3, 2, 4), 8)]:
+    for shape, d in [((4,), 7), ((1, 1), 1), ((6, 1, 4), 8)]:
         yield 20 * torch.rand(shape, generator=generator) - 5, d
     yield _integers(generator, -5, 15, (4,)), 7
 
@@ -371,7 +371,7 @@ def _(distances, d):
 def _(generator):
     yield torch.tensor([0.0, 1.0, 3.0]), 4
     yield torch.tensor([[5.0, -2.0], [300.0, 0.0], [-7.0, 1.0]]), 6
-    for shape, d in [((1, 1), 16), ((2, 3, 2), 2), ((2, 4), 64)]:
+    for shape, d in [((1, 1), 16), ((3, 1, 2), 2), ((2, 4), 64)]:
         yield _integers(generator, -20, 21, shape).float(), d
     yield _integers(generator, -20, 21, (2, 4)), 16
 
@@ -485,7 +485,7 @@ def _(generator):
     yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 2, 4
     for shape, d, first, length, noise in [
         ((2, 5), 16, 30, 60, 0.1),
-        ((4, 3), 64, 0, 100, 0.3),
+        ((4, 1, 3), 64, 0, 100, 0.3),
         ((1, 1), 4, 7, 1, 0.5),  # there is one position to choose from
         ((7,), 32, 500, 25, 0.5),
     ]:
@@ -725,7 +725,7 @@ def _(x):
 @rotate_halves.inputs
 def _(generator):
     yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
-    for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (2, 3, 4, 6)]:
+    for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (3, 1, 4, 6)]:
         yield (torch.randn(shape, generator=generator),)
 
 
@@ -816,6 +816,15 @@ def _(x):
     places six apart can hardly be told apart."""
     place = torch.arange(x.shape[-2], dtype=torch.float64)
     return _rotate(x, angle=place[:, None].expand(-1, x.shape[-1] // 2))
+
+
+@rotate_halves.mistake("angles in half precision")
+def _(x):
+    """You compute the angles in bfloat16. It has eight binary digits, so the whole numbers above
+    256 are rounded, and angles are wrong long before that."""
+    place = torch.arange(x.shape[-2], dtype=torch.bfloat16)
+    angle = place[:, None] * _frequencies(x.shape[-1]).to(torch.bfloat16)
+    return _rotate(x, angle=angle.float())
 
 
 @rotate_halves.mistake("sinusoids added")

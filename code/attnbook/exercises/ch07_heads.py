@@ -1027,3 +1027,11 @@ def _(heads, weight, gradient):
     loss does not depend on."""
     added = heads @ _blocks(weight, heads.shape[1])
     return added.square().sum(dim=(2, 3)).sqrt().mean(dim=0)
+
+
+@importance.mistake("W_O left out")
+def _(heads, weight, gradient):
+    """You multiply the heads by the gradient as it arrives at the layer's output. Between the two
+    lies W_O, which decides what each head adds."""
+    own = gradient.unflatten(-1, (heads.shape[1], -1)).transpose(1, 2)
+    return (heads * own).sum(dim=(2, 3)).abs().mean(dim=0)

@@ -112,7 +112,7 @@ def _(x, gamma, epsilon):
 def _(generator):
     yield torch.tensor([[3.0, 4.0]]), torch.tensor([1.0, 2.0]), 0.5
     yield torch.tensor([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]]), torch.ones(3), 0.1
-    for shape in ((4, 6), (2, 2, 3, 4), (1, 1, 1)):
+    for shape in ((4, 6), (2, 1, 3, 4), (1, 1, 1)):
         x = 2 * torch.randn(shape, generator=generator) + 1
         yield x, 0.5 + torch.rand(shape[-1], generator=generator), 0.2
 
@@ -142,6 +142,13 @@ def _(x, gamma, epsilon):
     """You subtract the mean first, as layer norm does. This norm is to leave it in, and its
     results then differ for every token whose features do not sum to 0."""
     return _rms(x - x.mean(dim=-1, keepdim=True), gamma, epsilon)
+
+
+@rms_norm.mistake("divided by the standard deviation")
+def _(x, gamma, epsilon):
+    """You leave the mean in the token, but measure the size around it. A token whose features are
+    all alike then has no size, and is blown up."""
+    return gamma * x / (x.var(dim=-1, correction=0, keepdim=True) + epsilon).sqrt()
 
 
 @rms_norm.mistake("ε outside the root")

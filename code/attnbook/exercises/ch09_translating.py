@@ -113,6 +113,7 @@ teacher_forcing = Exercise(
         "`(targets != PAD).sum(dim=1)` is the number of words of each sentence. Which column is "
         "the first after them?",
     ],
+    integers=True,
 )
 
 
@@ -139,6 +140,7 @@ def _(generator):
     yield (torch.tensor([[7, 8], [9, PAD]]),)
     for lengths in ([4, 4], [3], [1, 1], [2, 0, 6, 3, 5]):
         yield (_padded_words(generator, lengths),)
+    yield (F.pad(_padded_words(generator, [3, 2]), (0, 2), value=PAD),)  # cut from a larger batch
 
 
 @teacher_forcing.holds("In every sentence, END is to be said once.")
@@ -163,6 +165,15 @@ def _(targets):
     """You put END into the last column of every sentence. A short sentence is then to say padding
     first, and the model never learns to stop right after the last word."""
     return torch.stack(_columns(targets, last=END))
+
+
+@teacher_forcing.mistake("END after the longest sentence, for all")
+def _(targets):
+    """You put END into one column for all sentences, after the longest of them. A short sentence is
+    then to say padding first, and the model never learns to stop right after the last word."""
+    reads, says = _columns(targets)
+    says[:, (targets != PAD).sum(dim=1).max()] = END
+    return torch.stack([reads, says])
 
 
 @teacher_forcing.mistake("no END")
@@ -272,6 +283,8 @@ def _(generator):
         torch.tensor([[3, PAD]]),
         0.2,
     )
+    large = torch.tensor([[[120.0, 0.0, 0.0, 111.0], [0.0, -120.0, 0.0, -240.0]]])
+    yield large, torch.tensor([[3, 1]]), 0.1
     for lengths, V, epsilon in [
         ([4, 4], 6, 0.3),
         ([1, 1], 5, 0.0),
@@ -416,6 +429,15 @@ def _(logits, target, epsilon):
     of_target = logits.gather(-1, target[..., None])[..., 0]
     loss = -(1 - epsilon) * of_target - epsilon * logits.mean(dim=-1)
     return loss[target != PAD].mean()
+
+
+@smoothed_loss.mistake("the logarithm of a softmax that is 0")
+def _(logits, target, epsilon):
+    """You take the logarithm of the finished probabilities. A very small one is rounded to 0, and
+    its logarithm is minus infinity."""
+    log_p = logits.softmax(dim=-1).log()
+    of_target = log_p.gather(-1, target[..., None])[..., 0]
+    return (-(1 - epsilon) * of_target - epsilon * log_p.mean(dim=-1))[target != PAD].mean()
 
 
 @smoothed_loss.mistake("softmax along the sentence")
@@ -564,7 +586,7 @@ class _Decoder:
         tokens = [int(token) for token in tokens]
         chance = random.Random(f"{tokens} {self.says}")
         scores = [chance.uniform(-4, -1) for _ in range(self.words)]
-        scores[PAD] = scores[START] = -9.0
+        scores[PAD], scores[START] = -8.0, -9.0
         if END not in self.says:
             scores[END] = -9.0
         said = tokens[1:]
@@ -588,6 +610,7 @@ greedy = Exercise(
         "result?",
         "Make the result as long as it must be with `PAD` first, and put the words in.",
     ],
+    integers=True,
 )
 
 

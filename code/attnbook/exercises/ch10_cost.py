@@ -246,7 +246,7 @@ def _(generator):
     key = torch.tensor([[1.0, 1.0], [0.0, 2.0], [1.0, 0.0]])
     yield _tile(query, key, 1, 2, 0, 3)
     for shape, tile in [
-        ((2, 3, 9, 4), (3, 4, 0, 2)),
+        ((2, 1, 9, 4), (3, 4, 0, 2)),
         ((2, 10, 6), (2, 3, 6, 4)),
         ((3, 14, 8), (9, 5, 8, 4)),
         ((1, 4, 1), (2, 1, 1, 1)),
@@ -254,8 +254,9 @@ def _(generator):
         query, key = _random(generator, 2, *shape)
         yield _tile(query, key, *tile)
     # each query sees low scores only, and hides higher ones
-    score = torch.tensor([-75.0, -74.0, -76.0, 3.0, 5.0]) + _random(generator, 5)
+    score = torch.tensor([-75.0, -74.0, -76.0, 20.0, 25.0]) + _random(generator, 5)
     yield _tile(torch.ones(5, 1), score[:, None], 0, 3, 0, 5)
+    yield _tile(torch.ones(3, 1), 100 + _random(generator, 3, 1), 0, 3, 0, 3)
 
 
 @tile_of_weights.holds("A key of the future gets exactly 0, however low the other scores are.")
@@ -352,6 +353,23 @@ def _(query, key, log_sum, first_query, first_key):
     return weights.masked_fill(~hidden, 0.0)
 
 
+@tile_of_weights.mistake("the mask applied after the exponential")
+def _(query, key, log_sum, first_query, first_key):
+    """You take the exponentials of hidden scores, too, and multiply them by 0. A key of the future
+    may score far more than all keys before it: its exponential is infinite, and infinity times 0 is
+    NaN."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    return weights * ~_future(query, key, first_query, first_key)
+
+
+@tile_of_weights.mistake("numerator and denominator apart")
+def _(query, key, log_sum, first_query, first_key):
+    """You divide one exponential by another. Each of them can be infinite or 0 where their
+    quotient is an ordinary weight."""
+    weights = _scores(query, key).exp() / log_sum.exp()[..., None]
+    return weights * ~_future(query, key, first_query, first_key)
+
+
 positions_in_slots = Exercise(
     "10.4",
     "What is in the slots of a rolling cache",
@@ -374,7 +392,7 @@ def _(written, window):
 @positions_in_slots.inputs
 def _(generator):
     yield 3, 2
-    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (4, 1), (23, 6), (5, 5)]
+    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (4, 1), (23, 6), (5, 5), (2000, 7)]
 
 
 @positions_in_slots.holds("The slots hold the latest tokens, each once.")
@@ -589,6 +607,7 @@ def _(generator):
         ([3, 3, 3], [1, 1, 1]),
         ([2, 4, 3, 2], [3, 2, 7, 1]),
         ([1, 3], [6, 4]),
+        ([5, 6, 2], [9, 60, 1200]),  # it reaches back 1536 places
     ]:
         yield torch.tensor(windows), torch.tensor(dilations)
 
@@ -681,7 +700,7 @@ def _(generator):
         torch.tensor([[1.0, 1.0]]),
     )
     for *shape, queries, n, d, tile in [
-        (2, 3, 4, 6, 4, slice(0, 4)),
+        (3, 1, 4, 6, 4, slice(0, 4)),
         (3, 4, 5, 3, slice(0, 5)),  # a tile that is the whole row
         (1, 1, 3, 1, slice(1, 2)),
         (2, 4, 9, 6, slice(5, 9)),
@@ -905,3 +924,11 @@ def _(query, keys, values, lengths):
     """You let all heads use the first head of keys and values. That would be multi-query attention,
     and the other heads of the cache are never read."""
     return _decode(query, keys[:, :1], values[:, :1], _used(keys, lengths))
+
+
+@decode_step.mistake("divided by the root of the buffer's length")
+def _(query, keys, values, lengths):
+    """You divide by the root of the number of slots. A score is a sum over the features of a head,
+    and grows with their number."""
+    root = math.sqrt(keys.shape[-2])
+    return _decode(query, keys, values, _used(keys, lengths), scale=root)

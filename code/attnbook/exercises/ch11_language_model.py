@@ -13,12 +13,12 @@ without_the_first = MultipleChoice(
     "Without the first token",
     hints=[
         "What does a head do with weights that have to sum to 1 when it finds nothing?",
-        "The rows are scaled up to 1 again. Of what is then more handed over, and of what less?",
+        "A token that is hidden in all blocks is deleted. Which token is the first one then?",
     ],
     answer="C",
-    because="What lies on the first token is weight that a head has no use for, and its value adds "
-    "little. Hidden from all others it is a text without its first word, and the next can take "
-    "its place.",
+    because="A token that is hidden in all blocks is deleted, and the next one takes its place: "
+    "heads rest there instead. What the place hands over is needed nevertheless, as the other rows "
+    "show.",
 )
 without_the_first.wrong_option(
     "A",
@@ -29,8 +29,8 @@ without_the_first.wrong_option(
 without_the_first.wrong_option(
     "B",
     "half of the weight, half of what is known",
-    "This takes what is handed over to grow with the weight. It is weight times value: look at "
-    "how little the loss changes.",
+    "This takes the weight for knowledge of the text. But the word at this place could be any "
+    "word, and the second token takes its place.",
 )
 without_the_first.wrong_option(
     "D",
@@ -148,6 +148,20 @@ def _(maps):
     return maps[..., 1:, 0].mean(dim=2).sum(dim=1)
 
 
+@sink_share.mistake("the last query left out")
+def _(maps):
+    """You leave out the last query instead of the first. The first one can look nowhere else, so
+    its weight of 1 makes every share too large."""
+    return maps[..., :-1, 0].mean(dim=(1, 2))
+
+
+@sink_share.mistake("divided by all queries")
+def _(maps):
+    """You leave out the first query's weight, but divide by the number of all queries. Every share
+    comes out too small."""
+    return maps[..., 1:, 0].sum(dim=(1, 2)) / (maps.shape[1] * maps.shape[2])
+
+
 continuing = Exercise(
     "11.3",
     "Find the head that continues",
@@ -215,6 +229,37 @@ def _(maps, length):
     return copy.sum(dim=-1) / maps.shape[-1]
 
 
+@continuing.mistake("the last place left out")
+def _(maps, length):
+    """You leave out the last place of the copy. Its token was followed, too: by the first token of
+    the copy."""
+    copy = maps[..., length:-1, :]
+    return copy.diagonal(1, dim1=-2, dim2=-1)[..., : length - 1].mean(dim=-1)
+
+
+@continuing.mistake("the last place wrapped round")
+def _(maps, length):
+    """You let the last token of the text be followed by the first of all. It was followed by the
+    first token of the copy."""
+    place = torch.arange(length, 2 * length)
+    return maps[..., place, (place - length + 1) % length].mean(dim=-1)
+
+
+@continuing.mistake("the last query of the first half, too")
+def _(maps, length):
+    """You take one query more, from the end of the first half. It stands before the copy, and
+    nothing has been repeated yet."""
+    return maps.diagonal(1 - length, dim1=-2, dim2=-1).mean(dim=-1)
+
+
+@continuing.mistake("query and key exchanged")
+def _(maps, length):
+    """You take keys for queries. A row of a map belongs to the token that looks, a column to the
+    one that is looked at."""
+    place = torch.arange(length, 2 * length)
+    return maps[..., place - length + 1, place].mean(dim=-1)
+
+
 grouped = Exercise(
     "11.4",
     "Heads that share their keys",
@@ -251,6 +296,11 @@ def _(generator):
         query = 2 * _random(generator, batch, heads, length, d_k)
         key, value = (_random(generator, batch, kv_heads, length, d_k) for _ in range(2))
         yield query, key, value
+    yield (  # scores of ±256, and the future scores most
+        torch.tensor([256.0, -256.0, 256.0]).view(1, 1, 3, 1).repeat(1, 2, 1, 1),
+        torch.tensor([1.0, 1 - 2**-8, -1.0]).view(1, 1, 3, 1),
+        torch.tensor([1.0, 3.0, 5.0]).view(1, 1, 3, 1),
+    )
 
 
 @grouped.holds("With as many heads of keys as of queries each has its own.")
@@ -301,6 +351,75 @@ def _(query, key, value):
     group = query.shape[1] // key.shape[1]
     query = query / math.sqrt(query.shape[1])
     return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
+
+
+@grouped.mistake("divided by the root of all features that share")
+def _(query, key, value):
+    """You divide by the root of the features of all heads that share a key. Each head takes dot
+    products of its own features only."""
+    group = query.shape[1] // key.shape[1]
+    query = query / math.sqrt(group)
+    return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
+
+
+@grouped.mistake("no scaling")
+def _(query, key, value):
+    """You leave out the division by √d_k. The weights become sharper than those that the model was
+    trained with."""
+    group = query.shape[1] // key.shape[1]
+    query = query * math.sqrt(query.shape[-1])
+    return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
+
+
+@grouped.mistake("heads of queries that are not neighbours in a group")
+def _(query, key, value):
+    """You cut the heads of queries as (heads in a group, groups). Heads that share a key then lie
+    apart, and come out in their old order, so each has asked another's keys."""
+    groups = key.shape[1]
+    query = query.unflatten(1, (-1, groups)).transpose(1, 2).flatten(1, 2)
+    group = query.shape[1] // groups
+    return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
+
+
+@grouped.mistake("keys of neighbours, values in turn")
+def _(query, key, value):
+    """You let neighbours share keys, but deal out the values in turn. A head then finds a token by
+    one head's keys and gets another head's value."""
+    group = query.shape[1] // key.shape[1]
+    value = value.repeat(1, group, 1, 1)
+    return _grouped(
+        query, key, value, lambda x: x if x is value else x.repeat_interleave(group, dim=1)
+    )
+
+
+@grouped.mistake("future scores set to 0")
+def _(query, key, value):
+    """You set the scores of later tokens to 0. Softmax makes e⁰ = 1 of that, so they still get
+    weight."""
+    group = query.shape[1] // key.shape[1]
+    key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
+    scores = (query @ key.mT / math.sqrt(query.shape[-1])).tril()
+    return scores.softmax(dim=-1) @ value
+
+
+@grouped.mistake("a token that does not see itself")
+def _(query, key, value):
+    """You hide the token itself as well. The first one then sees nothing, and its row is NaN."""
+    group = query.shape[1] // key.shape[1]
+    key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu()
+    return scores.masked_fill(hidden, -math.inf).softmax(dim=-1) @ value
+
+
+@grouped.mistake("the exponentials of large scores")
+def _(query, key, value):
+    """You take the exponentials of the scores as they are. One of 256 is beyond the numbers that
+    the computer has, and infinity divided by infinity is NaN."""
+    group = query.shape[1] // key.shape[1]
+    key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
+    shares = (query @ key.mT / math.sqrt(query.shape[-1])).exp().tril()
+    return shares / shares.sum(dim=-1, keepdim=True) @ value
 
 
 without_a_head = Exercise(
@@ -372,6 +491,24 @@ def _(merged, output_weight, num_heads, head):
     """You count the heads from 1. Your result is then what the head before adds."""
     own = _columns(merged, num_heads, (head - 1) % num_heads)
     return merged[..., own] @ output_weight[:, own].mT
+
+
+@without_a_head.mistake("counted from 1, and nothing for head 0")
+def _(merged, output_weight, num_heads, head):
+    """You count the heads from 1. Your result is then what the head before adds, and for head 0
+    nothing."""
+    own = _columns(merged, num_heads, head - 1)
+    return merged[..., own] @ output_weight[:, own].mT
+
+
+@without_a_head.mistake("the head's features alone")
+def _(merged, output_weight, num_heads, head):
+    """You keep the head's own features and leave out W_O. It decides where in the stream they are
+    written."""
+    kept = torch.zeros_like(merged)
+    own = _columns(merged, num_heads, head)
+    kept[..., own] = merged[..., own]
+    return kept
 
 
 logit_difference = Exercise(
@@ -458,3 +595,70 @@ def _(before, after, scale, output_weight, one, other):
     """You follow one token's logit. If both rise by as much, nothing is favoured: look at the other
     as well."""
     return (_rms(after, scale) - _rms(before, scale)) @ output_weight[one]
+
+
+def _with_epsilon(x, scale, epsilon, *, outside=0.0):
+    return scale * x / ((x.square().mean(dim=-1, keepdim=True) + epsilon).sqrt() + outside)
+
+
+@logit_difference.mistake("ε left out")
+def _(before, after, scale, output_weight, one, other):
+    """You leave out ε. A stream of very small numbers is then blown up to size 1, which the model
+    never does."""
+    difference = _with_epsilon(after, scale, 0.0) - _with_epsilon(before, scale, 0.0)
+    return difference @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("ε outside the root")
+def _(before, after, scale, output_weight, one, other):
+    """You add ε after the root has been taken. It then counts for much less than inside."""
+    after = _with_epsilon(after, scale, 0.0, outside=1e-5)
+    before = _with_epsilon(before, scale, 0.0, outside=1e-5)
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the sum instead of the mean")
+def _(before, after, scale, output_weight, one, other):
+    """You divide by the length of the vector, the root of a sum. RMSNorm takes the root of a mean,
+    so your result is too small by √d."""
+    after, before = (
+        scale * x / (x.square().sum(dim=-1, keepdim=True) + 1e-5).sqrt() for x in (after, before)
+    )
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("another ε")
+def _(before, after, scale, output_weight, one, other):
+    """You take 10⁻⁶ for ε, as many norms do. This model's norm has another one."""
+    difference = _with_epsilon(after, scale, 1e-6) - _with_epsilon(before, scale, 1e-6)
+    return difference @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the norm held fixed")
+def _(before, after, scale, output_weight, one, other):
+    """You divide both streams by the size of the one before. The change makes the stream larger or
+    smaller, and the norm divides by the new size."""
+    size = (before.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+    return scale * (after - before) / size @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("probabilities instead of logits")
+def _(before, after, scale, output_weight, one, other):
+    """You compare probabilities. A logit is the number before softmax, which no other token of the
+    vocabulary can change."""
+    now, then = ((_rms(x, scale) @ output_weight.mT).softmax(dim=-1) for x in (after, before))
+    return (now - then)[:, one] - (now - then)[:, other]
+
+
+@logit_difference.mistake("a norm over the batch as well")
+def _(before, after, scale, output_weight, one, other):
+    """You divide by one size for the whole batch. Each text is normalised by itself."""
+    after, before = (scale * x / (x.square().mean() + 1e-5).sqrt() for x in (after, before))
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the mean taken off")
+def _(before, after, scale, output_weight, one, other):
+    """You subtract the mean of the features first, as a layer norm does. RMSNorm leaves it in."""
+    after, before = (_rms(x - x.mean(dim=-1, keepdim=True), scale) for x in (after, before))
+    return (after - before) @ (output_weight[one] - output_weight[other])

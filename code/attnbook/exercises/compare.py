@@ -18,6 +18,7 @@ from attnbook.exercises.sandbox import Outcome
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 NAN = "The result contains NaN (not a number)."
+_FEW_DIGITS = (torch.bfloat16, torch.float16)
 
 
 def same(a: object, b: object) -> bool:
@@ -121,6 +122,8 @@ class Comparison:
         alike = sum(_same_but_for_numbers(self._problems[i], sentence) for i in self._bad) - 1
         if all(_squeezed(*self._pairs[i]) for i in self._bad):
             sentence += " An axis of size 1 is missing: is there a `squeeze`?"
+        elif all(_stretched(*self._pairs[i]) for i in self._bad):
+            sentence += " An axis of size 1 has grown: does a step before it `squeeze`?"
         return sentence + (f" Likewise on {alike} more inputs." if alike else "")
 
     def difference(self) -> str | None:
@@ -151,6 +154,39 @@ class Comparison:
             sentences.append(f"On {good} of {len(self._pairs)} inputs it is right.")
         return " ".join(filter(None, sentences))
 
+    def low_precision(self) -> str | None:
+        """That wrong results have few digits, by their type or by their numbers."""
+        wrong = [(self._pairs[i][0].value, self._pairs[i][1]) for i in self._differing]
+        if not wrong or not all(isinstance(x, torch.Tensor) for pair in wrong for x in pair):
+            return None
+        values, rights = zip(*wrong, strict=True)
+        if values[0].dtype in _FEW_DIGITS:
+            kind = str(values[0].dtype).removeprefix("torch.")
+            return f"The result is in {kind}, which has few digits: keep the type of the inputs."
+        value, right = (
+            _float64(torch.cat([x.flatten() for x in side])) for side in (values, rights)
+        )
+        near = torch.allclose(value, right, rtol=0.1, atol=0.02 * right.abs().max().item())
+        for dtype in _FEW_DIGITS if near else ():
+            if _has_digits_of(dtype, value) and not _has_digits_of(dtype, right):
+                kind = str(dtype).removeprefix("torch.")
+                return f"Its numbers have no more digits than {kind} has: is a step in that type?"
+        return None
+
+    def only_without_batch(self) -> str | None:
+        """That all results with few axes are right, and all with more of them wrong."""
+        axes = [[], []]  # of the wrong results, of the right ones
+        for i, (outcome, right) in enumerate(self._pairs):
+            if isinstance(right, torch.Tensor) and not outcome.error:
+                axes[i not in self._bad and i not in self._differing].append(right.ndim)
+        wrong, good = axes
+        if not wrong or not good or max(good) >= min(wrong):
+            return None
+        return (
+            f"It is right where the result has {max(good)} axes, and wrong where it has more: does "
+            "a step count the axes from the front?"
+        )
+
     def ignores_input(self) -> bool:
         """Whether inputs that want different results get one.
 
@@ -166,6 +202,10 @@ class Comparison:
             for some in _groups(group)
             for values, rights in [zip(*some, strict=True)]
         )
+
+
+def _has_digits_of(dtype: torch.dtype, numbers: torch.Tensor) -> bool:
+    return torch.equal(numbers.to(dtype).double(), numbers)
 
 
 def _groups(results: list[tuple]) -> Iterator[Sequence[tuple]]:
@@ -216,6 +256,16 @@ def _squeezed(outcome: Outcome, right: object) -> bool:
         return False
     long_axes = ([n for n in x.shape if n != 1] for x in (value, right))
     return value.ndim < right.ndim and next(long_axes) == next(long_axes)
+
+
+def _stretched(outcome: Outcome, right: object) -> bool:
+    """Whether axes of size 1, and no others, have another size."""
+    value = outcome.value
+    if not isinstance(value, torch.Tensor) or not isinstance(right, torch.Tensor):
+        return False
+    if value.ndim != right.ndim or value.shape == right.shape:
+        return False
+    return all(n == m or m == 1 for n, m in zip(value.shape, right.shape, strict=True))
 
 
 def _not_finite(value: object, right: object) -> str | None:

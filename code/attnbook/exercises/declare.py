@@ -38,7 +38,8 @@ class Exercise:
     """A coding exercise: a reference, inputs to try it on, properties, and known mistakes.
 
     If it is ``differentiable``, gradients must flow back through an answer as they do through the
-    reference, to every argument that is a tensor of floating-point numbers.
+    reference, to every argument that is a tensor of floating-point numbers. If it asks for
+    ``integers``, results must have an integer type.
 
     >>> double = Exercise("0.1", "Twice", hints=["What is x + x?"])
     >>> @double.solution
@@ -56,9 +57,15 @@ class Exercise:
     """
 
     def __init__(
-        self, id: str, title: str, *, hints: Iterable[str], differentiable: bool = False
+        self,
+        id: str,
+        title: str,
+        *,
+        hints: Iterable[str],
+        differentiable: bool = False,
+        integers: bool = False,
     ) -> None:
-        self.id, self.title = id, title
+        self.id, self.title, self.integers = id, title, integers
         self.hints = tuple(hints)
         self.reference: object = None
         self.mistakes: dict[str, object] = {}
@@ -130,8 +137,8 @@ class Exercise:
         held = sum(item.sentence in report.holds for item in self.properties)
         return held / len(self.properties) / 2 if self.properties else 0.0
 
-    def _cut_off(self, f: Callable, *probe: object) -> str | None:
-        return cut_off(f, self.reference, self.arguments, probe)
+    def _cut_off(self, f: Callable, *probe: object, exact: bool = True) -> str | None:
+        return cut_off(f, self.reference, self.arguments, probe, exact=exact)
 
 
 class NumericAnswer(Exercise):

@@ -6,6 +6,7 @@ a mistake is recognised.
 """
 
 import contextlib
+import functools
 import inspect
 import math
 import re
@@ -28,9 +29,16 @@ from attnbook.exercises.compare import (
     same,
     to_float,
 )
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Trial
-from attnbook.exercises.report import Report, describe, told_apart
+from attnbook.exercises.declare import (
+    GRADIENTS,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Trial,
+)
+from attnbook.exercises.report import Report, beside, describe, told_apart
 from attnbook.exercises.sandbox import Outcome, Sandbox
+from attnbook.exercises.shrink import cut
 
 
 def grade(exercise: Exercise, answer: object, seed: int = 0) -> Report:
@@ -159,7 +167,10 @@ class _Examination:
         else:
             self.report.failures += attempt.comparison.sentences()
         if self.report.failures:
-            self.recognise(attempt)
+            empty = self.stays_empty(attempt)
+            if empty:
+                self.report.failures.insert(0, empty)
+            self.recognise(attempt, empty=bool(empty))
             self.show_counterexample(attempt)
         else:
             count = len(attempt.outcomes)
@@ -186,20 +197,31 @@ class _Examination:
         if attempt.comparison.all_right and not other.comparison.all_right:
             attempt = other
         comparison = attempt.comparison
-        failures = [comparison.problem()]
+        failures = [comparison.low_precision(), comparison.problem()]
         if comparison.right_kind:
+            failures.append(self.of_integer_type(attempt))
             with sandbox.reproducible(seed=1):
                 failures.append(self.repeat(attempt))
-                failures += self.test_properties(attempt.trial)
-        failures.append(comparison.difference())
+                failures += self.test_properties(attempt)
+        failures += [comparison.difference(), comparison.only_without_batch()]
         if not comparison.all_right and (stuck or comparison.ignores_input()):
             failures.append("Different inputs get the same result.")
         if comparison.has_nan:
             failures = [comparison.problem()]  # all else follows from it
+        # what is cut off matters less than wrong numbers
+        failures.sort(key=lambda failure: str(failure).startswith(f"Not true: {GRADIENTS}"))
         if not any(failures):
             failures.append(self.test_float64(attempt.trial))
         self.report.failures += filter(None, failures)
         return attempt
+
+    def of_integer_type(self, attempt: _Attempt) -> str | None:
+        """That results are of another type, where words have to be numbers that one can look up."""
+        types = {getattr(outcome.value, "dtype", None) for outcome in attempt.outcomes}
+        if not self.exercise.integers or types <= {torch.int32, torch.int64}:
+            return None
+        wrong = listed(sorted(map(str, types - {torch.int32, torch.int64})))
+        return f"The result must be of an integer type, which `nn.Embedding` takes; it is {wrong}."
 
     def repeat(self, attempt: _Attempt) -> str | None:
         """What goes wrong when the first and the last call are made again."""
@@ -215,17 +237,20 @@ class _Examination:
                     "Called twice with the same input, it returns two different results: "
                     f"{told_apart(before.value, again.value)}, then "
                     f"{told_apart(again.value, before.value)}. "
-                    "It must not draw random numbers or remember earlier calls."
+                    "Its result may depend neither on random numbers nor on earlier calls."
                 )
         return None
 
-    def test_properties(self, trial: Trial) -> list[str]:
+    def test_properties(self, attempt: _Attempt) -> list[str]:
         """Sentences on the properties that are contradicted; the report gets the others."""
         contradictions = []
         for item in self.exercise.properties:
-            for probe in trial.probes:
+            test = item.find_counterexample
+            if item.sentence == GRADIENTS and not attempt.comparison.all_right:
+                test = functools.partial(test, exact=False)  # other numbers, other gradients
+            for probe in attempt.trial.probes:
                 try:
-                    contradiction = item.find_counterexample(self.guarded, *probe)
+                    contradiction = test(self.guarded, *probe)
                 except _Stumbled as stumble:
                     contradiction = str(stumble)
                 if contradiction:
@@ -268,32 +293,80 @@ class _Examination:
             self.report.remarks.append(" ".join([start, *sentences, advice]))
         return None
 
-    def recognise(self, attempt: _Attempt) -> None:
-        """Name the mistake that has the same results as the answer."""
-        trial, outcomes = attempt.trial, attempt.outcomes
-        for name, mistake in self.exercise.mistakes.items():
-            if name not in trial.of_mistakes:
-                with Sandbox() as box:
-                    trial.of_mistakes[name] = box.call_on_all(mistake, trial.probes)
-            produced = trial.of_mistakes[name]
-            if len(produced) == len(outcomes) and all(map(reproduces, outcomes, produced)):
-                _name(name, self.exercise, self.report)
-                return
+    def stays_empty(self, attempt: _Attempt) -> str | None:
+        """That nothing but zeros is returned, whatever numbers come in."""
+        if not attempt.comparison.right_kind or attempt.comparison.all_right:
+            return None
+        if not all(map(_is_empty, attempt.outcomes)):
+            return None
+        if not all(map(_is_empty, self.on_noise(self.answer, attempt.trial))):
+            return None
+        return f"{_EMPTY_RESULT[_is_boolean(attempt.outcomes[0].value)]}: is it ever filled?"
+
+    def recognise(self, attempt: _Attempt, *, empty: bool = False) -> None:
+        """Name the mistake that has the same results as the answer.
+
+        Where these are empty, a mistake that finds something in other numbers is another one.
+        """
+        for alike in (_alike, _alike_where_it_runs):
+            for name, mistake in self.exercise.mistakes.items():
+                if alike(attempt, self.results_of(name, attempt.trial)):
+                    if empty and not all(map(_is_empty, self.on_noise(mistake, attempt.trial))):
+                        continue
+                    _name(name, self.exercise, self.report)
+                    return
+
+    def results_of(self, name: str, trial: Trial) -> list[Outcome]:
+        """What a known mistake makes of a trial's inputs."""
+        if name not in trial.of_mistakes:
+            with Sandbox() as box:
+                mistake = self.exercise.mistakes[name]
+                trial.of_mistakes[name] = box.call_on_all(mistake, trial.probes)
+        return trial.of_mistakes[name]
+
+    def on_noise(self, function: Callable, trial: Trial) -> list[Outcome]:
+        """What a function makes of other numbers, which need not make sense."""
+        with Sandbox() as box:
+            return box.call_on_all(function, list(map(_noise, trial.probes)))
 
     def show_counterexample(self, attempt: _Attempt) -> None:
         """Show the smallest input with a wrong result, and what was printed there."""
         wrong = attempt.comparison.first_wrong
         if wrong is None:
             return
-        trial, outcome = attempt.trial, attempt.outcomes[wrong]
-        given = ", ".join(
-            f"`{name} = {describe(value)}`"
-            for name, value in zip(self.names, trial.probes[wrong], strict=True)
+        trial = attempt.trial
+        probe, outcome, right = self.shrink(
+            trial.probes[wrong], attempt.outcomes[wrong], trial.expected[wrong]
         )
-        result = told_apart(outcome.value, trial.expected[wrong])
-        then = "it stops with an error" if outcome.error else f"you return `{result}`"
+        given = ", ".join(
+            f"`{name} = {describe(value)}`" for name, value in zip(self.names, probe, strict=True)
+        )
+        then = "it stops with an error" if outcome.error else beside(outcome.value, right)
         self.report.counterexample = f"for {given} {then}."
         self.report.printed = outcome.printed.rstrip()
+
+    def shrink(
+        self, probe: tuple, outcome: Outcome, right: object
+    ) -> tuple[tuple, Outcome, object]:
+        """The first part of an input whose result is wrong, and so on; or all of it.
+
+        If the parts are right alone and wrong together, the report says so.
+        """
+        while not outcome.timed_out and (pieces := cut(self.exercise.reference, probe, right)):
+            outcomes = self.box.call_on_all(self.answer, pieces.parts)
+            pairs = list(zip(outcomes, pieces.expected, strict=False))
+            wrong = Comparison(pairs, self.names, self.answer).first_wrong
+            if wrong is None:
+                all_tried = len(pairs) == len(pieces.parts)
+                if all_tried and getattr(outcome.value, "shape", None) == right.shape:
+                    names = listed([f"`{self.names[i]}`" for i in pieces.arguments])
+                    self.report.failures.append(
+                        f"Cut along axis {pieces.axis} of {names}, each part alone gets the right "
+                        "result, but not all together: does a step mix them or treat them alike?"
+                    )
+                break
+            probe, outcome, right = pieces.parts[wrong], outcomes[wrong], pieces.expected[wrong]
+        return probe, outcome, right
 
 
 class _Stumbled(Exception):
@@ -311,6 +384,53 @@ def _gets_stuck(attempt: _Attempt, other: _Attempt) -> bool:
             other.trial.expected,
             strict=False,
         )
+    )
+
+
+def _alike(attempt: _Attempt, produced: list[Outcome]) -> bool:
+    """Whether a mistake has the same results as an answer."""
+    return len(produced) == len(attempt.outcomes) and all(
+        map(reproduces, attempt.outcomes, produced)
+    )
+
+
+def _alike_where_it_runs(attempt: _Attempt, produced: list[Outcome]) -> bool:
+    """Whether a mistake has an answer's wrong results, two at least, where these are numbers."""
+    wrong = 0
+    for ours, theirs, right in zip(
+        attempt.outcomes, produced, attempt.trial.expected, strict=False
+    ):
+        if ours.error or contains_nan(ours.value):
+            continue
+        if not reproduces(ours, theirs):
+            return False
+        wrong += not same(ours.value, right)
+    return wrong >= 2
+
+
+_EMPTY_RESULT = ("The result is all zeros, whatever comes in", "The result is False everywhere")
+
+
+def _is_boolean(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.bool
+
+
+def _is_empty(outcome: Outcome) -> bool:
+    """Whether a call returned nothing but zeros."""
+    value = outcome.value
+    if isinstance(value, torch.Tensor):
+        return not value.any()
+    return is_number(value) and to_float(value) == 0
+
+
+def _noise(probe: tuple) -> tuple:
+    """Other numbers of the same shapes, which need not make sense."""
+    generator = torch.Generator().manual_seed(0)
+    return tuple(
+        torch.randn(a.shape, generator=generator)
+        if isinstance(a, torch.Tensor) and a.is_floating_point()
+        else a
+        for a in probe
     )
 
 

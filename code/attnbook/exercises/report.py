@@ -133,6 +133,23 @@ def told_apart(value: object, other: object) -> str:
     return describe(value)
 
 
+def beside(value: object, right: object) -> str:
+    """What was returned and, where it differs, what is right: all of it, or one entry."""
+    ours = told_apart(value, right)
+    if getattr(value, "shape", ()) != getattr(right, "shape", ()):
+        return f"you return `{ours}`"
+    if isinstance(right, torch.Tensor) and right.numel() > 24 and not torch.equal(value, right):
+        off = (value.double() - right.double()).abs()
+        # infinity off infinity is NaN, and so is NaN off anything
+        off = torch.where(value == right, 0.0, off.nan_to_num(torch.inf))
+        place = tuple(torch.unravel_index(off.argmax(), off.shape))
+        where = [int(i) for i in place]
+        ours = f"`{describe(value)}`, with {told_apart(value[place].item(), right[place].item())}"
+        return f"you return {ours} at {where}; right is {describe(right[place].item())}"
+    theirs = told_apart(right, value)
+    return f"you return `{ours}`" + (f"; right is `{theirs}`" if ours != theirs else "")
+
+
 def _nested(value: object, digits: int) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_nested(item, digits) for item in value) + "]"

@@ -76,7 +76,7 @@ class Sandbox:
             return Outcome(error=TimeIsUp(_all_together()))
         given = tuple(map(_copy, arguments))
         self._worker = self._worker or _Worker()
-        self._printed.text = ""
+        self._printed.begin()
         try:
             outcome = self._worker.do(lambda: _outcome(function, given), seconds)
         except queue.Empty:
@@ -182,6 +182,8 @@ class _Printed(io.TextIOBase):
         if self._over:
             return self._original.write(text)
         self.text += text[: PRINTED_CHARACTERS - len(self.text)]
+        if len(self.text) == PRINTED_CHARACTERS:
+            self.write = len  # nothing more is kept, and thousands of lines must not take long
         return len(text)
 
     def flush(self) -> None:
@@ -191,8 +193,13 @@ class _Printed(io.TextIOBase):
     def close(self) -> None:
         """Stay open: a learner's ``sys.stdout.close()`` must not silence the notebook."""
 
+    def begin(self) -> None:
+        self.text = ""
+        self.__dict__.pop("write", None)
+
     def end(self) -> None:
         self._over = True
+        self.__dict__.pop("write", None)
 
 
 def _redirect(printed: _Printed, stack: contextlib.ExitStack) -> None:

@@ -76,7 +76,7 @@ def _parts(nb: NotebookNode) -> Iterator[dict]:
         about = cell.metadata.get("nbgrader", {})
         part = {"comment": _comment(about)}
         if cell.cell_type == "markdown":
-            part |= {"kind": "text", "html": text(cell.source)}
+            part |= {"kind": "text", "html": text(cell.source, html=False)}
         elif cell.cell_type == "code":
             part |= {"kind": "code", "html": code(cell.source), "outputs": _outputs(cell)}
         if utils.is_grade(cell):

@@ -8,16 +8,21 @@ counted, and no cell that it kills or blocks costs more than itself. But a funct
 the solution when it is called, or changes then what it is compared with, is not found out.
 """
 
+import contextlib
 import copy
+import ctypes
 import logging
 import re
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+import psutil
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from nbgrader import utils
@@ -44,6 +49,16 @@ BEGIN = """\
 from attncourse.grading.restore_modules import limit_memory, remember; \
 limit_memory({gigabytes}); _put_back = remember()"""
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"  # so torch says it
+
+# No script that a submission displays runs in the form grader or on the page of feedback.
+HARMLESS_TAGS = (
+    "a b br code div em h4 i li ol p pre span strong sub sup table tbody td th thead tr ul"
+)
+HARMLESS = SanitizeHTML(
+    tags=HARMLESS_TAGS.split(),
+    attributes={"*": ["class", "style"], "a": ["href"], "td": ["colspan"], "th": ["colspan"]},
+    styles=["border-left", "color", "font-weight", "line-height", "padding", "text-align"],
+)
 
 IN_WORDS = re.compile("### BEGIN SOLUTION\n(.*)\n### END SOLUTION", re.S)
 
@@ -176,8 +191,9 @@ class Run(Execute):
         self.resources = resources
         self._left_out: set[int] = set()
         done = 0
-        while done < len(nb.cells):
-            done = self._run_from(done, nb.cells)
+        with _ending_what_is_started():
+            while done < len(nb.cells):
+                done = self._run_from(done, nb.cells)
         for cell in nb.cells:
             if cell.cell_type == "code":
                 if _ran_too_long(cell):
@@ -186,6 +202,7 @@ class Run(Execute):
                     self._warn(cell, why)
                     _fail(cell, why)
                 _shorten(cell)
+                cell.outputs = HARMLESS.sanitize_code_outputs(cell.outputs)
                 if utils.is_grade(cell) and not _shows_points_or_error(cell):
                     _fail(cell, "No points could be computed: its output was suppressed.")
         return nb, resources
@@ -244,6 +261,26 @@ class Run(Execute):
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "a cell that the student added")
         self.parent.log.warning("%s, %s: %s", self.resources["nbgrader"]["student"], name, why)
         return name
+
+
+@contextlib.contextmanager
+def _ending_what_is_started() -> Iterator[None]:
+    """End all processes that were started meanwhile, and on Linux those left behind by others.
+
+    There this process becomes the parent of orphans. Otherwise one with a session of its own
+    would go on after the Python that started it.
+    """
+    if sys.platform == "linux":
+        PR_SET_CHILD_SUBREAPER = 36
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    before = psutil.Process().children(recursive=True)
+    try:
+        yield
+    finally:
+        for process in psutil.Process().children(recursive=True):
+            if process not in before:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
 
 
 def _ran_too_long(cell: NotebookNode) -> bool:

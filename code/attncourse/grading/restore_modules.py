@@ -2,7 +2,7 @@
 
 A submission's memory is limited. Before its points are counted, its changes to loaded modules are
 undone: ``torch.allclose = …`` in one of its cells would change how answers are
-compared.
+compared. So are its hooks in IPython, which could rewrite the cell that counts, or its result.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from types import ModuleType
 
 import torch
 from IPython import get_ipython
+from IPython.core.formatters import DisplayFormatter
 
 import attnbook
 
@@ -50,6 +51,7 @@ def remember() -> Callable[[], None]:
         for module in modules
     }
     memory[torch.Tensor] = dict(vars(torch.Tensor))
+    plain_notebook = _remember_notebook(memory)
     folder, here = os.getcwd(), str(Path(attnbook.__file__).parents[1])
     finders = [(found, [*found]) for found in (sys.path, sys.meta_path, sys.path_hooks)]
 
@@ -58,8 +60,11 @@ def remember() -> Callable[[], None]:
             for name, value in names.items():
                 if vars(owner).get(name) is not value:
                     setattr(owner, name, value)
-        for name in vars(torch.Tensor).keys() - memory[torch.Tensor].keys():
-            delattr(torch.Tensor, name)
+        plain_notebook()
+        for owner in [owner for owner in memory if isinstance(owner, type)]:
+            for name in vars(owner).keys() - memory[owner].keys():
+                if callable(vars(owner)[name]):
+                    delattr(owner, name)
         for name in [*sys.modules]:
             if name.split(".")[0] in ("attnbook", "attncourse"):
                 del sys.modules[name]
@@ -68,5 +73,45 @@ def remember() -> Callable[[], None]:
             found[:] = before
         sys.path.insert(0, here)  # before the folder of the submission
         sys.path_importer_cache.clear()
+
+    return put_back
+
+
+def _remember_notebook(memory: Memory) -> Callable[[], None]:
+    """Note what IPython calls around a cell and with its result; return what restores it.
+
+    The classes go into the memory. Restored are hooks on events, what rewrites a cell's code, and
+    what turns its result into text.
+    """
+    shell = get_ipython()
+    manager, hook, publisher = shell.input_transformer_manager, shell.displayhook, shell.display_pub
+    parts = [shell, shell.events, manager, hook, publisher, shell.display_trap]
+    for part in (*parts, shell.display_formatter):
+        memory |= {owner: dict(vars(owner)) for owner in type(part).mro()[:-1]}
+    names = [(part, {*vars(part)}) for part in parts]
+    lists = [
+        *shell.events.callbacks.values(),
+        shell.ast_transformers,
+        shell.input_transformers_post,
+    ]
+    lists += [manager.cleanup_transforms, manager.line_transforms, manager.token_transformers]
+    held = [(found, [*found]) for found in lists]
+
+    def put_back() -> None:
+        shell.events, shell.input_transformer_manager = parts[1], manager
+        shell.displayhook = shell.display_trap.hook = hook
+        shell.display_pub = publisher
+        for part, before in names:  # a method that was replaced in one object
+            for name in vars(part).keys() - before:
+                if callable(getattr(type(part), name, None)):
+                    delattr(part, name)
+        for found, before in held:
+            found[:] = before
+        fresh, used = DisplayFormatter(parent=shell), shell.display_formatter
+        pictures = {kind for kind in used.formatters if kind.startswith("image/")}
+        fresh.formatters |= {kind: used.formatters[kind] for kind in pictures}
+        shell.display_formatter = fresh
+        if "matplotlib.pyplot" in sys.modules:  # show the figures of later cells as before
+            shell.enable_matplotlib("inline")
 
     return put_back

@@ -103,4 +103,5 @@ def _commonest(verdicts: dict[str, Counter]) -> list[str]:
     if not named:
         return []
     n, id, name = max(named)
-    return ["", f"To begin with, {id}, {n} times: {name}. {EXERCISES[id].explanations[name]}"]
+    often = "once" if n == 1 else f"{n} times"
+    return ["", f"To begin with, {id}, {often}: {name}. {EXERCISES[id].explanations[name]}"]

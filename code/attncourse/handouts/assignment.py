@@ -75,8 +75,9 @@ def _introduction(chapter: NotebookNode, todo: list[ChapterExercise], page: str)
     minutes = sum(task.minutes for task in todo)
     return (
         f"# Exercises of {title}\n\n"
-        f"Read it first{f': [{page}]({page})' if page else ''}. There are {len(todo)} "
-        f"exercises, {total} points, about {minutes} minutes. {install_note(chapter)}\n\n"
+        f"Read it first{f': [{page}]({page})' if page else ''}. There "
+        f"{'is 1 exercise' if len(todo) == 1 else f'are {len(todo)} exercises'}, "
+        f"{_count(total)}, about {minutes} minutes. {install_note(chapter)}\n\n"
         "Run the cells in order, replace each `...` and run the cell again. `check` tells you "
         'what holds, and what does not; `hint("…")` with the number of an exercise gives a hint. '
         "Your answers are graded on other inputs than those you see. A right answer gets all "
@@ -86,7 +87,11 @@ def _introduction(chapter: NotebookNode, todo: list[ChapterExercise], page: str)
 
 
 def _points(task: ChapterExercise) -> str:
-    return "1 point" if task.points == 1 else f"{task.points} points"
+    return _count(task.points)
+
+
+def _count(points: int) -> str:
+    return "1 point" if points == 1 else f"{points} points"
 
 
 def _in_words(task: ChapterExercise) -> list[NotebookNode]:

@@ -74,12 +74,6 @@ def contexts_one_by_one(query, memory, lengths):
     return torch.stack(rows)
 
 
-def contexts_by_renormalising(query, memory, lengths):
-    mask = torch.arange(memory.shape[1]) < lengths.unsqueeze(1)
-    shares = torch.exp(query @ memory.mT) * mask.unsqueeze(1)
-    return shares / shares.sum(-1, keepdim=True) @ memory
-
-
 def covered_by_loop(weights, target_lengths):
     pairs = zip(weights, target_lengths.tolist(), strict=True)
     return torch.stack([w[:m].sum(0) for w, m in pairs])
@@ -121,14 +115,6 @@ def crossing_by_combinations(weights):
     return (first > second).double().mean(dim=-1)
 
 
-def local_by_exponentials(energies, centres, D):
-    j = torch.arange(energies.shape[-1])[None, None, :]
-    away = j - centres.unsqueeze(-1)
-    shares = energies.exp() * (away.abs() <= D)
-    shares = shares / shares.sum(dim=-1, keepdim=True)
-    return shares * torch.exp(-(away**2) / (2 * (D / 2) ** 2))
-
-
 def local_row_by_row(energies, centres, D):
     weights = torch.zeros_like(energies)
     for b in range(energies.shape[0]):
@@ -151,7 +137,6 @@ RIGHT = [
     ("1.3", contexts),
     ("1.3", contexts_by_torch),
     ("1.3", contexts_one_by_one),
-    ("1.3", contexts_by_renormalising),
     ("1.4", covered_by_loop),
     ("1.4", covered_by_product),
     ("1.5", concat_by_pairs),
@@ -161,6 +146,5 @@ RIGHT = [
     ("1.7", crossing_by_loops),
     ("1.7", crossing_by_combinations),
     ("1.8", local),
-    ("1.8", local_by_exponentials),
     ("1.8", local_row_by_row),
 ]

@@ -32,6 +32,28 @@ def slope_by_identity(scores, temperature):
     return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2)) / temperature
 
 
+def lost_axis(row_numbers):
+    """An axis that ``keepdim`` kept, lost and put back at the end."""
+    return row_numbers.squeeze()[..., None]
+
+
+def softmax_with_a_lost_axis(scores, temperature):
+    shares = ((scores - scores.amax(-1, keepdim=True)) / temperature).exp()
+    return shares / lost_axis(shares.sum(-1, keepdim=True))
+
+
+def normalised_with_a_lost_axis(query, key):
+    query, key = (x / lost_axis(x.square().mean(-1, keepdim=True)).sqrt() for x in (query, key))
+    return query @ key.mT / query.shape[-1] ** 0.5
+
+
+def slope_by_plain_exponentials(scores, temperature):
+    weights = (scores / temperature).exp()
+    weights = weights / weights.sum(-1, keepdim=True)
+    slopes = torch.diag_embed(weights) - weights[..., None] * weights[..., None, :]
+    return slopes / temperature
+
+
 WRONG = [
     ("3.2", lambda q, k: right_scores(q, k) * 2, "A query of ones and a key of ones"),
     ("3.2", lambda q, k: right_scores(q, k).cumsum(1), "What one head sees"),
@@ -57,6 +79,9 @@ WRONG = [
     ("3.1", float("nan"), "NaN"),
     ("3.1", "twenty", "one number; yours is a str"),
     ("3.1", True, "one number; yours is a bool"),
+    ("3.4", softmax_with_a_lost_axis, "does a step before it `squeeze`?"),
+    ("3.5", slope_by_plain_exponentials, "The result contains NaN"),
+    ("3.6", normalised_with_a_lost_axis, "does a step before it `squeeze`?"),
 ]
 
 

@@ -138,6 +138,17 @@ def fading_by_logarithms(query, key, value, decay):
     return logs.masked_fill(ages < 0, -torch.inf).softmax(-1) @ value
 
 
+def logs_with_a_lost_axis(scores):
+    return scores - scores.logsumexp(-1).squeeze()[..., None]
+
+
+def sparsemax_with_a_lost_axis(scores):
+    ordered = scores.sort(-1, descending=True).values
+    tau = (ordered.cumsum(-1) - 1) / torch.arange(1, scores.shape[-1] + 1)
+    last = (ordered > tau).sum(-1, keepdim=True) - 1
+    return (scores - tau.gather(-1, last).squeeze()[..., None]).relu()
+
+
 WRONG = [
     ("4.2", lambda w, r: w.amax(-2), "What the keys receive on average"),
     ("4.2", lambda w, r: w.amax(-2), "What a row of padding attends to"),
@@ -160,6 +171,8 @@ WRONG = [
     ("4.9", lambda q, k, v, d: fading_by_loop(q, k.detach(), v, d), "None reaches `key`"),
     ("4.9", lambda q, k, v, d: fading_by_loop(q, k, v, d**0.5), "counts decay² times the newest"),
     ("4.9", lambda q, k, v, d: fading_by_loop(q, k.softmax(-2), v, d), "No token sees what comes"),
+    ("4.3", logs_with_a_lost_axis, "does a step before it `squeeze`?"),
+    ("4.8", sparsemax_with_a_lost_axis, "does a step before it `squeeze`?"),
 ]
 
 RIGHT = [

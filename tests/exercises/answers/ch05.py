@@ -30,6 +30,20 @@ def summary_with_padding_at(low):
     return answer
 
 
+def reach_counted_in_bytes(masks):
+    known = torch.eye(masks.shape[-1], dtype=torch.uint8)
+    for mask in (masks | known.bool()).to(torch.uint8).unbind(1):
+        known = (mask[..., None] * known[..., None, :, :]).sum(-2, dtype=torch.uint8)
+    return known > 0
+
+
+def part_by_the_first_axes(mixing):
+    length = mixing.shape[-1]
+    trace, eye = mixing.diagonal().sum(), torch.eye(length)
+    off = (mixing.sum((-1, -2), keepdim=True) - trace) / (length * (length - 1))
+    return trace / length * eye + off * (1 - eye)
+
+
 WRONG = [
     ("5.2", lambda order: 2 * matrix_by_indexing(order), "The transpose puts the rows back."),
     ("5.2", lambda order: matrix_by_indexing(order).roll(1, -2), "belongs stands"),
@@ -48,6 +62,8 @@ WRONG = [
     ("5.7", summary_with_padding_at(-500.0), "The result is not right"),
     ("5.8", lambda mixing: mixing, "Reordering rows and columns alike"),
     ("5.8", lambda mixing: mixing * 0, "are kept. The diagonal goes from"),
+    ("5.6", reach_counted_in_bytes, "The result is not right"),
+    ("5.8", part_by_the_first_axes, "It is right where the result has 2 axes, and wrong where"),
 ]
 
 

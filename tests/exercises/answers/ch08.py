@@ -142,6 +142,19 @@ def started_alike_in_one_vector(layers):
     return torch.cdist(rows, rows, p=torch.inf) == 0
 
 
+def rms_with_a_lost_axis(x, gamma, epsilon):
+    return gamma * x / (x.square().mean(-1).squeeze()[..., None] + epsilon).sqrt()
+
+
+def leaks_by_sums(f, x):
+    before, columns = f(x).sum((1, 2)), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = torch.randn_like(x[j])
+        columns.append((f(other).sum((1, 2)) - before).abs() > 1e-4)
+    return torch.stack(columns, -1)
+
+
 WRONG = [
     ("8.2", lambda x, g, e: rms(x.detach(), g, e), "None reaches `x`"),
     ("8.2", lambda x, g, e: x * g, "the scale of a token makes no difference"),
@@ -161,6 +174,8 @@ WRONG = [
     ("8.8", lambda g, b, w, c: folded(1 + g, b, w, c), "With γ = 1 and β = 0"),
     ("8.10", lambda layers: torch.eye(len(layers)).bool(), "A copy is like its original"),
     ("8.10", lambda layers: torch.ones(len(layers), len(layers)).bool(), "were drawn separately"),
+    ("8.2", rms_with_a_lost_axis, "does a step before it `squeeze`?"),
+    ("8.7", leaks_by_sums, "entries are wrong"),
 ]
 
 RIGHT = [

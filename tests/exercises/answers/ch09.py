@@ -39,14 +39,6 @@ def smoothed(logits, target, epsilon):
     )
 
 
-def smoothed_by_probabilities(logits, target, epsilon):
-    V = logits.shape[-1]
-    wanted = (1 - epsilon) * F.one_hot(target, V) + epsilon / V
-    loss = -(wanted * logits.softmax(dim=-1).log()).sum(dim=-1)
-    is_word = target != PAD
-    return (loss * is_word).sum() / is_word.sum()
-
-
 def smoothed_by_loops(logits, target, epsilon):
     losses = []
     for rows, words in zip(logits, target, strict=True):
@@ -243,6 +235,8 @@ WRONG = [
     ("9.7", lambda c, r, n: 1 - precision(c, r, n), "Of the reference itself"),
     ("9.8", lambda c, x: averaged(c, x).relu(), "Where the mean of b_1 silences all"),
     ("9.8", lambda c, x: averaged(c, x).relu(), "Of one checkpoint alone, it is that"),
+    ("9.2", lambda t: shifted(t).float(), "of an integer type"),
+    ("9.5", lambda *given: greedy(*given).double(), "of an integer type"),
 ]
 
 RIGHT = [
@@ -253,7 +247,6 @@ RIGHT = [
     ("9.2", shifted_by_loops),
     ("9.2", shifted_by_where),
     ("9.3", smoothed),
-    ("9.3", smoothed_by_probabilities),
     ("9.3", smoothed_by_loops),
     ("9.4", rate),
     ("9.4", rate_by_where),

@@ -48,13 +48,6 @@ def tile_by_loops(query, key, log_sum, first_query, first_key):
     return result
 
 
-def tile_by_triangle(query, key, log_sum, first_query, first_key):
-    scores = torch.einsum("...qd,...kd->...qk", query, key)
-    scores = scores * query.shape[-1] ** -0.5
-    allowed = torch.ones_like(scores).tril(first_query - first_key)
-    return torch.exp(scores) / log_sum.exp().unsqueeze(-1) * allowed
-
-
 def tile_with_a_fill(query, key, log_sum, first_query, first_key, *, fill):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     p = first_query + torch.arange(query.shape[-2])[:, None]
@@ -188,6 +181,29 @@ def decode_with_a_fill(query, keys, values, lengths, *, fill):
     return (scores.softmax(dim=-1) @ values).flatten(1, 2)
 
 
+def slots_of_a_short_text(written, window):
+    places = [-1] * window
+    for place in range(min(written, 50)):
+        places[place % window] = place
+    return torch.tensor(places)
+
+
+def reached_in_a_text_of(length):
+    def reached_by_marking(windows, dilations):
+        seen = torch.zeros(length, dtype=torch.bool)
+        seen[0] = True
+        for window, dilation in zip(windows.tolist(), dilations.tolist(), strict=True):
+            seen = torch.stack(
+                [
+                    torch.cat([seen.new_zeros(s), seen])[:length]
+                    for s in range(0, window * dilation, dilation)
+                ]
+            ).any(0)
+        return seen.sum()
+
+    return reached_by_marking
+
+
 WRONG = [
     ("10.2", lambda n, d, h, g: n * d, "(10.1) + (10.2)"),
     ("10.2", lambda n, d, h, g: n * d, "Sharing saves operations, but no"),
@@ -205,6 +221,9 @@ WRONG = [
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-20.0), "What lies beyond a text's length"),
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-1000.0), "The result is not right"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n).flip(1), "The first heads do not see the last"),
+    ("10.4", slots_of_a_short_text, "The slots hold the latest tokens"),
+    ("10.6", reached_in_a_text_of(100), "The result is not right"),
+    ("10.6", reached_in_a_text_of(1000), "The result is not right"),
 ]
 
 RIGHT = [
@@ -216,7 +235,6 @@ RIGHT = [
     ("10.2", layer_flops_in_floats),
     ("10.3", tile),
     ("10.3", tile_by_loops),
-    ("10.3", tile_by_triangle),
     ("10.4", slots),
     ("10.4", slots_by_writing),
     ("10.4", slots_by_rounds),

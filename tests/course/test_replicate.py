@@ -177,7 +177,11 @@ def test_a_notebook_without_an_experiment_is_refused(tmp_path):
 
 
 def test_every_file_of_stored_runs_belongs_to_a_notebook_and_would_be_written_so_again():
-    files = {*(ROOT / "code/attnbook/stored_runs").glob("*")}
+    folder = ROOT / "code/attnbook/stored_runs"
+    files = {*folder.glob("*.csv")}
     assert files == {stored_runs(path) for path in laboratory(ROOT)}
-    for text in (file.read_text("utf8") for file in files):
+    unseen = {*(folder / "unseen").glob("*")}
+    assert {file.name for file in unseen} <= {file.name for file in files}
+    assert {*folder.glob("*")} == {*files, folder / "unseen"}
+    for text in (file.read_text("utf8") for file in files | unseen):
         assert Runs.read(text).text() == text

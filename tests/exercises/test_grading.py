@@ -14,7 +14,7 @@ from attnbook.exercises import Exercise, NumericAnswer, catalogue, check, hint, 
 from attnbook.exercises.compare import Comparison
 from attnbook.exercises.declare import GRADIENTS
 from attnbook.exercises.grade import grade
-from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.properties import changed, cut_off, row_sums
 from attnbook.exercises.report import beside, describe, told_apart
 from attnbook.exercises.sandbox import Outcome
 
@@ -423,3 +423,12 @@ def test_a_notebook_shows_each_report_once_and_again_when_asked():
         data = shown[0].data
         assert "the variance, not the standard deviation" in data["text/plain"]
         assert data["text/html"].startswith('<div class="attnbook-report"')
+
+
+def test_gradients_are_not_asked_for_where_rounding_swallows_them():
+    def detached(x):
+        return x.detach()
+
+    ordinary, large = torch.ones(2), torch.tensor([1.0, 1e25])
+    assert cut_off(detached, torch.clone, ["x"], (ordinary,))
+    assert cut_off(detached, torch.clone, ["x"], (large,)) is None

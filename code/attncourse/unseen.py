@@ -5,9 +5,11 @@ not: where an experiment's seed chooses a text, theirs are other texts. Their ro
 folder of their own, which the package does not ship.
 """
 
+import io
 import re
 import traceback
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -93,7 +95,8 @@ def _failed_assertions(path: Path, runs: Columns) -> Iterator[str]:
             if cell.cell_type != "code" or runs_anew or {"setup", "verify"} & {*tags(cell)}:
                 continue
             try:
-                exec(compile(cell.source, cell.id, "exec"), names)
+                with redirect_stdout(io.StringIO()):
+                    exec(compile(cell.source, cell.id, "exec"), names)
             except AssertionError as error:
                 failed = True
                 yield f"{cell.id}: {str(error) or _line_of(error, cell.source)}"

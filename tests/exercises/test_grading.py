@@ -171,7 +171,7 @@ def test_an_error_on_some_inputs_leaves_no_doubt_about_the_others():
         (lambda s: -s, "by the same factor everywhere: the sign."),
         (lambda s: s * 3, "by the same factor everywhere."),
         (lambda s: s + 3, "by the same amount everywhere."),
-        (lambda s: s * torch.arange(1.0, s.shape[-2] + 1)[:, None], "Each row is the right one t"),
+        (lambda s: s * torch.arange(1.0, s.shape[-2] + 1)[:, None], "ach row is the right one t"),
         (lambda s: s - s.amax(dim=-1, keepdim=True), "Each row is the right one plus a number."),
         (lambda s: s.flip(-1), "but not their order."),
         (lambda s: s.clone().index_fill_(3, torch.tensor(0), 9.0), "only the first entry is wrong"),

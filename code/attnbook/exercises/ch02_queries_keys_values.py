@@ -112,6 +112,13 @@ def _(generator):
         torch.tensor([[1.0], [-1.0]]),
         torch.tensor([[2.0], [1.0]]),
     )
+    yield (  # keys have two features, values one
+        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
+        torch.tensor([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]]),
+        torch.tensor([[1.0, 0.0], [1.0, 1.0]]),
+        torch.tensor([[1.0, 1.0], [-1.0, 0.0]]),
+        torch.tensor([[2.0], [1.0]]),
+    )
     yield (
         torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
         torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
@@ -235,6 +242,14 @@ def _(x, memory, q_proj, k_proj, v_proj):
     """You divide by the root of the number of features of a token. A score adds up as many products
     as a *key* has features."""
     scores = (x @ q_proj) @ (memory @ k_proj).mT / math.sqrt(x.shape[-1])
+    return scores.softmax(dim=-1) @ (memory @ v_proj)
+
+
+@cross_attention.mistake("√d_v instead of √d_k")
+def _(x, memory, q_proj, k_proj, v_proj):
+    """You divide by the root of the number of features of a value. A score adds up as many products
+    as a *key* has features."""
+    scores = (x @ q_proj) @ (memory @ k_proj).mT / math.sqrt(v_proj.shape[-1])
     return scores.softmax(dim=-1) @ (memory @ v_proj)
 
 

@@ -415,6 +415,13 @@ def _(scores, temperature):
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
+@softmax_with_temperature.mistake("each matrix normalised as a whole")
+def _(scores, temperature):
+    """You apply softmax to all entries of a matrix at once. Each row has to sum to 1 by itself."""
+    together = (scores / temperature).flatten(start_dim=-2)
+    return together.softmax(dim=-1).view(scores.shape)
+
+
 @softmax_with_temperature.mistake("all rows normalised together")
 def _(scores, temperature):
     """You divide by the sum over the whole matrix. Each row has to sum to 1 by itself."""

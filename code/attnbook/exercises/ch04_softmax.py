@@ -957,6 +957,12 @@ def _(generator):
         0.5,
     )
     yield torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.tensor([[[3.0]]]), 0.9
+    yield (  # the oldest token has faded four times
+        torch.ones(5, 1),
+        torch.tensor([[1.0], [2.0], [1.0], [3.0], [1.0]]),
+        torch.tensor([[16.0], [0.0], [4.0], [0.0], [1.0]]),
+        0.5,
+    )
     for batch, length, d_k, d_v, decay in [
         ((2,), 4, 2, 3, 0.3),
         ((3, 1), 6, 4, 5, 0.7),

@@ -785,6 +785,22 @@ def _(query, x, lengths):
     return _mix(scores.softmax(dim=-1), x)
 
 
+@set_summary.mistake("one element too many")
+def _(query, x, lengths):
+    """You let the first place of the padding take part. An element at place `lengths` no longer
+    belongs to the set, since places count from 0."""
+    scores = _scores(query, x).masked_fill(~_real(x, lengths + 1), -math.inf)
+    return _mix(scores.softmax(dim=-1), x)
+
+
+@set_summary.mistake("softmax over the batch")
+def _(query, x, lengths):
+    """Your softmax runs along the first axis, over the sets of the batch. The sets then compete
+    with each other, and the weights within one do not sum to 1."""
+    scores = _scores(query, x).masked_fill(~_real(x, lengths), -1e9)
+    return _mix(scores.softmax(dim=0), x)
+
+
 @set_summary.mistake("only the best element")
 def _(query, x, lengths):
     """You return the element with the largest score. That is a hard choice: a small change of the
@@ -827,8 +843,8 @@ def _(mixing):
 @order_blind_part.inputs
 def _(generator):
     yield (torch.tensor([[[3.0, 4.0, 0.0], [2.0, 0.0, 1.0], [4.0, 1.0, 6.0]]]),)
-    yield (torch.tensor([[1.0, 4.0], [2.0, 5.0]]),)
-    for shape in [(2, 4, 4), (3, 1, 9, 9)]:
+    yield (torch.tensor([[1.0, 4.0, 0.0], [2.0, 5.0, 3.0], [6.0, 0.0, 3.0]]),)
+    for shape in [(1, 2, 2), (2, 4, 4), (3, 1, 9, 9)]:
         yield (torch.randn(shape, generator=generator),)
 
 

@@ -250,6 +250,7 @@ positions_of = Exercise(
         "included.",
         "Look at what comes out for padding before the first word, and between two words.",
     ],
+    integers=True,
 )
 
 
@@ -471,6 +472,7 @@ nearest_position = Exercise(
         "`argmax` along the axis of the positions gives the number of the best row. Which position "
         "has row 0?",
     ],
+    integers=True,
 )
 
 
@@ -537,6 +539,14 @@ def _(vectors, first, length):
     vector from there is like none of these."""
     table = sinusoidal_positions(length, vectors.shape[-1])
     return (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the vectors of the first positions of all")
+def _(vectors, first, length):
+    """You make the vectors of the positions from 0 on, and add `first` to the best row. The text
+    begins elsewhere, and a vector from there is like none of these."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return first + (vectors @ table.mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the first pair alone")
@@ -872,6 +882,7 @@ def _(scores, slopes):
 @alibi_weights.inputs
 def _(generator):
     yield (torch.tensor([[[[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]]]), torch.tensor([0.5]))
+    yield (torch.tensor([[[[0.0, 1.0, 0.0]], [[1.0, 0.0, 2.0]]]]), torch.tensor([1.0, 0.5]))
     for batch, heads, L_query, L_key in [(2, 3, 5, 5), (1, 2, 1, 6)]:
         shape = batch, heads, L_query, L_key
         slopes = 2.0 ** -torch.arange(1, heads + 1)
@@ -935,6 +946,13 @@ def _(scores, slopes):
     """You use the first slope in every head. All heads then fade alike, and none of them looks
     farther back than the others."""
     return _fading(scores, slopes[:1].expand_as(slopes))
+
+
+@alibi_weights.mistake("the mean of the slopes for all heads")
+def _(scores, slopes):
+    """You use the mean of the slopes in every head. All heads then fade alike, and none of them
+    looks farther back than the others."""
+    return _fading(scores, slopes.mean().expand_as(slopes))
 
 
 @alibi_weights.mistake("the slopes forgotten")

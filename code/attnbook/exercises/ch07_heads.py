@@ -399,7 +399,7 @@ def _(generator):
     yield (
         torch.tensor([[[1.0, 2.0]]]),
         torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]),
-        one.clone(),
+        torch.tensor([[[1.0, 0], [0, 1]], [[1, 1], [0, 1]], [[2, 0], [1, 1]], [[1, 0], [1, 1]]]),
         2,
         torch.tensor([[[True, True, False]]]),
     )
@@ -449,7 +449,7 @@ def _last_head_alone(projections, num_heads):
     return projections
 
 
-@attend.holds("What one head asks changes no other head.")
+@attend.holds("What one head asks changes no other head.", presupposes=True)
 def _(f, x, memory, projections, num_heads, mask):
     projections, d_k = _last_head_alone(projections, num_heads), projections.shape[-1] // num_heads
     others = projections.clone()
@@ -595,6 +595,20 @@ def _(x, memory, projections, num_heads, mask):
     return _attend(x, memory, same, num_heads, mask[:, None])
 
 
+@attend.mistake("key projection and value projection exchanged")
+def _(x, memory, projections, num_heads, mask):
+    """You take the third projection for the keys and the second for the values. Tokens are then
+    found by what they have to give."""
+    return _attend(x, memory, projections[[0, 2, 1, 3]], num_heads, mask[:, None])
+
+
+@attend.mistake("query projection and key projection exchanged")
+def _(x, memory, projections, num_heads, mask):
+    """You send `x` through the key projection and `memory` through the query projection. Each score
+    is then that of another question."""
+    return _attend(x, memory, projections[[1, 0, 2, 3]], num_heads, mask[:, None])
+
+
 @attend.mistake("projections transposed")
 def _(x, memory, projections, num_heads, mask):
     """You multiply by the transposed projections, as `nn.Linear` does with its weights. These
@@ -643,7 +657,7 @@ def _heads_and_weight(generator):
     for batch, num_heads, length, d_k, d_model in [
         (2, 3, 4, 2, 6),
         (3, 2, 2, 3, 6),
-        (2, 4, 3, 2, 5),
+        (3, 4, 3, 2, 5),
         (1, 1, 1, 1, 1),
     ]:
         yield (

@@ -200,6 +200,13 @@ def _(x, gamma, epsilon):
     return _rms(x, torch.ones_like(gamma), epsilon)
 
 
+@rms_norm.mistake("1 + γ for the scale γ")
+def _(x, gamma, epsilon):
+    """You multiply by 1 + γ, as models do that store only how far the scale is from 1. Here γ is
+    the scale itself."""
+    return _rms(x, 1 + gamma, epsilon)
+
+
 @rms_norm.mistake("divided by the scale γ")
 def _(x, gamma, epsilon):
     """You divide by γ. A feature for which the model learned a large scale then comes out
@@ -329,6 +336,12 @@ def _(x, attend, feed, norm):
 def _(x, attend, feed, norm):
     """You add the stream once for each sub-layer. It then doubles from block to block."""
     return 2 * x + attend(norm(x)) + feed(norm(x))
+
+
+@parallel_block.mistake("the mean of the updates")
+def _(x, attend, feed, norm):
+    """You add half of each update. What one sub-layer adds then depends on how many there are."""
+    return x + (attend(norm(x)) + feed(norm(x))) / 2
 
 
 @parallel_block.mistake("the norm after the addition")
@@ -839,6 +852,17 @@ def _adds_single_numbers(x):
     return result
 
 
+def _a_little(x):
+    """At most 0.0002, and nearly that unless the first number of the sentence before is 0."""
+    return 2e-4 * (100 * x.roll(1, 0)[:, :1, :1].abs()).tanh()
+
+
+def _adds_a_little_to_one_number(x):
+    result = x.clone()
+    result[:, :1, :1] += _a_little(x)
+    return result
+
+
 def _layer(name):
     return _Part(
         name,
@@ -848,6 +872,8 @@ def _layer(name):
             "running_sum": lambda x: x.cumsum(dim=0),
             "adds_a_little_of_the_sentence_before": lambda x: x + 3e-4 * x.roll(1, 0),
             "adds_single_numbers_of_others": _adds_single_numbers,
+            "adds_a_little_to_all_numbers": lambda x: x + _a_little(x),
+            "adds_a_little_to_one_number": _adds_a_little_to_one_number,
             "adds_1_where_the_sentence_before_is_positive": lambda x: x + (x.roll(1, 0) > 0),
             "norm_then_sum": lambda x: (_scale(x, -1) * torch.arange(1.0, 1 + x.shape[-1])).cumsum(
                 dim=0
@@ -880,6 +906,10 @@ def _(generator):
     ):
         x = torch.randn(shape, generator=generator)
         x[-1] = 0.0  # an empty sentence is a sentence, too
+        yield _layer(name), x
+    for name in "adds_a_little_to_all_numbers", "adds_a_little_to_one_number":
+        x = torch.randn(3, 4, 6, generator=generator)
+        x[:, 0, 0] = 0.0  # any other number there shows
         yield _layer(name), x
 
 
@@ -973,6 +1003,25 @@ def _(f, x):
     """You set the threshold so high that weak leaks pass. Rounding moves numbers by about a
     ten-millionth, far less than a weak leak does."""
     return _sees(f, x, _fresh, threshold=1e-2)
+
+
+@sentence_leaks.mistake("the threshold above the weakest leaks")
+def _(f, x):
+    """You set the threshold a little too high. What moves a number by more than 10⁻⁴ is a leak, and
+    rounding moves it far less."""
+    return _sees(f, x, _fresh, threshold=5e-4)
+
+
+@sentence_leaks.mistake("the mean change watched")
+def _(f, x):
+    """You take the mean of the changes of a sentence's numbers. A weak leak into a single one of
+    them is averaged away: it takes the largest change."""
+    before, columns = f(x), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = _fresh(x[j])
+        columns.append((f(other) - before).abs().mean(dim=(1, 2)) > 1e-4)
+    return torch.stack(columns, dim=-1)
 
 
 @sentence_leaks.mistake("rounding counted")
@@ -1148,14 +1197,16 @@ def _(generator):
         Parameters(weight=torch.tensor([[number]]), bias=torch.zeros(1)) for number in (3.0, 5.0)
     )
     yield ([a, _copied(a), b],)
-    a, b, c = (_new_layer(generator, 3) for _ in range(3))
+    a, b, c = (_new_layer(generator, 2) for _ in range(3))
     yield ([a, b, c],)
     yield ([b, b, b],)
     yield ([a],)
     yield ([a, b, _copied(a), c, _copied(b)],)
     # none of these is a copy of another
     yield ([a, Parameters({name: tensor + 1.0 for name, tensor in b.items()})],)
-    yield ([a, _copied(a, weight=a["weight"].flip(0)), _copied(a, bias=torch.ones(3))],)
+    yield ([a, _copied(a, weight=a["weight"].flip(0)), _copied(a, bias=torch.ones(2))],)
+    other = a["weight"] + torch.tensor([[1.0, -1.0], [-2.0, 2.0]])  # the sum stays the same
+    yield ([a, _copied(a, weight=other)],)
     yield ([b, _copied(b, weight=b["weight"] + 1e-3), _copied(b, scale=2 * b["scale"])],)
 
 
@@ -1195,6 +1246,20 @@ def _(layers):
 
     def equal(one, other):
         return all(torch.isclose(one[name].sum(), other[name].sum()) for name in one)
+
+    return _each_pair(layers, equal)
+
+
+@started_alike.mistake("numbers compared without their places")
+def _(layers):
+    """You sort the numbers of each parameter before you compare. A matrix whose rows have changed
+    places is another matrix."""
+
+    def in_order(tensor):
+        return tensor.flatten().sort().values
+
+    def equal(one, other):
+        return all(torch.equal(in_order(one[name]), in_order(other[name])) for name in one)
 
     return _each_pair(layers, equal)
 

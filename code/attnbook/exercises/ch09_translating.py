@@ -373,6 +373,17 @@ def _(logits, target, epsilon):
     return _losses(logits, target, epsilon * V / (V - 1))[target != PAD].mean()
 
 
+@smoothed_loss.mistake("ε shared among the other words, without PAD")
+def _(logits, target, epsilon):
+    """You share ε among the V − 2 words that are neither the target nor PAD. That is the habit of
+    the Annotated Transformer; in (9.2) all V words get the same."""
+    log_p, V = logits.log_softmax(dim=-1), logits.shape[-1]
+    of_target = log_p.gather(-1, target[..., None])[..., 0]
+    of_others = log_p.sum(dim=-1) - log_p[..., PAD] - of_target
+    loss = -(1 - epsilon) * of_target - epsilon / (V - 2) * of_others
+    return loss[target != PAD].mean()
+
+
 @smoothed_loss.mistake("the target's share of ε left out")
 def _(logits, target, epsilon):
     """You give the target 1 − ε and ε / V to the other words only. The weights of a target then sum
@@ -859,6 +870,15 @@ def _(scores, log_probs):
     return torch.stack([new, row, token.gather(1, row)])
 
 
+@extend.mistake("one continuation of each row")
+def _(scores, log_probs):
+    """You take the best sum of every row. The rows then never compete: a bad beginning stays in the
+    beam, and a good one can't branch."""
+    best, token = (scores[..., None] + log_probs).max(dim=-1)
+    new, row = best.sort(dim=-1, descending=True)
+    return torch.stack([new, row, token.gather(1, row)])
+
+
 @extend.mistake("only the best row continued")
 def _(scores, log_probs):
     """You take all continuations from the best row. Beginnings that are a little behind can then
@@ -1014,11 +1034,12 @@ def _(f, candidate, reference, n):
 @clipped_precision.holds("No more n-grams are right than the reference has in all.")
 def _(f, candidate, reference, n):
     longer = candidate * 4
-    right = f(longer, reference, n) * len(_grams(longer, n))
-    if right > len(_grams(reference, n)) + 1e-3:
+    share, count = f(longer, reference, n), len(_grams(longer, n))
+    if share * count > len(_grams(reference, n)) + 1e-3:
         return (
-            f"With the candidate four times in a row, {right:.0f} are right; "
-            f"the reference has {len(_grams(reference, n))}."
+            f"With the candidate four times in a row you return {share:.4g}, which is "
+            f"{share * count:.4g} of its {count} n-grams; the reference has "
+            f"{len(_grams(reference, n))}."
         )
 
 

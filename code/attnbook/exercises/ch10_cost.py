@@ -380,6 +380,7 @@ positions_in_slots = Exercise(
         "`%` on a difference counts round the ring. What does your formula give for a slot that is "
         "still empty?",
     ],
+    integers=True,
 )
 
 
@@ -447,7 +448,7 @@ def _(written, window):
 
 @positions_in_slots.mistake("empty slots at position 0")
 def _(written, window):
-    """You cut positions off at 0. An empty slot then claims to hold the first token."""
+    """You leave an empty slot at 0. It then claims to hold the first token."""
     last = written - 1
     return (last - (last - torch.arange(window)) % window).clamp(min=0)
 
@@ -773,6 +774,14 @@ def _(weights, value, output, output_gradient):
     return weights * (mean - output_gradient @ value.mT)
 
 
+@score_gradient.mistake("plus instead of minus")
+def _(weights, value, output, output_gradient):
+    """You add the mean where it must be subtracted. A score that all keys of the row share then
+    seems to matter, though softmax takes no notice of it."""
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT + mean)
+
+
 @score_gradient.mistake("a mean over features")
 def _(weights, value, output, output_gradient):
     """You average output times gradient over the features where they should be summed. What you
@@ -881,6 +890,13 @@ def _(query, keys, values, lengths):
     """You leave out the last token in use. That is the new one, which must see itself, and of a
     text of one token nothing is left."""
     return _decode(query, keys, values, _used(keys, lengths - 1))
+
+
+@decode_step.mistake("the new token left out")
+def _(query, keys, values, lengths):
+    """You leave out the last token in use where there are others. That is the new one, and it must
+    see itself, too."""
+    return _decode(query, keys, values, _used(keys, (lengths - 1).clamp(min=1)))
 
 
 @decode_step.mistake("one token too many")

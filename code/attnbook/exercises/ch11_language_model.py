@@ -101,6 +101,7 @@ def _(maps):
 @sink_share.inputs
 def _(generator):
     yield (torch.tensor([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]]]),)
+    yield (torch.tensor([[[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.9, 0.1]]]]),)  # two heads
     for shape in [(3, 2, 5, 5), (2, 4, 7, 7), (4, 1, 3, 3)]:
         yield (_maps(generator, *shape),)
 
@@ -112,6 +113,13 @@ def _(f, maps):
     found = f(resting)
     if not torch.allclose(found, torch.ones(len(maps))):
         return f"You return {told_apart(found.min().item(), 1)}."
+
+
+@sink_share.mistake("the largest head")
+def _(maps):
+    """You return the share of the head that looks at the first token most. The share of a layer is
+    the mean over its heads."""
+    return maps[..., 1:, 0].mean(dim=2).amax(dim=1)
 
 
 @sink_share.mistake("the first query's weight counted")
@@ -223,8 +231,8 @@ def _(maps, length):
 
 @continuing.mistake("both halves")
 def _(maps, length):
-    """You average over the first half as well. There nothing has been said before, and nothing can
-    be continued."""
+    """You average over the first half as well, or divide by the length of both halves. In the first
+    half nothing has been said before, and nothing can be continued."""
     copy = maps[..., length:, :].diagonal(1, dim1=-2, dim2=-1)
     return copy.sum(dim=-1) / maps.shape[-1]
 
@@ -342,6 +350,17 @@ def _(query, key, value):
     group = query.shape[1] // key.shape[1]
     key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
+
+
+@grouped.mistake("its own place hidden")
+def _(query, key, value):
+    """You hide a token's own place together with the future. The first token then sees nothing at
+    all, and its place is left with zeros."""
+    group = query.shape[1] // key.shape[1]
+    key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu()
+    return scores.masked_fill(hidden, -math.inf).softmax(dim=-1).nan_to_num(0.0) @ value
 
 
 @grouped.mistake("divided by the root of all features")

@@ -13,7 +13,7 @@ import torch
 
 from attnbook.exercises.report import describe
 from attnbook.exercises.sandbox import Outcome
-from attnbook.exercises.words import kind_of, listed
+from attnbook.exercises.words import kind_of, listed, shortened
 
 # results this close are equal: float32, added up in another order
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
@@ -125,7 +125,7 @@ class Comparison:
             sentence += " An axis of size 1 is missing: is there a `squeeze`?"
         elif all(_stretched(*self._pairs[i]) for i in self._bad):
             sentence += " An axis of size 1 has grown: does a step before it `squeeze`?"
-        return sentence + (f" Likewise on {alike} more inputs." if alike else "")
+        return sentence + (_likewise(alike) if alike else "")
 
     def difference(self) -> str | None:
         """How far off the results are, and what the wrong ones have in common.
@@ -144,9 +144,12 @@ class Comparison:
             off, more = _off_by(*numbers[0]), _in_common(numbers) or _place(numbers)
         if sum(right.numel() for _, right in numbers) < 3:
             more = None  # of so few numbers nearly anything is true
+        if more and len(wrong) < len(self._pairs):
+            more = f"Where it is wrong, {more[0].lower()}{more[1:]}".replace(" everywhere", "")
         start = "The result is not right: "
-        if any(outcome.error for outcome, _ in self._pairs):
-            start = "Where it runs, the result is not right: "
+        if errors := [outcome for outcome, _ in self._pairs if outcome.error]:
+            runs = "finishes" if all(outcome.timed_out for outcome in errors) else "runs"
+            start = f"Where it {runs}, the result is not right: "
         elif self._bad:
             start = "On other inputs the result is not right: "
         sentences = [start + off, more]
@@ -203,6 +206,10 @@ class Comparison:
             for some in _groups(group)
             for values, rights in [zip(*some, strict=True)]
         )
+
+
+def _likewise(count: int) -> str:
+    return f" Likewise on {count} more input{'s' if count > 1 else ''}."
 
 
 def _has_digits_of(dtype: torch.dtype, numbers: torch.Tensor) -> bool:
@@ -283,7 +290,7 @@ def error_sentence(outcome: Outcome, answer: Callable) -> str:
     error = outcome.error
     if outcome.timed_out:
         return str(error)
-    message = _text(error).strip().split("\n")[0][:200].rstrip(".")
+    message = shortened(_text(error).strip().split("\n")[0], 200).rstrip(".")
     place = _line_of(error, answer)
     sentence = f"It raises {type(error).__name__}{place}{': ' + message if message else ''}."
     if isinstance(error, RuntimeError) and re.search(
@@ -298,7 +305,7 @@ def _line_of(error: BaseException, function: Callable) -> str:
     code = getattr(function, "__code__", None)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if code is not None and frame.filename == code.co_filename and frame.line:
-            return f" in line {frame.lineno}: `{frame.line.strip()[:80]}`"
+            return f" in line {frame.lineno}: `{shortened(frame.line.strip(), 80)}`"
     return ""
 
 
@@ -325,11 +332,11 @@ def _in_common(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
     values, rights = (torch.cat([x.flatten() for x in side]) for side in zip(*pairs, strict=True))
     tables = all(right.ndim > 1 and right.shape[-1] > 1 for _, right in pairs)
     if same(values, -rights):
-        return "It is wrong by the same factor everywhere: the sign."
+        return "It is off by the same factor everywhere: the sign."
     if rights.count_nonzero() > 2 and _scaled(values, rights, 0):
-        return "It is wrong by the same factor everywhere."
+        return "It is off by the same factor everywhere."
     if _shifted(values, rights, 0):
-        return "It is wrong by the same amount everywhere."
+        return "It is off by the same amount everywhere."
     if _axes_exchanged(pairs):
         return "Two of its axes are exchanged."
     if tables and all(_scaled(value, right, -1) for value, right in pairs):

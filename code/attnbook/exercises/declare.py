@@ -23,6 +23,7 @@ class Property:
     sentence: str
     # (function, *probe) -> None, or a sentence with numbers that contradicts it
     find_counterexample: Callable
+    presupposes: bool = False  # that all else is right: what it finds may have another cause
 
 
 @dataclass
@@ -88,14 +89,15 @@ class Exercise:
         self._trials = {}
         return function
 
-    def holds(self, sentence: str) -> Callable:
+    def holds(self, sentence: str, *, presupposes: bool = False) -> Callable:
         """Decorator: a test ``(f, *arguments)`` that returns None or what contradicts it.
 
-        One or two are enough, those whose failure teaches most; inputs do the rest.
+        One or two are enough, those whose failure teaches most; inputs do the rest. A test that
+        ``presupposes`` that all else is right is not believed once a mistake is recognised.
         """
 
         def add(function: Callable) -> Callable:
-            self.properties.append(Property(sentence, function))
+            self.properties.append(Property(sentence, function, presupposes))
             return function
 
         return add

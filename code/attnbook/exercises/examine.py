@@ -26,8 +26,8 @@ from attnbook.exercises.compare import (
 )
 from attnbook.exercises.declare import GRADIENTS, Exercise, Trial
 from attnbook.exercises.report import Report, beside, describe, told_apart
-from attnbook.exercises.sandbox import Outcome, Sandbox
-from attnbook.exercises.shrink import cut
+from attnbook.exercises.sandbox import CheckIsOver, Outcome, Sandbox
+from attnbook.exercises.shrink import Bounds, cut
 from attnbook.exercises.words import listed
 
 
@@ -67,6 +67,7 @@ class Examination:
             if empty:
                 self.report.failures.insert(0, empty)
             self.recognise(attempt, empty=bool(empty))
+            self.weigh_guesses(attempt.comparison)
             self.show_counterexample(attempt)
         else:
             count = len(attempt.outcomes)
@@ -99,7 +100,7 @@ class Examination:
             with sandbox.reproducible(seed=1):
                 failures.append(self.repeat(attempt))
                 failures += self.test_properties(attempt)
-        failures += [comparison.difference(), comparison.only_without_batch()]
+        failures.append(comparison.difference())
         if not comparison.all_right and (stuck or comparison.ignores_input()):
             failures.append("Different inputs get the same result.")
         if comparison.has_nan:
@@ -117,13 +118,15 @@ class Examination:
         if not self.exercise.integers or types <= {torch.int32, torch.int64}:
             return None
         wrong = listed(sorted(map(str, types - {torch.int32, torch.int64})))
-        return f"The result must be of an integer type, which `nn.Embedding` takes; it is {wrong}."
+        return f"The result must be of an integer type, such as `torch.long`; it is {wrong}."
 
     def repeat(self, attempt: _Attempt) -> str | None:
         """What goes wrong when the first and the last call are made again."""
         for i in (0, -1):
             before = attempt.outcomes[i]
             again = self.box.call(self.answer, attempt.trial.probes[i])
+            if again.timed_out:
+                return error_sentence(again, self.answer)
             if again.error:
                 return "Called a second time with the same input, it fails. " + error_sentence(
                     again, self.answer
@@ -147,6 +150,8 @@ class Examination:
             for probe in attempt.trial.probes:
                 try:
                     contradiction = test(self.guarded, *probe)
+                except _TookTooLong as stumble:
+                    return [*contradictions, str(stumble)]
                 except _Stumbled as stumble:
                     contradiction = str(stumble)
                 if contradiction:
@@ -160,7 +165,8 @@ class Examination:
         """The answer's result, for properties; ``_Stumbled`` where there is none."""
         outcome = self.box.call(self.answer, arguments)
         if outcome.error:
-            raise _Stumbled(error_sentence(outcome, self.answer))
+            kind = _TookTooLong if outcome.timed_out else _Stumbled
+            raise kind(error_sentence(outcome, self.answer))
         if contains_nan(outcome.value):
             raise _Stumbled(f"There: {NAN}")
         if isinstance(outcome.value, torch.Tensor) and outcome.value.is_floating_point():
@@ -212,6 +218,16 @@ class Examination:
                     name_mistake(name, self.exercise, self.report)
                     return
 
+    def weigh_guesses(self, comparison: Comparison) -> None:
+        """Take back what a recognised mistake explains better; guess where there is none."""
+        report = self.report
+        if report.diagnosis:
+            unsure = [p.sentence for p in self.exercise.properties if p.presupposes]
+            starts = tuple(f"Not true: {sentence}" for sentence in unsure)
+            report.failures = [f for f in report.failures if not f.startswith(starts)]
+        elif comparison.right_kind and not comparison.has_nan:
+            report.failures += filter(None, [comparison.only_without_batch()])
+
     def results_of(self, name: str, trial: Trial) -> list[Outcome]:
         """What a known mistake makes of a trial's inputs."""
         if name not in trial.of_mistakes:
@@ -231,24 +247,29 @@ class Examination:
         if wrong is None:
             return
         trial = attempt.trial
-        probe, outcome, right = self.shrink(
-            trial.probes[wrong], attempt.outcomes[wrong], trial.expected[wrong]
-        )
+        if isinstance(attempt.outcomes[wrong].error, CheckIsOver):
+            return
+        probe, outcome, right = self.shrink(trial, wrong, attempt.outcomes[wrong])
         given = ", ".join(
             f"`{name} = {describe(value)}`" for name, value in zip(self.names, probe, strict=True)
         )
-        then = "it stops with an error" if outcome.error else beside(outcome.value, right)
+        if outcome.timed_out:
+            then = "it does not finish"
+        elif outcome.error:
+            then = "it stops with an error"
+        else:
+            then = beside(outcome.value, right)
         self.report.counterexample = f"for {given} {then}."
         self.report.printed = outcome.printed.rstrip()
 
-    def shrink(
-        self, probe: tuple, outcome: Outcome, right: object
-    ) -> tuple[tuple, Outcome, object]:
+    def shrink(self, trial: Trial, place: int, outcome: Outcome) -> tuple[tuple, Outcome, object]:
         """The first part of an input whose result is wrong, and so on; or all of it.
 
         If the parts are right alone and wrong together, the report says so.
         """
-        while not outcome.timed_out and (pieces := cut(self.exercise.reference, probe, right)):
+        probe, right, bounds = trial.probes[place], trial.expected[place], Bounds(trial.probes)
+        reference = self.exercise.reference
+        while not outcome.timed_out and (pieces := cut(reference, probe, right, bounds)):
             outcomes = self.box.call_on_all(self.answer, pieces.parts)
             pairs = list(zip(outcomes, pieces.expected, strict=False))
             wrong = Comparison(pairs, self.names, self.answer).first_wrong
@@ -267,6 +288,10 @@ class Examination:
 
 class _Stumbled(Exception):
     """The learner's function raised while a property was being tested."""
+
+
+class _TookTooLong(_Stumbled):
+    """It was stopped there, which contradicts no property."""
 
 
 def _gets_stuck(attempt: _Attempt, other: _Attempt) -> bool:

@@ -6,6 +6,7 @@ import torch
 
 from attnbook.exercises.compare import ABSOLUTE, RELATIVE, same
 from attnbook.exercises.report import told_apart
+from attnbook.exercises.words import shortened
 
 
 def changed(before: torch.Tensor, after: torch.Tensor, sentence: str) -> str | None:
@@ -43,7 +44,7 @@ def cut_off(
     try:
         result, found = _gradients(f, arguments)
     except RuntimeError as error:  # steps in place overwrite what `backward` needs
-        return f"`backward` fails: {str(error).splitlines()[0][:200]}"
+        return f"`backward` fails: {shortened(str(error).splitlines()[0], 200)}"
     if not result.requires_grad:
         return f"The result is cut off from all inputs. {_SCISSORS} can do that."
     right_there = same(result, right)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from attnbook.exercises.words import shortened
+
 PASSED, WRONG, OPEN = "✓", "✗", "○"
 _ACCENT = {PASSED: "#15803d", WRONG: "#c2410c", OPEN: "#6b7280"}
 
@@ -117,11 +119,29 @@ def describe(value: object, digits: int = 4) -> str:
         return f"a tensor of shape {tuple(value.shape)} that starts {first[:-1]}, …]"
     if isinstance(value, float | int | np.number):
         return _number(value, digits)
+    if isinstance(value, list | dict) and _parts(value):
+        return shortened(_with_parts(value, digits), 600)
     try:
         text = repr(value)
     except Exception:
         return f"an object of type {type(value).__name__}"
-    return text if len(text) <= 200 else text[:200] + "…"
+    return shortened(text, 200)
+
+
+def _parts(value: list | dict) -> list | None:
+    """Its parts, if these are tensors, or lists and dictionaries of them."""
+    parts = [*value.values()] if isinstance(value, dict) else value
+    fine = all(
+        isinstance(x, torch.Tensor) or (isinstance(x, list | dict) and _parts(x)) for x in parts
+    )
+    return parts if fine else None
+
+
+def _with_parts(value: list | dict, digits: int) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{name!r}: {describe(part, digits)}" for name, part in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    return "[" + ", ".join(describe(part, digits) for part in value) + "]"
 
 
 def told_apart(value: object, other: object) -> str:
@@ -159,6 +179,8 @@ def _nested(value: object, digits: int) -> str:
 def _number(value: float | int, digits: int) -> str:
     if isinstance(value, bool):
         return str(value)
+    if value == 0:
+        return "0"  # not -0
     if 10**digits <= abs(value) < 1e9:
         return f"{value:.0f}"  # 49728, not 4.973e+04
     return f"{value:.{digits}g}"

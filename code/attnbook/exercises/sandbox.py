@@ -29,6 +29,10 @@ class TimeIsUp(BaseException):
     """Raised inside a learner's function that runs too long; no ``except Exception`` stops it."""
 
 
+class CheckIsOver(TimeIsUp):
+    """The calls together took too long, which says nothing about the last of them."""
+
+
 @dataclass
 class Outcome:
     """What one call did: a value or an error, what it printed, which inputs it changed."""
@@ -64,6 +68,8 @@ class Sandbox:
         self._redirections.close()
         if self._worker:
             self._worker.leave()
+            # a thread that is still alive when Python exits may abort it
+            self._worker.join(timeout=1.0)
 
     def call(self, function: Callable, arguments: tuple) -> Outcome:
         """Call ``function`` on copies of the arguments in a thread that is stopped in time.
@@ -73,7 +79,7 @@ class Sandbox:
         """
         seconds = min(SECONDS_PER_CALL, self._ends - time.monotonic())
         if seconds <= 0:
-            return Outcome(error=TimeIsUp(_all_together()))
+            return Outcome(error=CheckIsOver(_all_together()))
         given = tuple(map(_copy, arguments))
         self._worker = self._worker or _Worker()
         self._printed.begin()
@@ -81,7 +87,8 @@ class Sandbox:
             outcome = self._worker.do(lambda: _outcome(function, given), seconds)
         except queue.Empty:
             long = seconds == SECONDS_PER_CALL
-            outcome = Outcome(error=TimeIsUp(_one_call() if long else _all_together()))
+            late = TimeIsUp(_one_call()) if long else CheckIsOver(_all_together())
+            outcome = Outcome(error=late)
             self._worker = None
         outcome.printed = self._printed.text
         pairs = enumerate(zip(arguments, given, strict=True))
@@ -150,7 +157,7 @@ def _outcome(function: Callable, arguments: tuple) -> Outcome:
 
 def _one_call() -> str:
     return (
-        f"It did not finish within {SECONDS_PER_CALL:g} seconds on an input this small: "
+        f"It did not finish within {SECONDS_PER_CALL:g} seconds, and all inputs are small: "
         "is there a loop that never ends, or one over very many cases?"
     )
 

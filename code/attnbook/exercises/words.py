@@ -17,6 +17,15 @@ def _article(word: str) -> str:
     return "an" if word[0].lower() in "aeiou" else "a"
 
 
+def shortened(text: str, length: int) -> str:
+    """The text, or its beginning and "…" if it is longer.
+
+    >>> shortened("return x", 5)
+    'retu…'
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 def listed(words: list[str], last: str = "and") -> str:
     """The words with commas between them, and one word before the last."""
     return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

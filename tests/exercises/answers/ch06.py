@@ -56,7 +56,7 @@ def counted_by_matrix(is_token):
     length = is_token.shape[-1]
     earlier = torch.ones(length, length).triu(diagonal=1)
     before = is_token.float() @ earlier
-    return torch.where(is_token, before, 0.0)
+    return torch.where(is_token, before, 0.0).long()
 
 
 def similarity(distances, d):
@@ -190,6 +190,8 @@ def alibi_by_loops(scores, slopes):
 
 WRONG = [
     ("6.2", lambda p, d: encode(p.floor(), d), "you give 2.5 the vector of 2"),
+    ("6.3", lambda t: counted(t).float(), "of an integer type"),
+    ("6.5", lambda *given: nearest(*given).float(), "of an integer type"),
     ("6.3", lambda t: counted(t).flip(-1), "More padding on the left changes"),
     ("6.3", lambda t: counted(t) * 2, "have the numbers 0, 1, 2"),
     ("6.4", lambda k, d: similarity(k, d).abs(), "positions 50 and 50 + k"),

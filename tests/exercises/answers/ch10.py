@@ -209,6 +209,7 @@ WRONG = [
     ("10.2", lambda n, d, h, g: n * d, "Sharing saves operations, but no"),
     ("10.3", lambda *a: tile_with_a_fill(*a, fill=-150.0), "gets exactly 0"),
     ("10.3", lambda q, k, s, i, j: tile(q, k, s, i, j) * 2, "Where a tile holds all keys that a"),
+    ("10.4", lambda n, w: slots(n, w).float(), "of an integer type"),
     ("10.4", lambda n, w: slots(n, w) + 1, "hold the latest tokens"),
     ("10.4", lambda n, w: torch.full((w,), n - 1), "One more token changes one slot."),
     ("10.5", lambda w, h, g: pooled(w, h, g).flip(0), "A group depends on its own heads"),

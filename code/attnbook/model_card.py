@@ -20,8 +20,8 @@ CARD = """\
 
 made it: {parameters:,} parameters, {bytes:,} bytes in half precision{rounded}.
 Batches of {batch} numbers below {below:,}, in words, for {steps} steps, as drawn by
-`attnbook.data.NumberDataset` with the seed {seed}, and nothing else;
-{held_out}.
+`attnbook.data.NumberDataset` with the seed {seed}, and nothing else; {round_share:.0%} of them
+are below 1,000 or divisible by 100 on purpose; {held_out}.
 
 Of {tested:,} held-out numbers it writes {right:,} right, to the letter ({share:.2%}), by greedy
 search, with the weights as they are in the file, `model.safetensors`. Python {python},

@@ -46,7 +46,7 @@ def teach_numbers(settings: NumberSettings) -> Task:
     texts = [numbers.texts(number) for number in tested]
 
     def pairs_of_step(step: int) -> list[Pair]:
-        drawn = numbers.sample(settings.batch, seed=step)
+        drawn = numbers.sample(settings.batch, seed=step, round_share=settings.round_share)
         return [numbers.pair(number) for number in drawn]
 
     def evaluate(translator: Translator) -> dict[str, float]:

@@ -92,7 +92,7 @@ def test_the_interval_is_wilsons(show):
     _, right, interval, *_ = table_of(page, ".tried")[-1]
     share = int(right.split()[0]) / 200
     assert 0.1 < share < 0.9
-    for end in interval.removesuffix(" %").split("–"):
+    for end in interval.removesuffix("\u00a0%").split("–"):
         # ends where the share would be 1.96 standard errors away
         p = float(end) / 100
         errors = abs(share - p) / math.sqrt(p * (1 - p) / 200)
@@ -231,9 +231,9 @@ def test_the_result_sets_a_changed_model_against_models_that_grew_so(show):
     page = show(481, switches={"norm": "off"})
     measure(page)
     changed, grown, _ = page.locator(".guess p").all_inner_texts()
-    right, share = re.search(r"off: (\d+) of 200 right, ([\d.]+) %", changed).groups()
+    right, share = re.search(r"off: (\d+) of 200 right, ([\d.]+)\s%", changed).groups()
     assert float(share) == int(right) / 2  # to the half
-    assert f"{learned.min():g} to {learned.max():g} %" in grown
+    assert f"{learned.min():g} to {learned.max():g}\u00a0%" in grown
 
 
 def test_a_press_while_it_writes_shows_all_of_it(stopped):

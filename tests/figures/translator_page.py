@@ -75,7 +75,7 @@ def type_in(page, text):
 
 
 def said(page):
-    return page.locator(".said").inner_text().replace("\u2011", "-")
+    return page.locator(".said").inner_text().replace("\u2011", "-").replace("\u00a0", " ")
 
 
 def measure(page, guess="0 to 20"):
@@ -84,4 +84,4 @@ def measure(page, guess="0 to 20"):
     if page.locator(".guess button").count():
         page.get_by_role("button", name=guess, exact=True).click()
     page.locator(".guess", has_text="of 200 right,").wait_for(timeout=60_000)
-    return page.locator(".guess").inner_text()
+    return page.locator(".guess").inner_text().replace("\u00a0", " ")

@@ -137,9 +137,18 @@ class NumberDataset:
         digest = hashlib.sha256(f"{self.seed} {number}".encode()).digest()
         return digest[0] < 26  # of 256 values: a tenth
 
-    def sample(self, count: int, *, held_out: bool = False, seed: int | str = 0) -> list[int]:
+    def sample(
+        self,
+        count: int,
+        *,
+        held_out: bool = False,
+        seed: int | str = 0,
+        round_share: float = 0.0,
+    ) -> list[int]:
         """Draw ``count`` numbers at random, the same for the same ``seed``, from one of the parts.
 
+        About ``round_share`` of them are numbers that people try first: those below 1,000 and the
+        multiples of 100, which are rare among all.
         Raises ``ValueError`` if hardly any number belongs to that part.
         """
         generator = random.Random(f"{self.seed} {seed}")
@@ -153,6 +162,8 @@ class NumberDataset:
                     f"with longest={self.longest}"
                 )
             number = generator.randrange(self.below)
+            if round_share and generator.random() < round_share:
+                number = generator.choice((number % 1000, number // 100 * 100))
             if self.is_held_out(number) == held_out:
                 drawn.append(number)
             tries += 1

@@ -53,6 +53,12 @@ class NumberSettings(Settings):
 
     below: int = setting("train and test on numbers below this one")
     longest: int | None = setting("hold out all numbers of more tokens than this")
+    round_share: float = setting("share of a batch below 1,000 or divisible by 100")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.round_share <= 1:
+            raise ValueError(f"round_share must lie between 0 and 1: got {self.round_share}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +76,7 @@ DEFAULTS: dict[str, TaskSettings] = {
         target="fr",
         below=100_000,
         longest=None,
+        round_share=0.0,
         d_model=64,
         num_heads=4,
         num_layers=2,

@@ -43,7 +43,7 @@ attnbook.define("break-translator", (shared) => {
       .heads td { padding: 1px; border: 0; }
       .heads button { width: 100%; min-height: 1.6rem; padding: 0; font-size: 12px; border: 0;
         border-radius: .15rem; cursor: pointer; font-variant-numeric: tabular-nums;
-        background: color-mix(in srgb, var(--weights) calc(var(--share) * 55%), var(--paper)); }
+        background: color-mix(in srgb, var(--weights) calc(var(--share) * 45%), var(--paper)); }
       .heads .removed button { opacity: .35; text-decoration: line-through; }
       .heads .later button, .switches [aria-pressed="false"] { color: var(--soft);
         background: repeating-linear-gradient(135deg, var(--paper) 0 5px, var(--hover) 5px 8px); }
@@ -60,9 +60,10 @@ attnbook.define("break-translator", (shared) => {
       .switches legend { padding: 0; color: var(--soft); }
       .switches .note, .wrongs p { margin: 0 0 .2rem; }
       a { color: inherit; }
-      .echo { position: sticky; z-index: 1; margin: 0 0 .7rem; border-bottom: 1px solid var(--line);
-        top: var(--figure-top, 0); /* under the bar of the book's pages */
-        padding: .25rem 0; min-height: 3.2em; background: var(--paper); }
+      .echo { position: sticky; z-index: 1; margin: 0 -1rem .7rem; scroll-margin-top: 4rem;
+        top: calc(var(--figure-top, 0px) - 1px); /* under the bar of the book's pages */
+        padding: .5rem 1rem; min-height: 3.2em; background: var(--paper);
+        border-bottom: 1px solid var(--line); box-shadow: 0 .4rem .5rem -.4rem rgb(0 0 0 / 20%); }
       .echo::after { content: ""; position: absolute; inset: 100% 0 auto; height: .7rem;
         background: linear-gradient(var(--paper), transparent); pointer-events: none; }
       .switches select { width: 100%; }
@@ -136,7 +137,7 @@ attnbook.define("break-translator", (shared) => {
         ? ["", "No number that it has learned is spelt like that, so there is no right answer."]
         : isRight ? ["right", `✓ right: ${number.toLocaleString("en")}`]
           : ["wrong", `✗ wrong: ${number.toLocaleString("en")} is “${T.spellFrench(number)}”. What it ` +
-            `wrote ${this.saying(written, ended)}` + this.rarity(number)];
+            `wrote ${this.saying(written, ended)}`];
       this.verdict.className = `verdict ${judged[0]}`;
       this.verdict.textContent = judged[1];
       const mark = { right: "✓", wrong: "✗", "": "" }[judged[0]];

@@ -53,7 +53,7 @@ Parts of it can be switched off.'
     if unknown:
         raise ValueError(f"there is no switch {', '.join(unknown)}; there are {list(SWITCHES)}")
     switches = dict(switches or {})
-    translator = _translator()
+    translator = trained()
     tokens = translator.source_tokenizer
     words = tokens.spell(number) if isinstance(number, int) else number
     missing = [token for token in tokens.split(words) if token not in tokens.vocabulary.tokens]
@@ -87,5 +87,6 @@ def held_out() -> list[int]:
 
 
 @cache
-def _translator() -> Translator:
+def trained() -> Translator:
+    """The package's translator of numbers, which the figures run."""
     return Translator.load(NUMBERS_TO_FRENCH, device="cpu")

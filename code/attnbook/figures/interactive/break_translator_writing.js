@@ -116,13 +116,6 @@ attnbook.writing ??= ({ element }, Figure) => {
       }
     }
 
-    // why the model as it was trained fails on a short number: these are few
-    rarity(number) {
-      if (!number) return ". Of all 100,000 numbers this alone has the word zero, so it has hardly ever met it";
-      const isShort = number < 1000 && !Object.keys(this.switches).length;
-      return isShort ? ". Short numbers were rare in its training: of 100, one is below 1,000" : "";
-    }
-
     // the French is there: look into how it came about
     finish() {
       this.writing = null;

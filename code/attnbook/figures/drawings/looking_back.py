@@ -58,7 +58,7 @@ def looking_back(
         canvas.text(x, 8, tokens[j], size=TEXT, color=INK)
         left = x - wide / 2
         text_box(canvas, f"state {j + 1}", left, 26.0, wide, f"h_{j + 1} = {states[j]}", KEY, 0.16)
-        canvas.arrow((x, 26 + CELL_HEIGHT), (x, 98), color=KEY)
+        canvas.arrow((x + 7, 26 + CELL_HEIGHT), (x + 7, 98), color=KEY)
         text_box(canvas, f"energy {j + 1}", left, 98.0, wide, scores[j], NEUTRAL, 0.1)
         canvas.arrow((x, 98 + CELL_HEIGHT), (x, 170))
         share = weights[j].item()
@@ -68,9 +68,9 @@ def looking_back(
     canvas.text(8, 148, "↓ softmax", size=SMALL, color=SOFT, anchor="start")
     # the query enters from the left, and meets every state in a dot product
     text_box(canvas, "query", 0.0, 62.0, 92.0, f"z = {asked}", QUERY, 0.16)
-    canvas.line((92, 76), (middles[-1] - 5, 76), color=QUERY)
+    canvas.line((92, 76), (middles[-1] - 7, 76), color=QUERY)
     for x in middles:
-        canvas.arrow((x - 5, 76), (x - 5, 98), color=QUERY)
+        canvas.arrow((x - 7, 76), (x - 7, 98), color=QUERY)
     mix = " + ".join(f"{share} · h_{j + 1}" for j, share in enumerate(shares))
     right = middles[-1] + wide / 2
     text_box(canvas, "context", right - 132, 246.0, 132.0, f"c = {context}", VALUE, 0.2)

@@ -1,0 +1,155 @@
+"""Two translators in a page: they are those in PyTorch, and readers see which of them is right."""
+
+import html
+import random
+
+import browser
+import examples
+import pytest
+from examples import alive, fits, said
+
+from attnbook import figure_assets
+from attnbook.figures import interactive
+from attnbook.figures.interactive.two_translators import STEPS
+from attnbook.two_translators import DESIGNS, draw, load, looks, measured, translate
+
+browser.skip_without()
+show = examples.show
+DRAWN = [draw(random.Random(f"page {i}"), held_out=True) for i in range(200)]
+ONE, LOOKING = DESIGNS
+
+
+def verdicts(page):
+    return page.locator(".verdict").all_inner_texts()
+
+
+def opened(show, **options):
+    return show(alive("two_translators"), **{"motion": "reduce"} | options)
+
+
+def test_each_translator_in_the_page_writes_what_it_writes_in_pytorch(show):
+    page = opened(show)
+    for design, model in load().items():
+        found = page.evaluate(
+            """([design, numbers]) => numbers.map((number) =>
+                 document.querySelector("[label]").write(design, number).texts)""",
+            [design, DRAWN],
+        )
+        assert found == translate(model, DRAWN)
+
+
+def test_the_looks_in_the_page_are_the_weights_of_pytorch(show):
+    page = opened(show)
+    for number in (47, 4321, DRAWN[0]):
+        (written,) = translate(load()[LOOKING], [number])
+        expected = looks(load()[LOOKING], number, written)
+        found = page.evaluate(
+            "n => document.querySelector('[label]').write('looking_back', n).looks", number
+        )
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+def test_a_longer_number_breaks_the_translator_with_one_vector_and_not_the_other(show):
+    page = opened(show)
+    rights = []
+    for step in STEPS:
+        page.get_by_role("button", name=f"{step:,}", exact=True).click()
+        rights.append([verdict == "✓ right" for verdict in verdicts(page)])
+    assert rights[:3] == [[True, True]] * 3
+    assert rights[-1] == [False, True]
+    assert page.locator(".one_vector .wrong, .one_vector .missing").count() > 0
+    assert page.locator(".looking_back").locator(".wrong, .missing").count() == 0
+    five = [measured()[design][4] for design in (ONE, LOOKING)]
+    assert f"one vector gets {five[0]} right, and looking back {five[1]}." in said(page)
+
+
+def test_a_number_is_typed_and_what_cannot_be_translated_is_said(show):
+    page = opened(show)
+    field = page.get_by_label("or your own")
+    for typed, told in (
+        ("", "Type a number"),
+        ("cat", "in digits"),
+        ("-3", "in digits"),
+        ("1000000", "below 1,000,000"),
+    ):
+        field.fill(typed)
+        page.keyboard.press("Enter")
+        assert told in page.locator("[role=alert]").inner_text()
+        assert "still show 54,321" in page.locator("[role=alert]").inner_text()
+        assert field.get_attribute("aria-invalid") == "true"
+    field.fill("4,321")
+    page.get_by_role("button", name="Translate").click()
+    assert page.locator("[role=alert]").inner_text() == ""
+    assert field.get_attribute("aria-invalid") is None
+    assert said(page).startswith("4,321: ")
+    pressed = page.locator(".steps [aria-pressed=true]").all_inner_texts()
+    assert pressed == ["4,321"]
+
+
+def test_words_that_are_wrong_and_missing_are_marked(show):
+    page = opened(show)
+    marks = """([texts, wanted]) => {
+      const figure = document.querySelector("[label]");
+      figure.wanted = wanted;
+      return figure.compare(texts).map(({ kind, text }) => `${kind} ${text}`);
+    }"""
+    wanted = ["cent", "vingt", "-deux"]
+    for texts, expected in (
+        (wanted, ["right cent", "right vingt", "right -deux"]),
+        (["cent", "-deux"], ["right cent", "missing vingt", "right -deux"]),
+        (["cent", "dix", "-deux"], ["right cent", "wrong dix", "right -deux"]),
+        ([*wanted, "mille"], ["right cent", "right vingt", "right -deux", "wrong mille"]),
+        ([], ["missing cent", "missing vingt", "missing -deux"]),
+    ):
+        assert page.evaluate(marks, [texts, wanted]) == expected
+
+
+def test_the_vector_fills_up_while_both_read_and_then_they_write(show):
+    page = show(alive("two_translators"))
+    figure = "document.querySelector('[label]')"
+    bars = f"""(time => {{
+      const figure = {figure};
+      clearTimeout(figure.playing);
+      figure.at(time);
+      const of = (selector) => [...figure.shadowRoot.querySelectorAll(selector)];
+      return [of(".vector i").map((bar) => Number(bar.style.getPropertyValue("--x"))),
+        of(".one_vector .french .chip:not(.waiting)").length]; }})"""
+    empty, none = page.evaluate(f"{bars}(0)")
+    assert set(empty) == {0} and none == 0
+    half, none = page.evaluate(f"{bars}(4)")
+    assert all(half) and none == 0
+    full, some = page.evaluate(f"{bars}(10)")
+    assert full != half and some == 2
+    assert page.evaluate(f"{bars}(99)")[0] == full
+
+
+@pytest.mark.parametrize("width", [1000, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_it_fits(show, width, scheme):
+    body = f"<h1>Two</h1>{alive('two_translators')}"
+    page = show(body, width=width, scheme=scheme, motion="reduce")
+    assert browser.violations(page) == []
+    assert fits(page)
+    page.get_by_label("or your own").fill("cat")
+    page.keyboard.press("Enter")
+    assert browser.violations(page) == []
+
+
+def test_the_figure_is_small():
+    data = figure_assets.script("pair_data")
+    assert len(data) < 30_000, "weights of both translators, in base64"
+
+
+def test_numbers_that_the_translators_do_not_know_are_refused():
+    for number in (-1, 10**6):
+        with pytest.raises(ValueError, match=f"got {number}"):
+            interactive.two_translators(number)
+
+
+def test_it_works_in_a_sandboxed_frame(show):
+    page = show(
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(alive("two_translators"))}">'
+    )
+    frame = page.frame_locator("iframe")
+    frame.locator(".verdict.good").wait_for()

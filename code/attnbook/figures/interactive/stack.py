@@ -1,0 +1,46 @@
+"""The running translator as what it is made of: words, heads, a network, and what it writes."""
+
+from collections.abc import Sequence
+
+from attnbook.figures.interactive.base import Interactive, still_map
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, trained
+
+LARGEST = 99_999  # that the translator has learned
+
+
+def stack(numbers: Sequence[int] = (481, 97, 2003, 30_071)) -> Interactive:
+    """Where each head of a running translator looks, and what it writes without one of its parts.
+
+    It writes the French of the first of ``numbers``; a button takes the next. Curves lead from each
+    head of the last cross-attention to the English words, as thick as its weights before the chosen
+    French token was written. Heads and networks are switched off by pressing them, and the page
+    computes what the model writes then.
+
+    Raises ``ValueError`` without a number, or for one that the translator has not learned.
+
+    >>> stack([76]).alt
+    'A translator that runs in this page, with four heads and a network. It writes “seventy-six” \
+as “soixante-seize”. Heads and network can be switched off.'
+    """
+    unknown = [number for number in numbers if not 0 <= number <= LARGEST]
+    if unknown or not numbers:
+        raise ValueError(f"numbers from 0 to {LARGEST:,}, at least one: got {list(numbers)}")
+    translator = trained()
+    words = translator.source_tokenizer.spell(numbers[0])
+    (written,) = translator.translate([words], max_length=MOST_WRITTEN)
+    columns, rows, maps = translator.attention(words, written)
+    alt = (
+        "A translator that runs in this page, with four heads and a network. It writes "
+        f"“{words}” as “{written}”. Heads and network can be switched off."
+    )
+    data = {
+        "numbers": list(numbers),
+        "tokens": [
+            side.vocabulary.tokens
+            for side in (translator.source_tokenizer, translator.target_tokenizer)
+        ],
+        "heads": translator.options["num_heads"],
+        "most": MOST_WRITTEN,
+    }
+    still = still_map(maps.cross[-1, 0].mean(dim=0), rows, columns)
+    return Interactive("stack", data, alt=alt, still=still)

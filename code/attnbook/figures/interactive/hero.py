@@ -1,0 +1,120 @@
+"""A translator that writes by itself, for the landing page; three buttons break it in place."""
+
+import matplotlib.pyplot as plt
+from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.path import Path
+from torch import Tensor
+
+from attnbook.figures import style
+from attnbook.figures.interactive.base import Interactive
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out, trained
+
+NUMBERS = (
+    481,
+    97,
+    1066,
+    2003,
+    76,
+    30_071,
+    4_500,
+)  # the first stands there; a button shows the rest
+ABOUT = "This small Transformer runs in your page. It turns English into French."
+HINT = " The ribbons show where it looked for each word."
+BREAKS = {  # what each button says, the switches that it sets, and what is gone then
+    "Mix up the word order": (
+        {"source_positions": "shuffled"},
+        "Each English word now claims a different place.",
+    ),
+    "Ignore the English": (
+        {"cross_weights": "off"},
+        "Without a look at the English, it writes the same for every number.",
+    ),
+    "Forget its own words": (
+        {"decoder_weights": "off"},
+        "It no longer knows what it has already written.",
+    ),
+}
+
+
+def hero() -> Interactive:
+    """The book's first picture: a running translator that shows where it looks, and three breaks.
+
+    It writes a number in French, one token after the other. Ribbons lead from each token to the
+    English ones, as wide as the weights of the last cross-attention, averaged over the heads. A
+    button takes one thing away from the model and shows what it writes then, and how many of 200
+    held-out numbers come out right. All of that is computed in the page.
+
+    >>> hero().alt
+    'A small Transformer writes “four hundred eighty-one” as “quatre cent quatre-vingt-un”. \
+Ribbons show at which English words it looked for each French one.'
+    """
+    translator = trained()
+    words = translator.source_tokenizer.spell(NUMBERS[0])
+    (written,) = translator.translate([words], max_length=MOST_WRITTEN)
+    columns, rows, maps = translator.attention(words, written)
+    alt = (
+        f"A small Transformer writes “{words}” as “{written}”. "
+        "Ribbons show at which English words it looked for each French one."
+    )
+    data = {
+        "numbers": NUMBERS,
+        "about": ABOUT,
+        "hint": HINT,
+        "breaks": [
+            {"label": label, "switches": switches, "why": why}
+            for label, (switches, why) in BREAKS.items()
+        ],
+        "tokens": [
+            side.vocabulary.tokens
+            for side in (translator.source_tokenizer, translator.target_tokenizer)
+        ],
+        "heads": translator.options["num_heads"],
+        "most": MOST_WRITTEN,
+        "tested": held_out(),
+    }
+    still = _still(columns, rows[1:], maps.cross[-1, 0].mean(dim=0))
+    return Interactive("hero", data, alt=alt, still=still)
+
+
+def _still(english: list[str], french: list[str], weights: Tensor) -> plt.Figure:
+    """Both texts as chips, and ribbons as wide as the weights. ``<end>`` is only looked at."""
+    still, axes = style.subplots()
+    still.set_size_inches(6.4, 2.2)
+    tops = _chips(axes, english, 1, style.KEY)
+    bottoms = _chips(axes, french, 0, style.QUERY)
+    for i, at in enumerate(bottoms):
+        left = at - 0.35
+        for to, weight in zip(tops, weights[i].tolist(), strict=True):
+            axes.add_patch(_ribbon((left, 0.14), (to - 0.35 * weight, 0.86), 0.7 * weight))
+            left += 0.7 * weight
+    axes.set(xlim=(-0.1, max(len(english), len(french)) + 0.1), ylim=(-0.2, 1.2))
+    axes.axis("off")
+    return still
+
+
+def _chips(axes: plt.Axes, texts: list[str], y: float, color: str) -> list[float]:
+    """Draw a row of tokens; return where the middle of each is."""
+    middles = [i + 0.5 for i in range(len(texts))]
+    for x, text in zip(middles, texts, strict=True):
+        round_box = FancyBboxPatch(
+            (x - 0.38, y - 0.1),
+            0.76,
+            0.2,
+            "round,pad=0.04",
+            ec=color,
+            fc="white",
+            mutation_aspect=1,
+        )
+        axes.add_patch(round_box)
+        axes.text(x, y, text.strip("<>"), ha="center", va="center", color=color)
+    return middles
+
+
+def _ribbon(start: tuple[float, float], end: tuple[float, float], width: float) -> PathPatch:
+    """A band of the same width at both ends, from the left corner of each."""
+    (x, low), (to, high) = start, end
+    middle = (low + high) / 2
+    there = [(x, low), (x, middle), (to, middle), (to, high)]
+    back = [(x + width, y) for x, y in reversed(there)]
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3]
+    return PathPatch(Path(there + back, codes), fc=style.WEIGHTS, ec="none", alpha=0.5)

@@ -1,0 +1,145 @@
+"""The translator of the landing page: what it writes and shows, and what each button breaks."""
+
+import re
+
+import browser
+import examples
+import pytest
+import torch
+from examples import alive, fits
+from playwright.sync_api import expect
+from translator_page import NUMBERS, TRANSLATOR
+
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out
+from attnbook.figures.interactive.hero import BREAKS, NUMBERS as SHOWN
+from attnbook.interventions import broken
+
+browser.skip_without()
+show = examples.show
+
+FRENCH = ["quatre", "cent", "quatre", "-vingt", "-un"]
+MOST = 8  # tokens that are shown
+
+
+def tokens(page):
+    """The French tokens that have been written."""
+    return page.locator(".french button:not(.waiting)").all_inner_texts()
+
+
+def said(page):
+    return page.locator(".said").inner_text()
+
+
+def right(page):
+    """How many numbers are right, once all are measured."""
+    expect(page.locator(".meter i:not([class])")).to_have_count(0)
+    expect(page.locator(".meter i[class='']")).to_have_count(0)
+    return int(page.locator(".count strong").inner_text())
+
+
+def written(number, switches):
+    """What the model in PyTorch writes."""
+    with broken(TRANSLATOR.model, **switches), torch.no_grad():
+        return TRANSLATOR.translate([NUMBERS.source.spell(number)], max_length=MOST_WRITTEN)[0]
+
+
+def test_it_writes_its_number_by_itself_token_after_token_and_nothing_moves(show):
+    page = show(alive("hero"))
+    height = page.locator(".frame").bounding_box()["height"]
+    expect(page.locator(".french .waiting")).not_to_have_count(0)
+    seen = len(tokens(page))
+    expect(page.locator(".french .waiting")).to_have_count(0, timeout=10_000)
+    assert seen < len(tokens(page)) == 5
+    assert tokens(page) == FRENCH
+    assert said(page).startswith("It writes “quatre cent quatre-vingt-un”, which is 481.")
+    assert page.locator(".frame").bounding_box()["height"] == height
+    assert page.asked == [] and page.trouble == []
+
+
+def test_whoever_wants_no_motion_gets_the_whole_picture_at_once(show):
+    page = show(alive("hero"), motion="reduce")
+    assert tokens(page) == FRENCH
+    assert page.locator("path").evaluate_all("all => all.filter(p => p.style.display).length") == 0
+
+
+@pytest.mark.parametrize(("label", "change"), BREAKS.items())
+def test_a_button_breaks_the_translator_and_pressed_again_mends_it(show, label, change):
+    page = show(alive("hero"), motion="reduce")
+    assert right(page) == len(held_out()), "as trained"
+    switches, why = change
+    button = page.get_by_role("button", name=label, exact=True)
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true"
+    text = written(SHOWN[0], switches)
+    assert tokens(page) == NUMBERS.target.split(text)[:MOST] != FRENCH
+    wrong = page.locator(".french .wrong").count()
+    assert wrong == sum(a != b for a, b in zip(tokens(page), [*FRENCH, *[""] * MOST], strict=False))
+    assert said(page).startswith("Now it") and said(page).endswith(why)
+    count = sum(written(n, switches) == NUMBERS.texts(n)[1] for n in held_out())
+    assert right(page) == count < len(held_out()) / 2, "choose a break whose effect is clear"
+    assert page.locator(".spoken").inner_text() == f"{count} of 200 numbers are right."
+    assert page.locator(".meter .right").count() == count
+    button.press("Enter")
+    assert tokens(page) == FRENCH and right(page) == len(held_out())
+    assert page.locator(".french .wrong").count() == 0
+
+
+def test_without_a_look_at_the_english_it_writes_the_same_for_every_number():
+    switches, _ = BREAKS["Ignore the English"]
+    assert len({written(number, switches) for number in held_out()[:30]}) == 1
+
+
+def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
+    page = show(alive("hero"), motion="reduce")
+    words = NUMBERS.source.spell(SHOWN[0])
+    *_, maps = TRANSLATOR.attention(words, written(SHOWN[0], {}))
+    weights = maps.cross[-1, 0].mean(dim=0)
+    for i, token in enumerate(page.locator(".french button").all()):
+        token.hover()
+        shares = page.locator(".share").all_inner_texts()
+        expected = [round(100 * w) for w in weights[i].tolist()]
+        for share, percent in zip(shares, expected, strict=True):
+            assert share == f"{percent}\N{NO-BREAK SPACE}%" or (share == "" and percent <= 5)
+    lines = page.locator("path").evaluate_all("all => all.map(p => [p.query, p.getAttribute('d')])")
+    widths = {i: [] for i, _ in lines}
+    for i, d in lines:
+        start, end = float(re.match(r"M([\d.]+)", d)[1]), float(re.search(r"([\d.]+),\S+ Z", d)[1])
+        widths[i].append(end - start)
+    shown = [w for w in weights[0].tolist() if w > 0.05]
+    ratio = torch.tensor(widths[0]) / torch.tensor(shown)
+    assert torch.allclose(ratio, ratio[:1], rtol=0.01)
+    page.get_by_role("button", name="Ignore the English").click()
+    assert page.locator("path").count() == 0, "it no longer looks"
+
+
+def test_a_token_that_is_pressed_shows_its_own_ribbons_alone(show):
+    page = show(alive("hero"), motion="reduce", width=390)
+    token = page.locator(".french button").nth(3)
+    assert re.match(r"-vingt, looked at \S+ \d+ percent", token.get_attribute("aria-label"))
+    token.press("Enter")
+    assert token.get_attribute("aria-pressed") == "true"
+    on = page.locator("path.on").evaluate_all("all => all.map(p => p.query)")
+    assert {*on} == {3}
+    token.press("Enter")
+    assert page.locator("path.on").count() == 0
+
+
+@pytest.mark.parametrize("width", [1100, 390])
+def test_all_its_numbers_are_right_as_trained_and_fit(show, width):
+    page = show(alive("hero"), motion="reduce", width=width)
+    for number in [*SHOWN[1:], SHOWN[0]]:
+        page.get_by_role("button", name="Another number").click()
+        assert tokens(page) == NUMBERS.target.split(NUMBERS.texts(number)[1])
+        assert said(page).startswith(
+            f"It writes “{NUMBERS.texts(number)[1]}”, which is {number:,}."
+        )
+        assert fits(page)
+
+
+def test_axe_finds_nothing_by_day_and_by_night(show):
+    for scheme in ("light", "dark"):
+        page = show(alive("hero"), motion="reduce", scheme=scheme)
+        page.get_by_role("button", name=next(iter(BREAKS))).click()
+        right(page)
+        found = browser.violations(page)
+        assert [rule for rule, _ in found if rule not in {"page-has-heading-one", "region"}] == []

@@ -2,34 +2,46 @@
 
 It changes the document between myst-nb, which folds code, and the writing of HTML, in this order:
 
-1. What a chapter takes and needs goes into one block under its short answer, so that the first
-   figure is not far.
-2. No line ends within short code, a token such as -seven, or a number with its spread.
+1. What a chapter takes and needs becomes one line, which unfolds. With it go the imports. A
+   question, a short answer and notes are marked, so that the styles tell them apart.
+2. No line ends within short code, a token such as -seven, a number with its spread, or before %.
 3. In each cell, the output comes first, then its caption, and the code last, behind a small switch.
-   In a table of results, columns of numbers are marked as such.
-4. The options of a prediction go into its buttons, and what answers it waits behind a veil, unless
-   ``veil_results`` in ``_config.yml`` is false. The veils are made by book.js.
+   Figures that need more room than the text are marked. In a table of results, columns of numbers
+   are marked as such.
 """
 
-import json
 import re
 from itertools import takewhile
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 _FACT = re.compile(r"(Time:|You need first:|Afterwards you can)")
-_CAPTION = re.compile(r"Figure (?:\d+\.)?\d+\. ")
+_TIME = re.compile(r"(\d+ minutes).*?; (\d+ exercises?)")
+_KINDS = {
+    "Question.": "question",
+    "Short answer.": "answer",
+    "Predict.": "predict",
+    "Note.": "note",
+}
+_FIGURE = re.compile(r"<attnbook-([\w-]+) ")
+WIDE = {
+    "all-heads",
+    "asking",
+    "break-translator",
+    "decoding",
+    "token",
+    "transformer",
+    "two-translators",
+}
+WIDEST_IN_TEXT = 710  # pixels of a file, at 120 an inch, that fit into it
+_CAPTION = re.compile(r"(?:Figure (?:\d+\.)?\d+|Interactive figure)\. ")
 _NUMBER = re.compile(r"[+\-−±~≈<>]?\s*\d.*|[✓✗–]?")
 _SPREAD = re.compile(r"[-−]?\d[\d.,]* ?(?:[±–(] ?.{1,12})?")
 _TOKEN = re.compile(r"(?<!\S)(-\w+)")
 _AS_TYPED = nodes.FixedTextElement, nodes.literal, nodes.math
 _SHORT = 30  # letters of code that fit into a line of a telephone
-_PREDICTION = re.compile(
-    r'<attnbook-predict .*?json">(?P<data>.*?)</script>.*'
-    r"(?=</attnbook-predict>)",
-    re.S,
-)
 
 
 class QuietCells(SphinxPostTransform):
@@ -40,9 +52,12 @@ class QuietCells(SphinxPostTransform):
 
     def run(self, **_: object) -> None:
         _gather_facts(self.document)
+        _mark_kinds(self.document)
         _keep_whole(self.document)
-        for cell in list(self.document.findall(_is_cell)):
+        for cell in list(self.document.findall(is_cell)):
             _take_caption(cell)
+            if _needs_room(cell):
+                cell["classes"].append("wide")
             folded = [
                 part for part in cell if part.tagname == "HideCodeCellNode"
             ]
@@ -55,62 +70,23 @@ class QuietCells(SphinxPostTransform):
                 _mark_numbers(table)
 
 
-class Predictions(SphinxPostTransform):
-    """A prediction is its buttons; what answers it waits behind a veil.
-
-    Its own code, which names the right answer, is left out of the page, of search
-    and of print; and so are the cells of a choice N.0 to answer it by code. The
-    buttons say all that these say, and a page can't run them.
-    """
-
-    default_priority = 310  # captions are part of their cells by then
-    formats = ("html",)
-
-    def run(self, **_: object) -> None:
-        asking = [
-            cell
-            for cell in self.document.findall(_is_cell)
-            if _has(cell, "predict")
-        ]
-        # from the last, as a veil may hold another prediction with its own
-        for cell in reversed(asking):
-            _leave_out_code(cell)
-            _put_options_into_buttons(cell)
-            if self.config.veil_results:
-                _veil(cell)
-
-
-class Veil(nodes.General, nodes.Element):
-    """What answers a prediction: book.js hides it, and without scripts it shows."""
-
-
-def _open_veil(translator, node: Veil) -> None:
-    translator.body.append(
-        '<book-veil role="group" aria-label="The result" tabindex="-1">\n'
-    )
-
-
-def _close_veil(translator, node: Veil) -> None:
-    translator.body.append("</book-veil>\n")
-
-
-def _is_cell(node: nodes.Node) -> bool:
+def is_cell(node: nodes.Node) -> bool:
     return (
         isinstance(node, nodes.container)
         and node.get("nb_element") == "cell_code"
     )
 
 
-def _is_output(part: nodes.Element) -> bool:
+def is_output(part: nodes.Element) -> bool:
     """Whether this part of a cell is what the cell has shown."""
     return part.get("nb_element") == "cell_code_output"
 
 
-def _has(node: nodes.Node | None, tag: str) -> bool:
-    return _is_cell(node) and f"tag_{tag}" in node["classes"]
+def has(node: nodes.Node | None, tag: str) -> bool:
+    return is_cell(node) and f"tag_{tag}" in node["classes"]
 
 
-def _following(node: nodes.Node) -> list[nodes.Node]:
+def following(node: nodes.Node) -> list[nodes.Node]:
     """What follows in the same section, up to the next heading."""
     after = node.parent[node.parent.index(node) + 1 :]
     return list(
@@ -118,13 +94,13 @@ def _following(node: nodes.Node) -> list[nodes.Node]:
     )
 
 
-def _next(node: nodes.Node) -> nodes.Node | None:
+def next_part(node: nodes.Node) -> nodes.Node | None:
     """What follows first in the same section, if anything does."""
-    return next(iter(_following(node)), None)
+    return next(iter(following(node)), None)
 
 
 def _gather_facts(document: nodes.document) -> None:
-    """Put time, needs and aims into one block, and with them the imports behind."""
+    """Fold time, needs, aims and the imports behind one line."""
     facts = [
         paragraph
         for paragraph in document.findall(nodes.paragraph)
@@ -133,21 +109,69 @@ def _gather_facts(document: nodes.document) -> None:
     ]
     if not facts:
         return
+    before = facts[0].parent.children
+    imports = next(
+        (
+            part
+            for part in before
+            if has(part, "hide-input") and not any(map(is_output, part))
+        ),
+        None,
+    )
+    minutes = _TIME.search(facts[0].astext())
+    line = " and ".join(minutes.groups()) if minutes else "Time"
+    start = (
+        f'<details class="facts"><summary>{line} · what you need first · '
+        "what you will be able to do</summary>\n"
+    )
     block = nodes.container(classes=["facts"])
-    facts[0].replace_self(block)
-    block += facts[0]
-    for fact in facts[1:]:
+    section = facts[0].parent
+    place = section.index(facts[0])
+    section[place:place] = [raw(start), block, raw("</details>\n")]
+    for fact in [*facts, *([imports] if imports else [])]:
         fact.parent.remove(fact)
         block += fact
-    imports = _next(block)
-    if _has(imports, "hide-input") and not any(map(_is_output, imports)):
-        imports.parent.remove(imports)
-        block += imports
+
+
+def _mark_kinds(document: nodes.document) -> None:
+    """Mark questions, short answers and notes; a question needs no label."""
+    for quote in document.findall(nodes.block_quote):
+        label = next(quote.findall(nodes.strong), None)
+        kind = _KINDS.get(label.astext()) if label else None
+        if not kind:
+            continue
+        quote["classes"].append(kind)
+        if kind == "question":
+            paragraph = label.parent
+            paragraph.remove(label)
+            first = paragraph[0]
+            paragraph.replace(first, nodes.Text(first.astext().lstrip()))
+
+
+def _needs_room(cell: nodes.container) -> bool:
+    """Whether what a cell shows is wider than the text."""
+    figures = (
+        _FIGURE.search(part.astext()) for part in cell.findall(nodes.raw)
+    )
+    if any(figure and figure[1] in WIDE for figure in figures):
+        return True
+    return any(
+        _width(Path(picture["uri"])) > WIDEST_IN_TEXT
+        for picture in cell.findall(nodes.image)
+    )
+
+
+def _width(picture: Path) -> int:
+    """The width of a PNG in pixels; 0 of anything else."""
+    if picture.suffix != ".png" or not picture.exists():
+        return 0
+    with picture.open("rb") as file:
+        return int.from_bytes(file.read(20)[16:])
 
 
 def _take_caption(cell: nodes.container) -> None:
     """Make the line in italics under a figure its caption, a part of its cell."""
-    line = _next(cell)
+    line = next_part(cell)
     in_italics = isinstance(line, nodes.paragraph) and isinstance(
         line[0], nodes.emphasis
     )
@@ -183,6 +207,10 @@ def _keep_whole(document: nodes.document) -> None:
         if _SPREAD.fullmatch(entry.astext()):
             entry["classes"].append("whole")
     for text in list(document.findall(nodes.Text)):
+        if " %" in text and not isinstance(text.parent, _AS_TYPED):
+            whole = nodes.Text(text.replace(" %", "\N{NO-BREAK SPACE}%"))
+            text.parent.replace(text, whole)
+            text = whole
         parts = _TOKEN.split(text)
         if len(parts) > 1 and not isinstance(text.parent, _AS_TYPED):
             parts[1::2] = [
@@ -193,95 +221,12 @@ def _keep_whole(document: nodes.document) -> None:
             text.parent.replace(text, parts)
 
 
-def _leave_out_code(cell: nodes.container) -> None:
-    """Remove a prediction's code, and the cells after it to answer it by code."""
-    for part in list(cell):
-        if not _is_output(part):
-            cell.remove(part)
-    stub, solution, *_ = [*_following(cell), None, None]
-    if (
-        _has(stub, "exercise")
-        and _has(solution, "solution")
-        and _has(solution, "hide-cell")
-    ):
-        for part in (stub, solution):
-            part.parent.remove(part)
-
-
-def _put_options_into_buttons(cell: nodes.container) -> None:
-    """Move the list of options above a choice into the buttons of its figure."""
-    figure = next(cell.findall(nodes.raw), None)
-    found = figure and _PREDICTION.search(figure.astext())
-    place = cell.parent.index(cell)
-    options = cell.parent[place - 1] if place else None
-    if not found or not isinstance(options, nodes.bullet_list):
-        return
-    names = [next(item.findall(nodes.strong), None) for item in options]
-    letters = [
-        option["text"] for option in json.loads(found["data"])["options"]
-    ]
-    if letters != [name.astext() for name in names if name]:
-        return
-    parts = [_raw(found[0])]
-    for letter, name in zip(letters, names, strict=True):
-        text = name.parent[name.parent.index(name) + 1 :]
-        parts += [_raw(f'<span slot="{letter}">'), *text, _raw("</span>")]
-    parts.append(_raw("</attnbook-predict>"))
-    buttons = nodes.container("", *parts, classes=figure["classes"])
-    figure.parent.replace(figure, buttons)
-    options.parent.remove(options)
-
-
-def _raw(markup: str) -> nodes.raw:
+def raw(markup: str) -> nodes.raw:
+    """HTML as it is."""
     return nodes.raw("", markup, format="html")
-
-
-def _veil(cell: nodes.container) -> None:
-    """Put what answers a prediction into a veil."""
-    behind = _behind(cell)
-    if behind:
-        veil = Veil("")
-        cell.parent.insert(cell.parent.index(cell) + 1, veil)
-        for part in behind:
-            part.parent.remove(part)
-            veil.append(part)
-
-
-def _behind(cell: nodes.container) -> list[nodes.Node]:
-    """What answers a prediction.
-
-    These are the cells tagged ``answer`` before the next prediction, with all before
-    them and the text cell that follows; if there are none, all up to the next heading.
-    """
-    following = _following(cell)
-    own = list(takewhile(lambda part: not _has(part, "predict"), following))
-    answers = [part for part in own if _has(part, "answer")]
-    if not answers:
-        return following
-    last = answers[-1]
-    end = own.index(last) + 1
-    text = takewhile(
-        lambda part: _cell_index(part) in (last["cell_index"] + 1, None),
-        own[end:],
-    )
-    return [*own[:end], *text]
-
-
-def _cell_index(part: nodes.Node) -> int | None:
-    """The place of the cell that a part is from, which is in myst-nb's lines.
-
-    None for the few kinds of parts that have no line.
-    """
-    found = (
-        node.line for node in part.findall() if getattr(node, "line", None)
-    )
-    return next((line // 10_000 - 1 for line in found), None)
 
 
 def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.add_config_value("veil_results", True, "env", bool)
-    app.add_node(Veil, html=(_open_veil, _close_veil))
     app.add_post_transform(QuietCells)
-    app.add_post_transform(Predictions)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,38 +7,36 @@ Sphinx calls its functions in this order:
 2. Before pages are written, ``_write_figures_scripts`` writes the scripts of interactive figures.
 3. For each page, ``_rework`` adds the scripts of the figures that it has, and drops MathJax where
    it has no formula. Then it changes the HTML: code with fewer elements, true names of what
-   unfolds, pictures that lead to their files, room for formulas, and a switch behind which the
-   rest of a long cell waits. The switch is a checkbox that styles react to, so paper and search
-   have the whole cell.
-4. After the last page, ``_drop_unused_icons`` keeps of the theme's 1,900 icons those in use.
+   unfolds, pictures of a known size that lead to their files, drawings as a part of the page,
+   where they have its letters, and room for formulas.
+4. After the last page, ``_drop_unused_icons`` keeps of the theme's 1,900 icons those in use, and
+   ``_write_palette`` puts the colours of ``palette.toml`` before the book's styles.
 
 Building pages runs none of the book's code, and so never waits for torch.
 """
 
 import html
 import re
-from itertools import count
+import struct
 from pathlib import Path
 
 import rjsmin
 
-from attnbook import figure_assets
+from attnbook import figure_assets, palette
 from attncourse.address import published_at
 
-LONGEST = 36  # lines of code that are shown at once
 FIGURES_SCRIPT = "interactive.js"  # what all kinds share; each has another
+FIRST_FONTS = "source-serif", "inter"  # those that a page needs first
 
 _FIGURE = re.compile(r"<attnbook-([\w-]+) ")
 _ICON = re.compile(r"\bfa-[\w-]+")
 _ICON_RULE = re.compile(r"((?:\.fa-[\w-]+:before,?)+)\{content:[^}]*\}")
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
-_INLINE = re.compile(r'(<span class="math[^>]*)>\\\((.*?)\\\)<', re.S)
-_CODE = re.compile(
-    r'(<div class="cell[^"]*docutils container">\n<div class="cell_input docutils container">\n)'
-    r'(<div class="highlight-python.*?</pre></div>\n</div>\n)',
-    re.S,
+_DRAWING = re.compile(
+    r'^<svg xmlns="http://www.w3.org/2000/svg" class="attnbook"'
 )
+_INLINE = re.compile(r'(<span class="math[^>]*)>\\\((.*?)\\\)<', re.S)
 
 
 def _locate(app, config) -> None:
@@ -71,10 +69,12 @@ def _rework(app, pagename, templatename, context, doctree) -> None:
     # the title of the page that the book opens with is the book's, which follows anyway
     if pagename == app.config.root_doc:
         context["title"] = "Learn attention by measuring it"
+    context["metatags"] = context.get("metatags", "") + _preload(context)
     body = context.get("body", "")  # the page of search has none
     _choose_scripts(app, context, body)
-    for change in (_lighten, _name_truly, _link_pictures, _reserve_room, _fold):
+    for change in (_lighten, _name_truly, _reserve_room):
         body = change(body)
+    body = _place_pictures(body, _sources(app))
     if body:
         context["body"] = body
 
@@ -107,19 +107,57 @@ def _name_truly(body: str) -> str:
     return body.replace('<th class="head"><p></p></th>', "<td></td>")
 
 
-def _link_pictures(body: str) -> str:
-    """Let a picture lead to its file.
+def _preload(context) -> str:
+    """Let the browser fetch the letters of the text before it has read the styles.
+
+    Of a page from the file system it would complain.
+    """
+    files = [
+        context["pathto"](f"_static/fonts/{font}.woff2", 1)
+        for font in FIRST_FONTS
+    ]
+    return (
+        f'\n<script>if (location.protocol !== "file:") for (const href of {files})'
+        ' document.head.append(Object.assign(document.createElement("link"), { rel: "preload",'
+        ' as: "font", type: "font/woff2", crossOrigin: "", href }));</script>\n'
+    )
+
+
+def _sources(app) -> dict[str, Path]:
+    """Where the pictures of all pages come from, by the name of their file."""
+    images = getattr(app.builder, "images", {})
+    return {name: Path(app.srcdir, path) for path, name in images.items()}
+
+
+def _place_pictures(body: str, sources: dict[str, Path]) -> str:
+    """Let a picture lead to its file, reserve its room, and put drawings into the page.
 
     A plot has 120 pixels an inch. Set at 96, its letters are as large as the page's.
     """
 
-    def link(picture: re.Match) -> str:
+    def place(picture: re.Match) -> str:
         image, file = picture.groups()
-        if file.endswith(".png"):
-            image = image.replace("<img ", f'<img srcset="{file} 1.25x" ', 1)
-        return f'<a href="{file}">{image}</a>'
+        source = sources.get(html.unescape(file).rpartition("/")[2])
+        if source and source.suffix == ".svg":
+            drawing = source.read_text("utf8")
+            if _DRAWING.match(drawing):
+                image = drawing
+        elif source and source.suffix == ".png" and " width=" not in image:
+            width, height = _size(source)
+            image = image.replace(
+                "<img ",
+                f'<img srcset="{file} 1.25x" width="{width * 4 // 5}" height="{height * 4 // 5}" ',
+                1,
+            )
+        return f'<a class="picture" href="{file}">{image}</a>'
 
-    return _PICTURE.sub(link, body)
+    return _PICTURE.sub(place, body)
+
+
+def _size(picture: Path) -> tuple[int, int]:
+    """Width and height of a PNG, in pixels, which stand at the beginning of its file."""
+    with picture.open("rb") as file:
+        return struct.unpack(">II", file.read(24)[16:])
 
 
 def _reserve_room(body: str) -> str:
@@ -134,24 +172,6 @@ def _reserve_room(body: str) -> str:
         return f'{formula[1]} style="--letters: {letters}">\\({formula[2]}\\)<'
 
     return _INLINE.sub(measure, body)
-
-
-def _fold(body: str) -> str:
-    """Put a checkbox before, and its label behind, the code of each long cell."""
-    numbers = count(1)
-
-    def shorten(cell: re.Match) -> str:
-        lines = cell[2].count("\n") - 2
-        if lines <= LONGEST:
-            return cell[0]
-        name = f"fold-{next(numbers)}"
-        return (
-            f'{cell[1]}<input type="checkbox" class="fold" id="{name}">\n{cell[2]}'
-            f'<label for="{name}"><span>Show all {lines} lines</span>'
-            "<span>Show less</span></label>\n"
-        )
-
-    return _CODE.sub(shorten, body)
 
 
 def _drop_unused_icons(app, exception) -> None:
@@ -177,10 +197,26 @@ def _drop_unused_icons(app, exception) -> None:
     )
 
 
+def _write_palette(app, exception) -> None:
+    """Put the book's colours before its styles, in one file."""
+    sheet = Path(app.outdir) / "_static/book.css"
+    if exception or not sheet.exists():
+        return
+    text = sheet.read_text("utf8")
+    if text.startswith("html[data-theme"):  # nothing has been copied since
+        text = text.partition("\n\n")[2]
+    colours = (
+        f'html[data-theme="light"] {{ {palette.declarations(palette.LIGHT)} }}\n'
+        f'html[data-theme="dark"] {{ {palette.declarations(palette.DARK)} }}\n\n'
+    )
+    sheet.write_text(colours + text, "utf8")
+
+
 def setup(app) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("config-inited", _locate)
     app.connect("write-started", _write_figures_scripts)
     app.connect("html-page-context", _rework)
     app.connect("build-finished", _drop_unused_icons)
+    app.connect("build-finished", _write_palette)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,23 +8,27 @@ addEventListener("afterprint", () => {
   dataset.theme = dataset.onScreen;
 });
 
-// What unfolds, unfolds with Enter: also long code, which a checkbox folds.
-addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && event.target.matches?.("input.fold")) event.target.click();
-});
-
-// Code that is wider than its box is scrolled by keyboard, too, wherever it unfolds.
+// Code that is wider than its box is scrolled by keyboard, too, wherever it unfolds. It fades out
+// at the right edge while there is more.
+const fade = (code) =>
+  code.classList.toggle("more", code.scrollWidth - code.scrollLeft > code.clientWidth + 2);
 const widths = new ResizeObserver((boxes) => {
-  for (const { target } of boxes)
+  for (const { target } of boxes) {
     target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+    fade(target);
+  }
 });
 addEventListener("DOMContentLoaded", () => {
-  for (const code of document.querySelectorAll(".cell_input pre")) widths.observe(code);
+  for (const code of document.querySelectorAll(".cell_input pre")) {
+    widths.observe(code);
+    code.addEventListener("scroll", () => fade(code), { passive: true });
+  }
 });
 
-// Results behind their predictions. A veil hides what answers the prediction above it until one
-// predicts, asks to see it, comes there by a link or by searching the page, or prints. One switch
-// shows all results on all pages. It is remembered, where the browser lets a page remember.
+// Results behind their predictions. A veil hides what answers a prediction until one predicts, asks
+// to see it, comes there by a link or by searching the page, or prints. Where it hides a picture, a
+// blurred one stands in its place. One switch shows all results on all pages. It is remembered,
+// where the browser lets a page remember.
 const ALWAYS = "attnbook-results";
 
 function remembered() {
@@ -54,12 +58,11 @@ class Veil extends HTMLElement {
     this.box = document.createElement("div");
     this.box.className = "veil-box";
     this.box.innerHTML = `
-      <p><strong>The result is behind your prediction.</strong>
-        Choose an answer above, and it shows here.</p>
-      <button type="button">Show without predicting</button>
-      <label><input type="checkbox"> Show all results, always</label>`;
+      <div class="glimpse" aria-hidden="true"></div>
+      <button type="button">Show the result</button>
+      <label><input type="checkbox"> Always show results</label>`;
     this.box.querySelector("button").addEventListener("click", () => {
-      this.see();
+      see(this.dataset.question);
       this.focus({ preventScroll: true }); // the button is gone
     });
     this.box.querySelector("input").addEventListener("change", ({ target }) => {
@@ -69,6 +72,16 @@ class Veil extends HTMLElement {
     this.before(this.box);
     this.addEventListener("beforematch", () => this.see());
     this.draw();
+  }
+
+  // once all of it has been read
+  glimpse() {
+    const picture = this.querySelector(".cell_output :is(svg, img)")?.cloneNode(true);
+    if (!picture) return;
+    picture.removeAttribute("aria-label");
+    picture.setAttribute("role", "presentation");
+    if (picture.tagName === "IMG") picture.alt = "";
+    this.box.querySelector(".glimpse").append(picture);
   }
 
   see() {
@@ -86,6 +99,12 @@ class Veil extends HTMLElement {
   }
 }
 
+// All that answers one question.
+function see(question) {
+  for (const veil of document.querySelectorAll(`book-veil[data-question="${question}"]`))
+    veil.see();
+}
+
 // What is shown or hidden above an element must not move it under the reader's finger.
 function keepInPlace(element, change) {
   const top = () => element.getBoundingClientRect().top;
@@ -95,10 +114,13 @@ function keepInPlace(element, change) {
 }
 
 customElements.define("book-veil", Veil);
+addEventListener("DOMContentLoaded", () => {
+  for (const veil of document.querySelectorAll("book-veil")) veil.glimpse();
+});
 
 document.addEventListener("attnbook-predicted", ({ target }) => {
-  const veil = target.closest(".cell").nextElementSibling?.nextElementSibling; // behind its box
-  if (veil instanceof Veil) veil.see();
+  const card = target.closest(".prediction");
+  if (card) see(card.dataset.question);
 });
 
 // A link to a place behind a veil leads there.

@@ -6,11 +6,12 @@ Each of these modules and packages imports only from those before it:
 - ``attention``, ``positions``, ``multihead``, ``blocks``, ``transformer``, ``decoding``,
   ``seq2seq``, ``language_model``, ``replacing``, ``interventions``, ``pytorch``: the models, as
   chapters build them,
-- ``data``, ``training``, ``translator``, ``tasks``, ``model_card``, ``train``, ``scoring``: what
-  they learn, and how well,
+- ``data``, ``training``, ``translator``, ``tasks``, ``model_card``, ``train``, ``scoring``,
+  ``two_translators``: what they learn, and how well,
 - ``wheel_files``, ``pretrained``: a language model that others have trained,
 - ``texts``, ``reference_captions``: sentences to measure models on,
-- ``exercises``, ``figure_assets``, ``figures``: what grades an answer, and what is drawn.
+- ``palette``, ``exercises``, ``figure_assets``, ``figures``: what grades an answer, and what is
+  drawn.
 
 Annotations state shapes, by jaxtyping: ``Float[Tensor, "batch query d_k"]`` has three axes, and
 within one call a name stands for one size. ``"*batch query d_k"`` may have any number of axes in

@@ -10,10 +10,12 @@ from importlib import resources
 import numpy as np
 
 from attnbook.laboratory import Columns, read_runs
+from attnbook.palette import DARK, LIGHT, declarations
 
 _PACKAGE = resources.files("attnbook")
 _FOLDER = _PACKAGE / "figures/interactive"
 _NUMBERS = _PACKAGE / "numbers_en_fr"
+_PAIR = _PACKAGE / "two_translators_en_fr"
 
 # kinds of figures that consist of several scripts: those that come before the one of its name
 NEEDS = {
@@ -25,7 +27,10 @@ NEEDS = {
         "break_translator_switches",
         "break_translator_measuring",
     ),
+    "hero": ("translator_data", "translator", "break_translator_writing"),
+    "stack": ("translator_data", "translator", "break_translator_writing"),
     "token": ("token_explaining",),
+    "two_translators": ("pair_data", "translator", "recurrent"),
 }
 SHARED = "base"
 
@@ -46,7 +51,12 @@ def script(name: str) -> str:
     """One of the scripts that make up a figure, such as ``SHARED``."""
     if name == "translator_data":
         return _translator_data()
-    return _FOLDER.joinpath(f"{name}.js").read_text("utf8")
+    if name == "pair_data":
+        return _pair_data()
+    text = _FOLDER.joinpath(f"{name}.js").read_text("utf8")
+    if name == SHARED:
+        text = text.replace("@light", declarations(LIGHT)).replace("@dark", declarations(DARK))
+    return text
 
 
 def _translator_data() -> str:
@@ -55,6 +65,16 @@ def _translator_data() -> str:
     learned = learned_without(read_runs("09-without"))
     numbers = json.dumps({"weights": weights, "without": learned}, separators=(",", ":"))
     return f"attnbook.numbers ??= {numbers};\n"
+
+
+def _pair_data() -> str:
+    """The weights of the two recurrent translators, by their designs."""
+    files = {p.name: p for p in _PAIR.iterdir() if p.name.endswith(".safetensors")}
+    weights = {
+        name.removesuffix(".safetensors"): _in_8_bits(files[name].read_bytes())
+        for name in sorted(files)
+    }
+    return f"attnbook.pair ??= {json.dumps(weights, separators=(',', ':'))};\n"
 
 
 def learned_without(runs: Columns) -> dict:

@@ -26,6 +26,7 @@ from attncourse.chapter import (
     laboratory,
     seen_from_chapters,
     stored_runs,
+    studies,
 )
 from attncourse.handouts import assignment, editions
 from attncourse.handouts.folder import Folder
@@ -225,7 +226,7 @@ def _check_assignment(name: str) -> None:
 def _chapters(told: list[str]) -> list[Path]:
     """The notebooks that somebody names; all chapters and the laboratory if none."""
     if not told:
-        return [*chapters(ROOT), *laboratory(ROOT)]
+        return studies(ROOT)
     return [
         Path(name) if name.endswith(".ipynb") and Path(name).exists() else find_chapter(ROOT, name)
         for name in told

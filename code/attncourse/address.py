@@ -16,6 +16,10 @@ UNSET = "https://github.com/owner.invalid/"  # as the book is shipped
 
 LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
 
+RUNNING = re.compile(r"(<!-- computed: running -->\n).*?(<!-- end -->)", re.S)
+
+ON_THEIR_COMPUTER = re.compile(r"^## Run it$.*?^```bash\n(.+?)\n```$", re.M | re.S)  # in the README
+
 SETUP = """\
 # Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
 try:
@@ -35,16 +39,32 @@ def repository(root: Path) -> dict[str, str]:
 def setup_cell(root: Path, notebook: Path) -> str:
     """The source of a notebook's setup cell, for the address in _config.yml.
 
-    It is the same in all, but that those of chapter 11 need what reads a language model.
+    It is the same in all, but that chapter 11, its laboratory and the front chapter need what reads
+    a language model.
     """
     place = repository(root)
-    of_language_model = notebook.name.startswith("11-")
+    of_language_model = notebook.name.startswith(("00-", "11-"))
     package = "attnbook[llm]" if of_language_model else "attnbook"
     return SETUP.format(package=package, url=place["url"], branch=place["branch"]).rstrip()
 
 
+def how_to_run(root: Path) -> str:
+    """How readers of the landing page run the book; no button is named that is not there."""
+    line = ON_THEIR_COMPUTER.search((root / "README.md").read_text("utf8"))[1]
+    buttons = (
+        "The rocket at the top of its page opens it in Google Colab, and the GitHub icon beside it "
+        "leads to the repository. "
+    )
+    return (
+        "**Run.** Every chapter is a notebook that needs no GPU. "
+        + ("" if repository(root)["url"].startswith(UNSET) else buttons)
+        + "In a copy of the repository, this line of the README sets everything up and builds "
+        f"these pages on your own computer:\n\n```bash\n{line}\n```\n"
+    )
+
+
 def set_repository(root: Path, url: str) -> None:
-    """Write the book's address into _config.yml and into the setup cell of every notebook.
+    """Write the book's address into _config.yml and wherever notebooks depend on it.
 
     Raises ``UsageError`` if the address is not that of a GitHub repository, the only kind that
     Colab opens.
@@ -64,6 +84,11 @@ def set_repository(root: Path, url: str) -> None:
         for cell in notebook.cells:
             if "setup" in tags(cell):
                 cell.source = setup_cell(root, path)
+            elif cell.cell_type == "markdown" and RUNNING.search(cell.source):
+                text = how_to_run(root)
+                cell.source = RUNNING.sub(
+                    lambda old, text=text: old[1] + text + old[2], cell.source
+                )
         write_notebook(path, notebook)
 
 

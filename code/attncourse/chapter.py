@@ -1,12 +1,14 @@
 """Which chapters and laboratory notebooks there are, and what stands in one.
 
-A laboratory notebook, ``chapters/lab/NN-question.ipynb``, belongs to chapter NN.
+A laboratory notebook, ``chapters/lab/NN-question.ipynb``, belongs to chapter NN. The front chapter,
+``chapters/00-…``, comes before chapter 1: it has no number on its page, and no exercises.
 """
 
 import ast
 import re
 import symtable
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,22 +67,37 @@ def in_laboratory(path: Path) -> bool:
     return path.parent.name == "lab"
 
 
+def is_front(path: Path) -> bool:
+    """Whether a notebook is the front chapter."""
+    return path.name.startswith("00-")
+
+
 def number(path: Path) -> int:
     """The number of a chapter, or of the chapter that a laboratory notebook belongs to."""
     return int(path.stem.split("-")[0])
 
 
 def chapters(root: Path) -> list[Path]:
-    """The notebooks of the book's chapters, in order."""
-    return [path for path in _numbered(root) if not in_laboratory(path)]
+    """The notebooks of the book's numbered chapters, in order."""
+    return [path for path in studies(root) if not in_laboratory(path) and not is_front(path)]
 
 
 def laboratory(root: Path) -> list[Path]:
     """The notebooks of the book's laboratory, in order."""
-    return [path for path in _numbered(root) if in_laboratory(path)]
+    return [path for path in studies(root) if in_laboratory(path)]
 
 
-def _numbered(root: Path) -> list[Path]:
+def laboratory_numbers(notebooks: Iterable[Path]) -> dict[Path, str]:
+    """The numbers of laboratory notebooks, by their order: 9.3 is the third of chapter 9."""
+    numbers, count = {}, Counter()
+    for path in filter(in_laboratory, notebooks):
+        count[number(path)] += 1
+        numbers[path] = f"{number(path)}.{count[number(path)]}"
+    return numbers
+
+
+def studies(root: Path) -> list[Path]:
+    """The front chapter, the chapters and the laboratory, in order."""
     return [path for path in notebooks(root) if re.match(r"\d\d-", path.name)]
 
 
@@ -98,7 +115,7 @@ def find_chapter(root: Path, told: str) -> Path:
     for path in chapters(root):
         if name.isdigit() and int(name) == number(path):
             return path
-    for path in _numbered(root):
+    for path in studies(root):
         if name == path.stem:
             return path
     raise UsageError(
@@ -109,8 +126,12 @@ def find_chapter(root: Path, told: str) -> Path:
 
 
 def of_chapters(notebooks: dict[Path, NotebookNode]) -> dict[Path, NotebookNode]:
-    """The chapters among the notebooks of the book."""
-    return {path: book for path, book in notebooks.items() if not in_laboratory(path)}
+    """The numbered chapters among the notebooks of the book."""
+    return {
+        path: book
+        for path, book in notebooks.items()
+        if not in_laboratory(path) and not is_front(path)
+    }
 
 
 def as_text(notebook: NotebookNode) -> str:
@@ -130,6 +151,12 @@ def tags(cell: NotebookNode) -> list[str]:
 def title(notebook: NotebookNode) -> tuple[str, str]:
     """The number and the question of a chapter or of a laboratory notebook."""
     return TITLE.match(notebook.cells[0].source).group("number", "question")
+
+
+def opening(notebook: NotebookNode) -> str:
+    """The text before the first section: question, short answer, minutes and needs."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    return re.split(r"^## ", "\n\n".join(texts), maxsplit=1, flags=re.M)[0]
 
 
 def linked_title(path: Path, notebook: NotebookNode) -> str:

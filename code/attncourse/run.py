@@ -6,6 +6,7 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import nbformat
@@ -134,9 +135,25 @@ def add_pictures(notebook: NotebookNode, known: dict[str, str]) -> None:
         return
     with new_page(f"store {len(new)} drawings as pictures", device_scale_factor=1.5) as page:
         for shown in new:
-            page.set_content(f"<body style='background: white'>{shown[SVG]}")
+            page.set_content(
+                f"<style>{_font()}</style><body style='background: white'>{shown[SVG]}"
+            )
+            page.evaluate("document.fonts.ready")
             picture = page.locator("svg").first.screenshot()
             shown[PNG] = base64.b64encode(style.with_fewer_colours(picture, 128)).decode()
+
+
+def _font() -> str:
+    """The letters of the book's figures, as a rule of a style sheet."""
+    rules = []
+    for weight, file in ((400, "Regular"), (700, "Bold")):
+        path = resources.files("attnbook").joinpath(f"figures/fonts/{style.FONT}-{file}.ttf")
+        font = base64.b64encode(path.read_bytes()).decode()
+        rules.append(
+            f"@font-face {{ font-family: {style.FONT}; font-weight: {weight}; "
+            f"src: url(data:font/ttf;base64,{font}) }}"
+        )
+    return " ".join(rules)
 
 
 def _drawings(notebook: NotebookNode) -> Iterator[dict]:

@@ -64,7 +64,8 @@ def html(tmp_path_factory):
     with FileLock(shared / "book.lock"):
         if not pages.exists():
             book = tmp_path_factory.mktemp("book")
-            shutil.copy(ROOT / "_toc.yml", book)
+            for name in ("_toc.yml", "README.md"):
+                shutil.copy(ROOT / name, book)
             unwanted = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
             shutil.copytree(ROOT / "chapters", book / "chapters", ignore=unwanted)
             copy_settings(book)

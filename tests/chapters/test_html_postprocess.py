@@ -95,9 +95,12 @@ def test_the_map_of_the_transformer_links_to_chapters_by_their_titles(open_page)
         assert text == f"Chapter {title['number']} · {title['question']}"
 
 
+PICTURES = ":is(img[src*=_images], svg.attnbook):not(.glimpse > *)"  # but those that are blurred
+
+
 def test_a_picture_leads_to_its_file(scaling, html):
-    links = scaling.query_selector_all("div.cell_output a:has(> img)")
-    assert len(links) == len(scaling.query_selector_all("img[src*=_images]")) > 3
+    links = scaling.query_selector_all("div.cell_output a:has(> img, > svg)")
+    assert len(links) == len(scaling.query_selector_all(PICTURES)) > 3
     for link in links:
         target = html / "chapters" / link.get_attribute("href")
         assert target.read_bytes().startswith((b"\x89PNG", b"<svg "))
@@ -124,21 +127,17 @@ def test_solutions_are_folded_and_open(scaling):
     solution.locator("summary").click()
 
 
-def test_a_long_cell_shows_its_beginning_until_one_asks(open_page):
-    page = open_page("chapters/lab/02-no-maps.html")
-    cell = page.locator(".cell_input:has(> .fold)").first
-    switch, code = cell.get_by_role("checkbox"), cell.locator("pre")
-    assert re.fullmatch(r"Show all \d+ lines", cell.locator("label").inner_text())
-
-    def height():
-        return code.evaluate("e => e.clientHeight")
-
-    short = height()
-    switch.press("Enter")
-    assert height() > 1.5 * short
-    assert cell.locator("label").inner_text() == "Show less"
-    switch.press("Space")
-    assert height() == short
+def test_a_laboratory_page_shows_what_came_out_before_its_experiment(open_page):
+    page = open_page("chapters/lab/05-bag.html")
+    headings = page.locator("article h2").evaluate_all("all => all.map(h => h.firstChild.data)")
+    assert headings[:2] == ["What came out", "The experiment"]
+    fold = page.locator("details.experiment")
+    assert fold.count() == 1
+    assert re.fullmatch(r"The experiment, \d{2,3} lines", fold.locator("summary").inner_text())
+    code = fold.locator("pre").first
+    assert not code.is_visible()
+    fold.locator("summary").press("Enter")
+    assert code.is_visible()
 
 
 def test_the_setup_cell_is_not_on_the_page_and_the_rocket_opens_the_chapter_on_colab(scaling):
@@ -158,46 +157,36 @@ def test_print_has_the_whole_text_and_nothing_that_one_could_only_click(open_pag
     assert code.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-def test_under_a_figure_stands_its_caption_and_then_a_small_switch_for_its_code(scaling):
-    cell = scaling.locator(".cell.tag_hide-input:has(img)").first
-    figure, caption, switch = (cell.locator(part) for part in ("img", ".caption", "summary"))
-
-    def span(part):
-        box = part.bounding_box()
-        return box["y"], box["y"] + box["height"]
-
-    assert span(figure)[1] <= span(caption)[0] < span(caption)[1] <= span(switch)[0]
-    assert switch.inner_text() == "code"
-    assert switch.bounding_box()["height"] < 30 and switch.bounding_box()["width"] < 80
+def test_beside_a_figure_stands_its_caption_and_in_its_corner_a_switch_for_its_code(scaling):
+    cell = scaling.locator(".cell.tag_hide-input:has(svg.attnbook)").first
+    figure, caption, switch = (
+        cell.locator(part) for part in ("svg.attnbook", ".caption", "summary")
+    )
+    drawn, told, small = (part.bounding_box() for part in (figure, caption, switch))
+    assert told["x"] >= drawn["x"] + drawn["width"], "in the margin"
+    assert small["y"] <= drawn["y"] and small["x"] >= drawn["x"] + drawn["width"] - 40
+    assert switch.inner_text() == "code", "its name"
+    assert 24 <= small["height"] < 30 and small["width"] < 80
     assert not cell.locator("pre").is_visible()
     switch.press("Enter")
     assert cell.locator("pre").is_visible()
     switch.press("Enter")
 
 
-def test_the_first_screen_says_what_attention_is_and_where_to_go(open_page):
-    page = open_page("chapters/index.html")
-    doors = page.locator("article ul").first.locator("li")
-    assert doors.locator("a").count() >= doors.count() > 1
-    written = page.locator("attnbook-break-translator .french button").first
-    parts = page.locator("article p").first, doors.last, written
-    boxes = [part.bounding_box() for part in parts]
-    ends = [box["y"] + box["height"] for box in boxes]
-    assert ends == sorted(ends) and ends[-1] < 900, "text, doors, figure: all on the first screen"
-
-
 def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):
     page = open_page("chapters/08-blocks.html")
-    facts = page.locator(".facts")
+    facts = page.locator("details.facts > div")
     assert facts.locator("> p").count() == 3, "time, needs and aims"
     assert facts.locator("details").count() == 1, "the imports"
     figure = page.locator("attnbook-transformer .frame").first
-    assert figure.bounding_box()["y"] < 700
+    assert figure.bounding_box()["y"] < 450
 
 
 def test_a_page_of_figures_without_a_chapters_number_has_their_captions_too(open_page):
     page = open_page("chapters/prerequisites.html")
-    captions = page.locator(".cell.tag_hide-input:has(img) > .caption").all_inner_texts()
+    captions = page.locator(
+        ".cell.tag_hide-input:has(img, svg.attnbook) > .caption"
+    ).all_inner_texts()
     assert [caption.split(". ")[0] for caption in captions] == [f"Figure {i}" for i in range(1, 7)]
 
 

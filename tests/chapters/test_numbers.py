@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from attncourse.chapter import chapters, in_laboratory, laboratory
+from attncourse.chapter import in_laboratory, studies
 
 LAB_LINK = re.compile(r"\]\((lab/[\w-]+\.ipynb)")
 
@@ -81,7 +81,7 @@ def in_the_new_form(path):
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in [*chapters(ROOT), *laboratory(ROOT)] if in_the_new_form(path)],
+    [path for path in studies(ROOT) if in_the_new_form(path)],
     ids=lambda path: path.stem,
 )
 def test_every_number_that_a_text_says_was_printed_by_a_cell(path):

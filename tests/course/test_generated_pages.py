@@ -1,6 +1,7 @@
 """What chapters and the page for teachers state of minutes, plans and commands is true."""
 
 import re
+import shutil
 
 import nbformat
 import pytest
@@ -12,7 +13,8 @@ from attncourse import (
     UsageError,
     __main__ as commands,
 )
-from attncourse.chapter import chapters, laboratory
+from attncourse.address import how_to_run, set_repository
+from attncourse.chapter import chapters, laboratory, studies
 from attncourse.pages import generated_pages, plans, timing
 from attncourse.pages.claims import HEADING, anchor
 from attncourse.rules import missing
@@ -135,8 +137,41 @@ def test_the_landing_page_gets_its_list_and_how_long_everything_takes(tmp_path):
     before, page = INDEX.read_text("utf8"), tmp_path / "index.ipynb"
     stale = generated_pages.PATH.sub("All chapters take about 9 hours.", before)
     page.write_text(re.sub(r'    "\| \d+ \| .*\n', "", stale), "utf8")
-    assert filled(page) == before
-    assert before.count(generated_pages.whole_path(CHAPTERS | LABORATORY)) == 1
+    books = {path: nbformat.read(path, as_version=4) for path in studies(ROOT)}
+    assert generated_pages.outdated(books, [page])[page] == before
+    assert before.count(generated_pages.whole_path(books)) == 1
+
+
+def test_every_chapter_is_in_the_landing_pages_list_with_its_minutes_and_what_it_measures(small):
+    books = small(A_PLAN)
+    (path,) = books
+    with pytest.raises(UsageError, match=r'03-why\.ipynb: its metadata need .* "measures"'):
+        generated_pages.TABLES["landing"](books)
+    books[path].metadata["measures"] = "why"
+    front = new_notebook(cells=[new_markdown_cell("# In ten minutes\n\nMore.")])
+    table = generated_pages.TABLES["landing"]({path.with_name("00-front.ipynb"): front} | books)
+    first, second = last_rows(table)
+    assert first[:2] == ["[In ten minutes](00-front.ipynb)", "10"]
+    assert second == ["3", "[Why?](03-why.ipynb)", "10", "why"]
+
+
+@pytest.mark.parametrize("home", ["", "https://github.com/ada/attention"])
+def test_the_landing_page_names_the_buttons_that_are_there(tmp_path, home):
+    (tmp_path / "chapters").mkdir()
+    for name in ("_config.yml", "_toc.yml", "README.md", "chapters/index.ipynb"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "_toc.yml").write_text("root: chapters/index\n")
+    if home:
+        set_repository(tmp_path, home)
+    text = how_to_run(tmp_path)
+    page = nbformat.read(tmp_path / "chapters/index.ipynb", as_version=4)
+    assert sum(f"{text}<!-- end -->" in cell.source for cell in page.cells) == 1
+    assert len(re.findall("rocket|Google Colab|GitHub icon", text)) == (3 if home else 0)
+    (line,) = re.findall(r"^```bash\n(.+)\n```$", text, re.M)
+    assert f"```bash\n{line}\n```" in README
+    set_repository(tmp_path, "https://github.com/ada/other")
+    again = nbformat.read(tmp_path / "chapters/index.ipynb", as_version=4)
+    assert "rocket" in again.cells[4].source and again.cells[4].source.count("<!-- end -->") == 2
 
 
 def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):

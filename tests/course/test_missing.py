@@ -18,6 +18,7 @@ from attncourse.rules.book import Book, Notebook
 BOOK = Book(ROOT)
 CHAPTER = ROOT / "chapters/03-scaling.ipynb"
 LAB = ROOT / "chapters/lab/03-root.ipynb"
+FRONT = ROOT / "chapters/00-ten-minutes.ipynb"
 
 
 def changed(path):
@@ -141,6 +142,10 @@ BROKEN = [
         "a PNG of each drawing",
     ),
     (CHAPTER, say("figures.subplots(", "figures.subplots(1, "), "older than its code"),
+    (FRONT, say("# Attention in", "# 0 · Attention in"), "a title without a number"),
+    (FRONT, drop("drawings.in_parallel("), "'## Why not simply .* needs a figure right below"),
+    (FRONT, say("[Chapter 11](11-language-model.ipynb)", "It"), "must end with a link to the ch"),
+    (FRONT, say("*Figure 1. ", "*Figure 0.1. "), r"its caption, `\*Figure 1. …"),
     (LAB, say("# Lab 3 · ", "# "), "begins with its question, `# Lab 3 ·"),
     (LAB, say("> **Result.**", "Result:"), r"needs a line `> \*\*Result"),
     (LAB, say("](../03-scaling.ipynb)", "]"), "links to its chapter"),
@@ -195,6 +200,15 @@ def test_what_stands_beside_a_chapter_is_found_and_the_file_is_named():
         assert says in found, found
 
 
+def test_a_laboratory_notebook_must_be_listed_below_its_own_chapter():
+    notebook = changed(LAB)
+    others = [path for path in BOOK.listed if path != LAB]
+    place = others.index(CHAPTER.with_name("04-softmax.ipynb")) + 1
+    notebook.book.listed = [*others[:place], LAB, *others[place:]]
+    (lack,) = missing.lacks(notebook)
+    assert lack == "_toc.yml: list it below chapter 3, not behind 04-softmax"
+
+
 def test_stored_runs_are_demanded(tmp_path):
     notebook = changed(LAB)
     notebook.path = tmp_path / "chapters/lab/03-root.ipynb"
@@ -222,6 +236,7 @@ def test_a_notebook_that_is_still_to_be_written_lacks_everything_in_order():
     lab = ROOT / "chapters/lab/98-why.ipynb"
     found = missing.lacks(Book(ROOT, also=(lab,)).notebooks[lab])
     assert {lack.split(": ")[0] for lack in found} == {"chapters/lab/98-why.ipynb", "_toc.yml"}
+    assert any("list it below its chapter, under `sections:`" in lack for lack in found)
 
 
 def test_a_file_that_is_no_notebook_is_said_to_be_none(tmp_path):

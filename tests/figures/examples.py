@@ -44,6 +44,14 @@ OF_HEADS = OF_HEADS.masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf).sof
 OF_TWIN = OF_HEADS.clone()
 OF_TWIN[..., 4, :] = OF_HEADS[..., 4, :].flip(-1)  # only the last token is different
 TWIN = [*BOOK[:4], " today"]
+ASKING = {
+    "words": {"<i>": "Who?", "dog": "Whom?", "cat": "Whose?", "</script>": "<b>?"},
+    "features": ["a", "b", "c"],
+    "queries": torch.tensor([[3, 0, 3], [0, 4, 0], [4, 0, 2], [1, 4, 0]]),
+    "keys": torch.tensor([[1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]]),
+    "hands": ["soft", "wet"],
+    "values": torch.tensor([[5, 3], [0, 0], [1, 2], [0, 5]]),
+}
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -75,7 +83,11 @@ FIGURES = {
         *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."
     ),
     "transformer": lambda: interactive.transformer(),
+    "asking": lambda: interactive.asking(**ASKING, asks="cat", alt="Words.", drag=True),
+    "stack": lambda: interactive.stack(),
     "break_translator": lambda: interactive.break_translator(2003),
+    "hero": lambda: interactive.hero(),
+    "two_translators": lambda: interactive.two_translators(),
 }
 
 

@@ -104,6 +104,11 @@ def _gallery():
             large, **large_projections, tokens=PINYIN, row=0
         ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
+        "in parallel": drawings.in_parallel(["The", "cat", "drank", "its", "milk"], link=(0, 1)),
+        "one vector": drawings.encoder_decoder(["forty", "-two"], ["quarante", "-deux"]),
+        "all states": drawings.encoder_decoder(
+            ["forty", "-two", "END"], ["quarante-deux", "END"], weights=torch.eye(2, 3)
+        ),
         "two orders": drawings.two_orders(
             ASKS[:1], KEYS, VALUES, words=WORDS, order=NEWS, asks="man"
         ),

@@ -51,7 +51,8 @@ MEASURE = """([svg, font]) => {
     const { left, top, right, bottom } = piece.getBoundingClientRect();
     const sizes = [piece, ...piece.querySelectorAll("tspan")].map(
       part => parseFloat(getComputedStyle(part).fontSize));
-    return { left, top, right, bottom, size: Math.min(...sizes), words: piece.textContent,
+    return { left, top, right, bottom, size: sizes[0], index: Math.min(...sizes),
+      words: piece.textContent,
       color: getComputedStyle(piece).fill.match(/\\d+/g).map(Number) };
   });
   for (const text of root.querySelectorAll("text")) text.remove();
@@ -90,6 +91,8 @@ def test_a_drawing_can_be_read_on_telephones_on_light_and_on_dark_pages(page, na
     demand_room(found, "in the page's letters")
     smallest = min(text["size"] for text in found["texts"])
     assert smallest * min(1.15, TELEPHONE / found["width"]) >= 10, "too small on a telephone"
+    index = min(text["index"] for text in found["texts"])
+    assert index * min(1.15, TELEPHONE / found["width"]) >= 8, "an index is too small"
     picture = Image.open(io.BytesIO(page.locator("svg").screenshot())).convert("RGB")
     ground = np.asarray(picture) / 255
     for text in found["texts"]:
@@ -152,6 +155,9 @@ REFUSED = [
         "a very long sentence has no room",
     ),
     (lambda: two_orders(key=torch.tensor([[12345678.0], [0], [1]])), "12345678 has no room"),
+    (lambda: drawings.in_parallel("abcdef", link=(0, 1)), "2 to 5 words: got 6"),
+    (lambda: drawings.in_parallel("abc", link=(1, 1)), "to a later one: got (1, 1)"),
+    (lambda: drawings.in_parallel("abc", link=(1, 3)), "to a later one: got (1, 3)"),
     (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),
@@ -191,6 +197,11 @@ REFUSED = [
     ),
     (lambda: drawings.looking_back(ASKS, STATES, tokens="ab"), "got 2 tokens and 3 states"),
     (lambda: drawings.looking_back(ASKS, STATES / 0, tokens="abc"), "must be finite"),
+    (lambda: drawings.encoder_decoder("ab", "abcde"), "2 to 4 tokens on each side: got 5"),
+    (
+        lambda: drawings.encoder_decoder("ab", "abc", weights=torch.ones(2, 3)),
+        "3 × 2 pairs: got (2, 3)",
+    ),
     (lambda: drawings.growth(X, X, X, lengths=(2, 5)), "a length must be 1 to 4, of 4 tokens"),
     (
         lambda: drawings.softmax_in_blocks(torch.ones(3), torch.ones(3), block=2),

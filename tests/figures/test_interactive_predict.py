@@ -33,6 +33,7 @@ def test_a_prediction_names_what_is_believed_and_lets_one_change_ones_mind(show)
     page.get_by_role("button", name="C").click()
     belief = "more training cures everything"
     assert said(page) == f"✗ Not so: “{belief}”. {choice.explanations[belief]}"
+    assert answers(page)[1:] == [("✓ B", "false"), ("✗ C your first answer", "true")]
     before = page.locator("#after").bounding_box()["y"]
     page.get_by_role("button", name="B").click()
     assert said(page) == f"✓ That is it. {choice.because}"
@@ -50,6 +51,15 @@ def test_a_prediction_is_made_by_keyboard_and_spoken(show):
     press(page, "Tab", "Space")
     assert said(page) == "✓ That is it. The mean."
     assert "your first answer" in answers(page)[1][0]
+
+
+def test_short_options_stand_in_a_row_and_only_letters_are_bold(show):
+    figure = interactive.predict(options={"2": "Right.", "3.5": "No.", "many": "No."}, right="2")
+    page = show(figure.to_html(), width=700)
+    assert page.locator(".text b").count() == 0
+    assert len({button.bounding_box()["y"] for button in page.get_by_role("button").all()}) == 1
+    page = show(interactive.predict("2.0").to_html(), width=700)
+    assert page.locator(".text b").all_inner_texts() == ["A", "B", "C"]
 
 
 def test_a_prediction_of_the_catalogue_has_to_be_one():

@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 from examples import (
+    ASKING,
     BOOK,
     COLUMNS,
     HANDED,
@@ -60,11 +61,16 @@ def headed(*texts, link=(3, 1)):
     return interactive.all_heads(*texts, link=link, alt="")
 
 
+def asked(**options):
+    return interactive.asking(**ASKING | {"asks": "cat", "alt": ""} | options)
+
+
 ONE_NAN = WEIGHTS[0, 0].clone()
 ONE_NAN[2, 1] = torch.nan
 FITS = (4, 2), (2, 4), (2, 4), (2, 2)  # the shapes of four tokens to follow
 TWO = {"x": "One.", "y": "The other."}
 LONG = torch.ones(13, 2)
+TWO_BY_FOUR = torch.ones(4, 2, dtype=torch.int64)
 REFUSED = [
     (lambda: asked_query(torch.ones(3, 3), torch.ones(3)), "got (3, 3)"),
     (lambda: asked_query(torch.ones(3, 2), torch.ones(3), labels="ab"), "2 labels"),
@@ -115,6 +121,13 @@ REFUSED = [
     (lambda: headed((BOOK, OF_HEADS), (BOOK, OF_HEADS[:2])), "need the same blocks and heads"),
     (lambda: headed((BOOK, OF_HEADS), (BOOK, OF_TWIN)), "first 5 tokens are equal, but their w"),
     (lambda: headed((BOOK, OF_HEADS * torch.nan)), "weights must be finite: got nan"),
+    (lambda: asked(keys=torch.ones(3, 3)), "got [(4, 3), (3, 3), (4, 2)] for 4 words"),
+    (lambda: asked(hands=["soft"]), "of the shapes [(4, 3), (4, 3), (4, 1)]"),
+    (lambda: asked(**dict.fromkeys(("queries", "keys"), TWO_BY_FOUR), features="ab"), "got 2"),
+    (lambda: asked(values=-ASKING["values"]), "all numbers are 0 or more: got -5"),
+    (lambda: asked(asks="cow"), "asks first: got 'cow'"),
+    (lambda: interactive.stack([]), "at least one: got []"),
+    (lambda: interactive.stack([7, 100_000]), "0 to 99,999, at least one: got [7, 100000]"),
     (lambda: interactive.break_translator(481, show=["nrom"]), "there is no switch nrom"),
     (lambda: interactive.break_translator("two million_"), "no token for ['million_']"),
 ]

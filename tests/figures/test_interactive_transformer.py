@@ -15,7 +15,7 @@ show = examples.show
 # what the navigation of the book's pages has: see chapters 2 and 8
 NAVIGATION = """<nav class="bd-links"><a href="02-queries.html">2 · What are queries?</a>
   <a href="#">7 · Why heads?</a><a href="08-blocks.html">8 · How?</a>
-  <a href="lab/02-maps.html">Lab 2 · Must they?</a><a href="12.html">12 · And then?</a></nav>"""
+  <a href="lab/02-maps.html">2.1 · Must they?</a><a href="12.html">12 · And then?</a></nav>"""
 
 
 def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(show):

@@ -1,15 +1,22 @@
 """The book's figures: right data, legible colours, errors that name the sizes."""
 
 import io
+import re
+from importlib import resources
+from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.ft2font import FT2Font
 from PIL import Image
 
-from attnbook.figures import style, table
+from attnbook import palette
+from attnbook.figures import in_words, style, table
 
 matplotlib.use("agg")
 ROLES = ("QUERY", "KEY", "VALUE", "WEIGHTS")
@@ -48,7 +55,7 @@ def in_dark_mode(color):
 def test_every_colour_stands_out_on_light_and_dark_pages(name):
     color = getattr(style, name)
     assert contrast(to_rgb(color), to_rgb("white")) >= 4.5
-    assert contrast(in_dark_mode(color), to_rgb("#121212")) >= 4.5
+    assert contrast(in_dark_mode(color), to_rgb(palette.DARK["page"])) >= 4.5
 
 
 def test_no_two_roles_share_a_colour_or_a_marker(axes):
@@ -133,7 +140,7 @@ def test_a_table_is_markdown_with_its_numbers_to_the_right():
     assert repr(shown).split("\n")[1] == "one projection  51 ± 7           0"
 
 
-@pytest.mark.parametrize("cell", ["3e-8", "−0.5", "72–78 %", "589,824", "12 %"])
+@pytest.mark.parametrize("cell", [in_words(1.6e11), "3e-8", "−0.5", "72–78 %", "589,824", "12 %"])
 def test_spreads_and_percentages_are_numbers_too(cell):
     assert "---:" in table(["a"], [[cell]])._repr_markdown_()
     assert "---:" not in table(["a"], [[cell], ["none"]])._repr_markdown_()
@@ -144,6 +151,31 @@ def test_a_table_with_a_missing_cell_is_refused():
         table(["a", "b"], [["x"]])
     with pytest.raises(ValueError, match="got none"):
         table(["a"], [])
+
+
+SIGNS = "√d ÷ 2² · αβσ ← → ≤ ½ − ± × ∞ Σ ✓ ✗ ⊕ dₖ wᵢ é ü ō wǒ"
+
+
+def test_the_font_of_plots_is_the_one_that_the_package_brings(axes):
+    fonts = [FontProperties(weight=weight) for weight in ("normal", "bold")]
+    found = [Path(font_manager.findfont(font)) for font in fonts]
+    brought = Path(str(resources.files("attnbook"))) / "figures/fonts"
+    assert found == [brought / f"{style.FONT}-{name}.ttf" for name in ("Regular", "Bold")]
+    for path in found:
+        drawn = FT2Font(path).get_charmap()
+        assert [sign for sign in SIGNS if ord(sign) not in drawn] == []
+
+
+def test_every_colour_of_the_plots_style_is_in_the_palette(axes):
+    text = (resources.files("attnbook") / "figures/book.mplstyle").read_text("utf8")
+    assert {*re.findall("#[0-9a-f]{6}", text)} <= {*palette.PLOTS.values()}
+
+
+@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
+@pytest.mark.parametrize("name", ["query", "key", "value", "weights", "link", "soft", "right"])
+def test_every_colour_of_text_is_legible_on_both_surfaces(colours, name):
+    for surface in (colours["page"], colours["paper"]):
+        assert contrast(to_rgb(colours[name]), to_rgb(surface)) >= 4.5
 
 
 def test_no_sign_is_missing(axes):

@@ -96,7 +96,7 @@ def test_the_model_in_the_page_is_the_one_in_pytorch(model, switches):
 
 
 def test_numbers_are_spelt_and_read_in_the_page_as_in_the_package(model):
-    some = [80_000, 80_080, 71_071, 95_060, 99_999]
+    some = [80_000, 80_080, 71_071, 95_060, 99_999, 200_000, 280_080, 480_300, 999_999]
     numbers = [*range(1200), *range(1200, 100_000, 37), *some]
     wrong = model.evaluate(
         """texts => texts.filter(([number, english, french]) =>

@@ -14,7 +14,7 @@ from attnbook.figures.style import (
     heat_map,
     subplots,
 )
-from attnbook.figures.table import table
+from attnbook.figures.table import in_words, table
 
 __all__ = [
     "BLACK",
@@ -28,6 +28,7 @@ __all__ = [
     "curve",
     "dots",
     "heat_map",
+    "in_words",
     "subplots",
     "table",
 ]

@@ -8,6 +8,8 @@ colour alone: each also has a marker of its own.
 
 import io
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,9 +20,12 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from PIL import Image
 
-QUERY, KEY, VALUE, WEIGHTS = "#0072b2", "#b84f00", "#00795a", "#9c3d81"
+from attnbook.palette import LIGHT, PLOTS
+
+QUERY, KEY, VALUE, WEIGHTS = (LIGHT[role] for role in ("query", "key", "value", "weights"))
 # for what is none of the four
-NEUTRAL, OTHER, BLACK, RED = "#595959", "#806000", "#000000", "#a51c30"
+NEUTRAL, OTHER, BLACK, RED = (PLOTS[name] for name in ("neutral", "other", "black", "red"))
+FONT = "Inter"  # the pages' sans; the package brings it
 _MARKERS = {
     QUERY: "o",
     KEY: "s",
@@ -42,15 +47,21 @@ def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tup
 
     ``height`` is in inches; other options go to ``plt.subplots``. Returns the figure and its
     axes. The width keeps the text legible on a telephone, where the page is 390 pixels wide.
-    The style stays in force for what is drawn afterwards. Its letters are the page's, where the
-    machine has them; matplotlib's own have the signs that these lack.
+    The style stays in force for what is drawn afterwards. Its letters are the pages'.
     """
+    _bring_font()
     plt.style.use("attnbook.figures.book")  # book.mplstyle
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    pages = [name for name in ("Liberation Sans", "Arial", "Helvetica") if name in installed]
-    plt.rcParams["font.family"] = [*pages[:1], "DejaVu Sans"]
     width = 4.8 if columns == 1 else 6.4
     return plt.subplots(ncols=columns, figsize=(width, height), layout="constrained", **options)
+
+
+@cache
+def _bring_font() -> None:
+    """Let matplotlib find the font that the package brings."""
+    for weight in ("Regular", "Bold"):
+        file = resources.files("attnbook").joinpath(f"figures/fonts/{FONT}-{weight}.ttf")
+        with resources.as_file(file) as path:
+            font_manager.fontManager.addfont(path)
 
 
 def curve(

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-_NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e[+-]\d+)?(?: ?[±–] ?\d[\d.,]*)?(?: ?%)?")
+_LARGE = {1e12: "trillion", 1e9: "billion", 1e6: "million"}
+_NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e[+-]\d+)?(?: ?[±–] ?\d[\d.,]*)?(?: ?%| [bmtr]+illion)?")
 
 
 class Table:
@@ -33,6 +34,19 @@ class Table:
         rows = [self.header, *self.rows]
         lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
         return "\n".join([lines[0], "| " + " | ".join(rule) + " |", *lines[1:]])
+
+
+def in_words(number: float) -> str:
+    """A number with two digits, as one reads it aloud.
+
+    >>> in_words(1.63e11), in_words(2_560_000), in_words(12_345)
+    ('160 billion', '2.6 million', '12,000')
+    """
+    whole = float(f"{number:.1e}")
+    for size, name in _LARGE.items():
+        if whole >= size:
+            return f"{float(f'{whole / size:.2g}'):g} {name}"
+    return f"{whole:,.0f}"
 
 
 def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> Table:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from attnbook import figure_assets
-from attncourse.chapter import TITLE, tags
+from attncourse.chapter import TITLE, opening, tags
 from attncourse.markdown_html import STYLE_OF_CODE, code, text
 from attncourse.pages.timing import without_exercises
 
@@ -61,7 +61,7 @@ class Slide:
 def deck(chapter: NotebookNode) -> str:
     """The slides of a chapter as one page."""
     found = TITLE.match(chapter.cells[0].source)
-    said = dict(re.findall(r"> \*\*(Question|Short answer)\.\*\* (.+)", chapter.cells[0].source))
+    said = dict(re.findall(r"> \*\*(Question|Short answer)\.\*\* (.+)", opening(chapter)))
     slides = list(slides_of(chapter))
     kinds = {kind for slide in slides for kind in FIGURE.findall(slide.body)}
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(

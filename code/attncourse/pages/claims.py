@@ -10,7 +10,6 @@ from nbformat import NotebookNode
 
 from attncourse import UsageError
 from attncourse.chapter import (
-    in_laboratory,
     linked_title,
     number,
     of_chapters,
@@ -20,7 +19,6 @@ from attncourse.chapter import (
 from attncourse.pages.results import Cell, cells_of, say
 
 HEADING = re.compile(r"^#+ (?!Exercise )(.+)$", re.M)
-RESULT = re.compile(r"^> \*\*Result\.\*\* (.+)$", re.M)
 CAPTION = re.compile(r"^\*(Figure [\d.]+)\. ", re.M)
 
 
@@ -92,39 +90,22 @@ def finding(item: str | dict, cells: list[Cell], told: str) -> str:
             raise UsageError(f"{told}: no figure follows {cell} in its section")
         place += f", {figure}"
     said = re.sub(r" (?=[±×%])|(?<=[±×]) ", "\N{NO-BREAK SPACE}", said)
+    said = re.sub(r"(?<![\d.,])\d{5,}(?![\d.])", lambda number: f"{int(number[0]):,}", said)
     return f"{said} ({place})"
 
 
-def result(path: Path, notebook: NotebookNode) -> str:
-    """The sentence with which a laboratory notebook begins. Raises ``UsageError`` without one."""
-    found = RESULT.search(notebook.cells[0].source)
-    if not found:
-        raise UsageError(f"{path}: the first cell needs a line > **Result.** with what came out")
-    return found[1]
-
-
 def experiments(notebooks: dict[Path, NotebookNode]) -> str:
-    """The index of experiments: for each claim what was measured, and where.
-
-    Below the claims of a chapter stand its laboratory notebooks, each with its result.
-    """
+    """The index of experiments: for each claim what was measured, and where."""
     chapters = of_chapters(notebooks)
     claims = ledger(next(iter(chapters)).parent)
     parts = []
     for path, chapter in chapters.items():
         here = {p: book for p, book in notebooks.items() if number(p) == number(path)}
         claimed = {k: c for k, c in claims.items() if c["chapter"] == number(path)}
-        if claimed or len(here) > 1:
+        if claimed:
             parts.append(f"## {linked_title(path, chapter)}")
         for id, claim in claimed.items():
             verdict = f" *Half true.* {claim['but']}" if "but" in claim else ""
             parts.append(f"**{id}. {claim['claim']}.**{verdict}")
             parts.append("\n".join(f"- {line}" for line in measured(id, claim, here)))
-        laboratory = {p: book for p, book in here.items() if in_laboratory(p)}
-        if laboratory:
-            parts.append("In the laboratory:")
-            lines = [
-                f"- {linked_title(p, book)} {result(p, book)}" for p, book in laboratory.items()
-            ]
-            parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"

@@ -9,6 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from attncourse import UsageError
+from attncourse.address import how_to_run
 from attncourse.chapter import (
     ABOUT_SOLUTIONS,
     ChapterExercise,
@@ -16,14 +17,17 @@ from attncourse.chapter import (
     contents,
     exercises_of,
     in_laboratory,
+    is_front,
     linked_title,
     number,
     of_chapters,
+    opening,
     seen_from_chapters,
     title,
 )
 from attncourse.pages import plans
 from attncourse.pages.claims import experiments
+from attncourse.pages.gallery import gallery
 from attncourse.pages.plans import table
 from attncourse.pages.questions import questions
 from attncourse.pages.timing import predictions, reading_minutes, sections
@@ -33,6 +37,10 @@ NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the text below it
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PATH = re.compile(r"All chapters take .*? hours?\.")
+FRONT = (
+    10,
+    "the whole idea on five screens, each with a picture first",
+)  # minutes, as its title says
 HOW_TO_ANSWER = """## Exercises
 
 In the notebook, which the icons at the top of its page download or open, fill in the cell of an \
@@ -43,7 +51,7 @@ and again for the next.{solutions}"""
 
 def needs(chapter: NotebookNode) -> list[int]:
     """The numbers of the chapters that this one says it needs, explains further or repeats."""
-    text = NEEDS.search(chapter.cells[0].source)[1]
+    text = NEEDS.search(opening(chapter))[1]
     lists = re.findall(r"\bchapters? (\d+(?:(?:, | and )\d+)*)", text)
     return sorted({int(n) for each in lists for n in re.findall(r"\d+", each)})
 
@@ -57,7 +65,7 @@ def hours(minutes: int) -> str:
 
 
 def label(chapter: NotebookNode) -> str:
-    """The line in a chapter's first cell that says how long it takes."""
+    """The line before a chapter's first section that says how long it takes."""
     todo = list(exercises_of(chapter))
     return (
         f"**Time:** {reading_minutes(chapter)} minutes to read and run; "
@@ -115,14 +123,15 @@ def outdated(notebooks: dict[Path, NotebookNode], texts: Iterable[Path]) -> dict
 
 
 def _labelled(path: Path, notebooks: dict[Path, NotebookNode]) -> NotebookNode:
-    """A chapter with its time in the first cell, and the text above its exercises."""
+    """A chapter with its time before its first section, and the text above its exercises."""
     chapter = copy.deepcopy(notebooks[path])
-    first = chapter.cells[0]
-    if not TIME.search(first.source) or not NEEDS.search(first.source):
+    if not TIME.search(opening(chapter)) or not NEEDS.search(opening(chapter)):
         raise UsageError(
-            f"{path}: the first cell needs a line **Time:** and a line **You need first:**"
+            f"{path}: before its first section it needs a line **Time:** and a line "
+            "**You need first:**"
         )
-    first.source = TIME.sub(label(chapter), first.source, count=1)
+    timed = next(cell for cell in chapter.cells if TIME.search(cell.source))
+    timed.source = TIME.sub(label(chapter), timed.source, count=1)
     text = how_to_answer(path, notebooks)
     for cell in chapter.cells:
         if cell.cell_type == "markdown":
@@ -206,14 +215,26 @@ def _contents(notebooks: dict[Path, NotebookNode]) -> str:
 
 
 def _landing(notebooks: dict[Path, NotebookNode]) -> str:
-    """The landing page's list of questions. What a chapter measures is in its metadata."""
+    """The landing page's list of chapters, which the page shows as cards.
+
+    What a chapter measures is in its metadata.
+    """
     rows = []
+    for path in filter(is_front, notebooks):
+        heading = notebooks[path].cells[0].source.splitlines()[0].lstrip("# ")
+        rows.append(("", f"[{heading}]({path.name})", *FRONT))
     for path, chapter in of_chapters(notebooks).items():
         n, question = title(chapter)
         if not chapter.metadata.get("measures"):
             raise UsageError(f'{path}: its metadata need a short text "measures"')
-        rows.append((n, f"[{question}]({path.name})", chapter.metadata.measures))
-    return table(" | Question | What you will measure", rows)
+        link = f"[{question}]({path.name})"
+        rows.append((n, link, reading_minutes(chapter), chapter.metadata.measures))
+    return table(" | Question | Minutes | What you will measure", rows)
+
+
+def _running(notebooks: dict[Path, NotebookNode]) -> str:
+    """How to run the book, as the landing page has it."""
+    return how_to_run(next(iter(of_chapters(notebooks))).parents[1])
 
 
 def _sections(notebooks: dict[Path, NotebookNode]) -> str:
@@ -245,10 +266,12 @@ def _to_read(notebooks: dict[Path, NotebookNode]) -> int:
 TABLES = {
     "contents": _contents,
     "landing": _landing,
+    "running": _running,
     "chapters": _chapters,
     "sections": _sections,
     "exercises": _exercises,
     "experiments": experiments,
+    "gallery": gallery,
     "questions": questions,
     "six_weeks": plans.six_weeks,
     "one_day": plans.one_day,

@@ -15,6 +15,7 @@ from attncourse.chapter import (
     HEADING,
     MODEL_ANSWER,
     in_laboratory,
+    is_front,
     notebooks,
     number,
     seen_from_chapters,
@@ -56,6 +57,7 @@ class Notebook:
         self.book, self.path = book, path
         self.name = path.relative_to(book.root).as_posix()
         self.in_laboratory = in_laboratory(path)
+        self.is_front = is_front(path)
         self.is_study = bool(re.match(r"\d\d-", path.name))  # a chapter or of the laboratory
         self.number = number(path) if self.is_study else 0
         self.seen_from_chapters = seen_from_chapters(path)

@@ -4,30 +4,52 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from attncourse.chapter import tags
+from attncourse.chapter import opening, tags
 from attncourse.rules.book import Notebook
 
 LAST = ["Exercises", "What we measured", "Where this comes from"]
 
 
 def stands_in_the_contents(notebook: Notebook) -> Iterator[str]:
-    """The table of contents is the order of the book."""
-    if notebook.path not in notebook.book.listed:
-        yield f"list it in its part, as `- file: {notebook.name.removesuffix('.ipynb')}`"
+    """The table of contents is the order of the book, and numbers the pages of the laboratory."""
+    listed = notebook.book.listed
+    if notebook.path not in listed:
+        where = "below its chapter, under `sections:`" if notebook.in_laboratory else "in its part"
+        yield f"list it {where}, as `- file: {notebook.name.removesuffix('.ipynb')}`"
+    elif notebook.in_laboratory:
+        before = listed[listed.index(notebook.path) - 1]  # its chapter, or another one of these
+        if before.stem[:2] != notebook.path.stem[:2]:
+            yield f"list it below chapter {notebook.number}, not behind {before.stem}"
 
 
 def begins_with_its_question(notebook: Notebook) -> Iterator[str]:
-    """The first cell says what the chapter answers, and what a reader needs and will get."""
+    """It says what it answers, then shows it, then says what a reader needs and will get."""
     if not re.match(rf"# {notebook.number} · .+\?\n", notebook.first):
         yield f"the first cell begins with the chapter's question, `# {notebook.number} · …?`"
-    for line in ("> **Question.**", "**Time:**", "**You need first:**", "**Afterwards"):
-        if f"\n{line}" not in notebook.first:
-            yield f"the first cell needs a line that begins with `{line}`"
+    if "\n> **Question.**" not in notebook.first:
+        yield "the first cell needs a line that begins with `> **Question.**`"
+    for line in ("**Time:**", "**You need first:**", "**Afterwards"):
+        if f"\n{line}" not in opening(notebook.node):
+            yield f"before its first section it needs a line that begins with `{line}`"
     if not notebook.node.metadata.get("measures"):
         yield (
             'the notebook\'s metadata need `"measures": "…"`, what a reader will measure in it, '
             "for the list on the landing page"
         )
+
+
+def shows_before_it_says(notebook: Notebook) -> Iterator[str]:
+    """Each section of the front chapter begins with a figure and leads to the chapter behind it."""
+    if not re.match(r"# \D+\n", notebook.first):
+        yield "the first cell begins with a title without a number, `# …`"
+    starts = [i for i, cell in enumerate(notebook.cells) if cell.source.startswith("## ")]
+    for start, end in itertools.pairwise(starts):  # the last one sums up
+        heading, *cells = notebook.cells[start:end]
+        title = heading.source.split("\n")[0]
+        if not cells or "hide-input" not in tags(cells[0]):
+            yield f"{title!r} needs a figure right below: a cell of code tagged hide-input"
+        if not re.search(r"\]\(\d\d-[\w-]+\.ipynb", (cells or [heading])[-1].source):
+            yield f"{title!r} must end with a link to the chapter that proves it"
 
 
 def numbers_its_equations(notebook: Notebook) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attnbook.laboratory import columns
 from attncourse.chapter import TITLE, stored_runs, tags
-from attncourse.pages.claims import RESULT
+from attncourse.pages.gallery import RESULT
 from attncourse.replicate import Runs, experiment, fingerprint
 from attncourse.rules.book import Notebook
 from attncourse.run import PNG, SVG

@@ -25,6 +25,7 @@ IN_A_CHAPTER = [
     exercises.has_one_answer_in_words,
     exercises.has_its_choice_in_the_story,
 ]
+IN_THE_FRONT_CHAPTER = [chapter.shows_before_it_says, chapter.asserts_what_it_proves]
 IN_THE_LABORATORY = [
     laboratory.begins_with_its_result,
     laboratory.has_an_experiment,
@@ -49,10 +50,9 @@ def rules(notebook: Notebook) -> Iterator[tuple[str, Iterator[str]]]:
     yield file, every.exists(notebook)
     if notebook.is_study:
         yield "_toc.yml", chapter.stands_in_the_contents(notebook)
-    of_its_kind = IN_THE_LABORATORY if notebook.in_laboratory else IN_A_CHAPTER
-    for rule in IN_EVERY_NOTEBOOK + (of_its_kind if notebook.is_study else []):
+    for rule in IN_EVERY_NOTEBOOK + (_of_its_kind(notebook) if notebook.is_study else []):
         yield file, rule(notebook)
-    if notebook.is_study and not notebook.in_laboratory:
+    if notebook.is_study and not notebook.in_laboratory and not notebook.is_front:
         yield exercises.module(notebook), exercises.has_a_catalogue(notebook)
         yield exercises.answers(notebook), exercises.has_tested_answers(notebook)
         yield "chapters/claims.toml", chapter.proves_what_the_ledger_claims(notebook)
@@ -62,6 +62,12 @@ def rules(notebook: Notebook) -> Iterator[tuple[str, Iterator[str]]]:
     yield file, iter(to_run)
     for rule in [] if to_run else ONCE_IT_WAS_RUN:
         yield file, rule(notebook)
+
+
+def _of_its_kind(notebook: Notebook) -> list:
+    if notebook.is_front:
+        return IN_THE_FRONT_CHAPTER
+    return IN_THE_LABORATORY if notebook.in_laboratory else IN_A_CHAPTER
 
 
 def lacks(notebook: Notebook) -> list[str]:

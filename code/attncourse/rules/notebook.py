@@ -153,7 +153,8 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
     if not notebook.is_study:
         return  # other pages have figures as they like
     number = 0
-    chapter = "" if notebook.in_laboratory else f"{notebook.number}."
+    unnumbered = notebook.in_laboratory or notebook.is_front
+    chapter = "" if unnumbered else f"{notebook.number}."
     for cell, following in itertools.pairwise(notebook.cells):
         shown = [{*output.get("data", {})} & {PNG, SVG} for output in cell.get("outputs", [])]
         pictures = [*filter(None, shown)]

@@ -15,6 +15,8 @@ from attnbook.figures.drawings.cost import (
     shared_heads,
     softmax_in_blocks,
 )
+from attnbook.figures.drawings.encoder_decoder import encoder_decoder
+from attnbook.figures.drawings.in_parallel import in_parallel
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.order import heard, two_orders
@@ -33,10 +35,12 @@ __all__ = [
     "caching",
     "decoder_block",
     "encoder_block",
+    "encoder_decoder",
     "growth",
     "heads",
     "heads_add_up",
     "heard",
+    "in_parallel",
     "looking_back",
     "loop_orders",
     "matrices",

@@ -24,7 +24,7 @@ from attnbook.figures.style import BLACK, NEUTRAL, OTHER, VALUE, WEIGHTS
 HEADS = OTHER, NEUTRAL  # the colours of the two
 SHADE = 0.3  # of these colours below a number
 GAP = 28  # between what belongs to different heads
-NAMES = 58  # room for the names of rows
+NAMES = 64  # room for the names of rows
 
 
 def heads_add_up(
@@ -91,7 +91,7 @@ def heads_add_up(
     # both results are one row, and both products become one sum
     middle = lane + GAP / 2
     canvas.box(lane / 2 - wide / 2 - 6, 152, lane + GAP + wide + 12, 40, stroke=BLACK, dashes="4 3")
-    canvas.text(middle, 172, "joined", color=INK, bold=True)
+    canvas.text(middle, 172, "joined", color=INK, bold=True, halo=True)
     canvas.plus(middle, 294)
     canvas.arrow((middle, 303), (middle, 344))
     corner = middle - wide * len(answers) / 2

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from attnbook.palette import LIGHT, PLOTS
+
 WIDEST = 440  # units; on a telephone that becomes 350 pixels
 ON_A_PAGE = 1.15  # pixels for a unit where there is room: text is then as large as the page's
 MARGIN = 6
 
-INDEX, SMALL, TEXT, NAME = 12.6, 13, 14, 17  # sizes of text, in units; 12.6 are 10 pixels there
-INK, SOFT, LINE = "#1f2328", "#57606a", "#8c959f"  # text, text that stands back, lines
+SMALL, TEXT, NAME = 13, 14, 17  # sizes of text, in units; 12.6 are 10 pixels there
+INDEX, LEAST = 0.72, 10.2  # of the size of its letter, an index has this share, or these units
+INK, SOFT = LIGHT["ink"], LIGHT["soft"]  # text, and text that stands back
+LINE = PLOTS["outline"]
 
-_SANS = "-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif"  # the page's
-_SERIF = "'STIX Two Text','Times New Roman',Times,serif"
+_SANS = "Inter,'Helvetica Neue',Arial,sans-serif"  # the page's
+_SERIF = "'STIX Two Text','Source Serif 4','Times New Roman',Times,serif"
 _NARROW = set(" .,:;|!'iIjl·()[]⋯⋮")
 _WIDE = set("mwMW−×÷+=√→⊕%")
 _PART = re.compile(r"(?P<shift>[_^])(?P<small>\{[^}]*\}|\w+|\S)|(?P<word>[^\W\d_]+)|(?P<other>.)")
@@ -67,16 +71,19 @@ class Canvas:
         anchor: str = "middle",
         bold: bool = False,
         upwards: bool = False,
+        halo: bool = False,
     ) -> None:
         """Write a line of text that begins, ends or (``anchor``) has its middle at x.
 
-        y is the middle of the line. ``upwards`` turns it about this point. In a formula one
-        letter, or two capitals, are variables, ``W_Q`` has an index and ``K^T`` an exponent.
+        y is the middle of the line. ``upwards`` turns it about this point, and ``halo`` keeps the
+        lines behind it away. In a formula one letter, or two capitals, are variables, ``W_Q`` has
+        an index and ``K^T`` an exponent.
         """
         width = formula_width(text, size) if formula else text_width(text, size)
         markup = _set(text, size) if formula else html.escape(text, quote=False)
         base = round(0.35 * size)  # from the middle: a capital is 0.7 of the size high
         style = _text_style(size, color, anchor, bold)
+        style += ' stroke="#fff" stroke-width="5" paint-order="stroke"' if halo else ""
         start = {"middle": -width / 2, "start": 0.0, "end": -width}[anchor]
         if upwards:
             place = f'transform="translate({_n(x + base)} {_n(y)})rotate(-90)"'
@@ -212,7 +219,7 @@ class Canvas:
             f'aria-label="{html.escape(alt)}" '
             f'font-family="{_SANS}" font-size="{SMALL}" fill="{SOFT}" text-anchor="middle">'
             f"<style>.attnbook .m{{font-family:{_SERIF};font-style:italic}}"
-            f".attnbook .x{{font-size:{INDEX}px}}</style>"
+            f".attnbook .x{{font-size:max({LEAST}px,{INDEX}em)}}</style>"
             f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
             f'fill="#fff"/>{"".join(self.elements)}</svg>'
         )
@@ -252,7 +259,7 @@ def formula_width(formula: str, size: float) -> float:
     width = 0.0
     for part in _PART.finditer(formula):
         if part["small"]:
-            width += text_width(part["small"].strip("{}"), INDEX)
+            width += text_width(part["small"].strip("{}"), max(LEAST, INDEX * size))
         else:
             width += text_width(part["word"] or part["other"], size)
     return width
@@ -272,7 +279,7 @@ def _set(formula: str, size: float) -> str:
     """The formula as SVG."""
     markup, lowered = "", 0.0
     for part in _PART.finditer(formula):
-        shift = {None: 0.0, "_": 0.28 * size, "^": -0.4 * size}[part["shift"]]
+        shift = {None: 0.0, "_": 0.25 * size, "^": -0.4 * size}[part["shift"]]
         words = (part["small"] or "").strip("{}") or part["word"] or part["other"]
         classes = "m" * bool(_VARIABLE.fullmatch(words)) + " x" * bool(part["small"])
         style = f' class="{classes.strip()}"' if classes else ""

@@ -12,32 +12,40 @@ A new kind needs these two files, a line here, and an example in ``tests/figures
 """
 
 from attnbook.figures.interactive.all_heads import all_heads
+from attnbook.figures.interactive.asking import asking
 from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.decoding import decoding
+from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.scale import scale
+from attnbook.figures.interactive.stack import stack
 from attnbook.figures.interactive.token import token
 from attnbook.figures.interactive.transformer import transformer
+from attnbook.figures.interactive.two_translators import two_translators
 from attnbook.figures.interactive.waves import waves
 
 __all__ = [
     "Interactive",
     "all_heads",
+    "asking",
     "attention_map",
     "break_translator",
     "decoding",
+    "hero",
     "online_softmax",
     "permutation",
     "predict",
     "query",
     "scale",
+    "stack",
     "token",
     "transformer",
+    "two_translators",
     "waves",
     "without_script",
 ]

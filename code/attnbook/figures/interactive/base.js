@@ -2,15 +2,9 @@
 // a still picture in it, in whose place stands what the class in KIND.js builds.
 window.attnbook ??= (() => {
   const STYLE = `
-    :host { display: block; margin: 1rem 0; color-scheme: light;
-      --ink: #1f2328; --soft: #57606a; --line: #d0d4da; --paper: #ffffff; --hover: #f2ecf0;
-      --query: #0072b2; --key: #b84f00; --value: #00795a; --weights: #9c3d81;
-      --right: #15703a; --wrong: #a8410a;
-      font: 15px/1.4 var(--pst-font-family-base, system-ui, sans-serif); color: var(--ink); }
-    :host([dark]) { color-scheme: dark;
-      --ink: #e6e8eb; --soft: #a9b4c0; --line: #454c55; --paper: #14181e; --hover: #2c2430;
-      --query: #6cb8ec; --key: #f0a060; --value: #4cc9a0; --weights: #e08cc6;
-      --right: #6fd39b; --wrong: #f0a060; }
+    :host { display: block; margin: 1rem 0; color-scheme: light; @light
+      font: 15px/1.4 var(--book-sans, system-ui, sans-serif); color: var(--ink); }
+    :host([dark]) { color-scheme: dark; @dark }
     .frame { max-width: var(--figure-width, 40rem); /* the book's pages set it */ padding: .8rem 1rem; border: 1px solid var(--line);
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
@@ -32,7 +26,7 @@ window.attnbook ??= (() => {
     .stack > * { grid-area: 1 / 1; min-width: 0; min-height: 0; }
     .stack > [aria-hidden] { visibility: hidden; }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
-    summary { color: var(--soft); cursor: pointer; }
+    summary { min-height: 1.5rem; line-height: 1.5rem; color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }
     table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
     th, td { padding: .1rem .3rem; text-align: right; border-bottom: 1px solid var(--line); }
@@ -48,15 +42,18 @@ window.attnbook ??= (() => {
       color: var(--key); }
     .bars .bar { height: 16px; min-width: 1px; background: var(--weights); }
     .bars .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-    @media print { .controls, details { display: none; } .frame { break-inside: avoid; } }
+    @media print { .controls, details { display: none; } .frame { break-inside: avoid; }
+      * { print-color-adjust: exact; } }
+    @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
   `;
 
   const SVG = "http://www.w3.org/2000/svg";
+  const whole = (text) => (text?.replaceAll ? text.replaceAll(" %", "\u00a0%") : text);
   const fill = (node, attributes, children) => {
     for (const [name, value] of Object.entries(attributes))
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else if (value !== null && value !== false) node.setAttribute(name, value);
-    node.append(...children);
+    node.append(...children.map(whole));
     return node;
   };
   const element = (name, attributes = {}, ...children) =>
@@ -162,7 +159,7 @@ window.attnbook ??= (() => {
 
     // what has not changed is not spoken again
     say(text) {
-      if (this.said.textContent !== text) this.said.textContent = text;
+      if (this.said.textContent !== whole(text)) this.said.textContent = whole(text);
     }
 
     // numbers(), which most kinds have, gives rows of cells; the first row and each row's first

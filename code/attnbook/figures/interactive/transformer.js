@@ -3,7 +3,7 @@
 attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
   class Transformer extends Interactive {
     static STYLE = `
-      .frame { max-width: 46rem; }
+      .frame { max-width: var(--figure-width, 46rem); }
       .stage { container-type: inline-size; }
       .both { display: grid; gap: 0 1.5rem; grid-template: "map text" auto "map inside" 1fr
         / minmax(0, 22rem) minmax(0, 1fr); }

@@ -249,7 +249,7 @@ window.attnbook.translator ??= (() => {
   const FRENCH_TENS = ["vingt", "trente", "quarante", "cinquante", "soixante", "soixante",
     "quatre-vingt", "quatre-vingt"];
 
-  // a number below 100,000 in words: four hundred eighty-one
+  // a number below a million in words: four hundred eighty-one
   function spell(number) {
     if (number < 20) return ENGLISH[number];
     if (number < 100)
@@ -260,8 +260,8 @@ window.attnbook.translator ??= (() => {
     return `${spell(Math.floor(number / unit))} ${name}` + (rest ? ` ${spell(rest)}` : "");
   }
 
-  // one below 100,000: quatre cent quatre-vingt-un; `last` is false before mille, where
-  // quatre-vingts loses its s
+  // one below a million: quatre cent quatre-vingt-un; `last` is false before mille, where
+  // cents and quatre-vingts lose their s
   function spellFrench(number, last = true) {
     if (number < 20) return FRENCH[number];
     if (number < 100) {
@@ -274,9 +274,9 @@ window.attnbook.translator ??= (() => {
     }
     const [unit, name] = number < 1000 ? [100, "cent"] : [1000, "mille"];
     const [count, rest] = [Math.floor(number / unit), number % unit];
-    const s = unit === 100 && count > 1 && !rest ? "s" : "";
+    const s = unit === 100 && count > 1 && !rest && last ? "s" : "";
     return (count > 1 ? `${spellFrench(count, false)} ` : "") + name + s +
-      (rest ? ` ${spellFrench(rest)}` : "");
+      (rest ? ` ${spellFrench(rest, last)}` : "");
   }
 
   // the number below a million that English words say, or null if it is not spelt so
@@ -293,7 +293,7 @@ window.attnbook.translator ??= (() => {
     return number >= 0 && number < 1e6 && spell(number) === words ? number : null;
   }
 
-  // the number below 100,000 that French words say, or null if it is not spelt so
+  // the number below a million that French words say, or null if it is not spelt so
   function numberOfFrench(words) {
     let [total, group] = [0, 0];
     for (const word of words.split(/[ -]/)) {
@@ -304,7 +304,7 @@ window.attnbook.translator ??= (() => {
       else if (word !== "et") group += 10 * (FRENCH_TENS.indexOf(word) + 2);
     }
     const number = total + group;
-    return number < 1e5 && spellFrench(number) === words ? number : null;
+    return number < 1e6 && spellFrench(number) === words ? number : null;
   }
 
   // a text cut into tokens: what a hyphen joins to the word before begins with it

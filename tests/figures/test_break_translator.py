@@ -187,7 +187,7 @@ def test_on_a_telephone_buttons_are_large_enough_for_thumbs_and_what_is_written_
     assert min(height for small, height in high if not small) >= 40
     assert min(height for small, height in high if small) >= 35
     page.get_by_label("Causal mask").scroll_into_view_if_needed()
-    assert -2 <= page.locator(".echo").evaluate("node => node.getBoundingClientRect().top") < 300
+    assert 0 <= page.locator(".echo").evaluate("node => node.getBoundingClientRect().top") < 300
 
 
 def test_the_sentence_names_heads_only_where_they_are_used(show):

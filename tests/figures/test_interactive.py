@@ -84,6 +84,36 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
     assert page.trouble == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "drawing"),
+    [
+        ("attention_map", "paint"),
+        ("hero", "place"),
+        ("stack", "drawCurves"),
+        ("two_translators", "place"),
+        ("waves", "paint"),
+    ],
+)
+def test_a_figure_follows_its_width_while_it_is_on_the_page(show, kind, drawing):
+    page = show(alive(kind))
+    page.evaluate(
+        """drawing => {
+          window.old = document.querySelector("[label]");
+          window.drawn = 0;
+          old[drawing] = () => drawn++;
+          old.style.width = "320px";
+        }""",
+        drawing,
+    )
+    page.wait_for_function("drawn > 0")
+    page.wait_for_timeout(100)
+    before = page.evaluate("old.remove(), drawn")
+    page.wait_for_timeout(100)
+    assert page.evaluate("drawn") == before
+    page.evaluate("document.body.append(old)")  # somebody puts it back
+    page.wait_for_function("before => drawn > before", arg=before)
+
+
 def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show):
     stored = [{"text/html": alive(kind)} for kind in FIGURES]
     for output in stored:

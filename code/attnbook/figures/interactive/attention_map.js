@@ -49,7 +49,7 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
       this.lines = shape("svg", { "aria-hidden": "true" });
       this.stage.append(element("div", { class: "sides" }, this.list, this.lines,
         element("ul", { class: "columns" }, ...this.labels)));
-      new ResizeObserver(() => this.paint()).observe(this.lines);
+      this.whenResized(this.lines, () => this.paint());
     }
 
     focused() {

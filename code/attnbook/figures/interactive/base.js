@@ -111,6 +111,8 @@ window.attnbook ??= (() => {
     static TABLE = "The numbers"; // its name
     #parsing; // what is watched while it is on the page
     #theme;
+    #size = { disconnect() {} }; // of an element, if it matters to this kind
+    #sized = null;
     #follow = () => this.toggleAttribute("dark", isDark());
 
     connectedCallback() {
@@ -123,12 +125,14 @@ window.attnbook ??= (() => {
         this.#theme.observe(node, { attributes: true });
       PREFERS_DARK.addEventListener("change", this.#follow);
       this.#follow();
+      if (this.#sized) this.#size.observe(this.#sized); // somebody puts it back
     }
 
     // a cell that runs again leaves nothing behind that holds its old figure
     disconnectedCallback() {
       this.#parsing.disconnect();
       this.#theme.disconnect();
+      this.#size.disconnect();
       PREFERS_DARK.removeEventListener("change", this.#follow);
     }
 
@@ -150,6 +154,13 @@ window.attnbook ??= (() => {
       root.append(element("style", {}, STYLE + this.constructor.STYLE), frame);
       this.build();
       this.draw();
+    }
+
+    // do this whenever an element of the figure gets another size
+    whenResized(node, react) {
+      this.#size = new ResizeObserver(react);
+      this.#sized = node;
+      this.#size.observe(node);
     }
 
     draw() {

@@ -61,7 +61,7 @@ attnbook.define("break-translator", (shared) => {
       .switches .note, .wrongs p { margin: 0 0 .2rem; }
       a { color: inherit; }
       .echo { position: sticky; z-index: 1; margin: 0 -1rem .7rem; scroll-margin-top: 4rem;
-        top: calc(var(--figure-top, 0px) - 1px); /* under the bar of the book's pages */
+        top: max(0px, var(--figure-top, 0px) - 1px); /* under the bar of the book's pages */
         padding: .5rem 1rem; min-height: 3.2em; background: var(--paper);
         border-bottom: 1px solid var(--line); box-shadow: 0 .4rem .5rem -.4rem rgb(0 0 0 / 20%); }
       .echo::after { content: ""; position: absolute; inset: 100% 0 auto; height: .7rem;
@@ -96,9 +96,8 @@ attnbook.define("break-translator", (shared) => {
     `;
 
     build() {
-      const { words, show, switches, heads } = this.data;
-      this.model = { parameters: T.load(attnbook.numbers.weights), numHeads: heads };
-      this.known = this.data.tokens.map((tokens) => new Map(tokens.map((t, i) => [t, i])));
+      const { words, show, switches } = this.data;
+      this.loadTranslator();
       this.switches = { ...switches };
       this.words = words;
       this.results = new Map(); // of measurements, by their switches

@@ -71,12 +71,21 @@ Parts of it can be switched off.'
         "words": words,
         "show": list(show),
         "switches": switches,
-        "tokens": [side.vocabulary.tokens for side in (tokens, translator.target_tokenizer)],
-        "heads": translator.options["num_heads"],
-        "most": MOST_WRITTEN,
         "tested": held_out(),
+        **running(),
     }
     return Interactive("break_translator", data, alt=alt, still=still)
+
+
+def running() -> dict:
+    """What a page needs besides the weights to run the translator."""
+    translator = trained()
+    sides = translator.source_tokenizer, translator.target_tokenizer
+    return {
+        "tokens": [side.vocabulary.tokens for side in sides],
+        "heads": translator.options["num_heads"],
+        "most": MOST_WRITTEN,
+    }
 
 
 @cache

@@ -1,9 +1,16 @@
-// Of the breakable translator: the number that is typed, and its French, token after token.
+// The translator of numbers, ready to run; and of the breakable one the number that is typed, and
+// its French, token after token.
 attnbook.writing ??= ({ element }, Figure) => {
   const T = attnbook.translator;
   const EMPTY = "·"; // of padding, which fills texts up to one length and says nothing
 
   return class extends Figure {
+    loadTranslator() {
+      const { tokens, heads } = this.data;
+      this.model = { parameters: T.load(attnbook.numbers.weights), numHeads: heads };
+      this.known = tokens.map((side) => new Map(side.map((token, i) => [token, i])));
+    }
+
     buildInput() {
       this.input = element("input", { type: "text", id: "typed", value: this.words,
         autocomplete: "off", spellcheck: "false", autocapitalize: "none",

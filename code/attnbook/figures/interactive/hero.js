@@ -101,9 +101,8 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
     `;
 
     build() {
-      const { heads, breaks, tested } = this.data;
-      this.model = { parameters: T.load(attnbook.numbers.weights), numHeads: heads };
-      this.known = this.data.tokens.map((tokens) => new Map(tokens.map((t, i) => [t, i])));
+      const { breaks, tested } = this.data;
+      this.loadTranslator();
       this.at = 0; // of the numbers to show
       this.broken = new Set();
       this.results = new Map(); // how many are right, by what is broken
@@ -128,8 +127,7 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
         ...this.toggles, this.count,
         element("div", { class: "meter", "aria-hidden": "true" }, ...this.cells));
       this.controls.before(this.stage, this.said);
-      this.sizes = new ResizeObserver(() => this.place());
-      this.sizes.observe(this.stage);
+      this.whenResized(this.stage, () => this.place());
       this.show(0, "first");
       this.setCount([]);
       this.measure();
@@ -335,7 +333,6 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
 
     disconnectedCallback() {
       super.disconnectedCallback();
-      this.sizes?.disconnect();
       clearTimeout(this.measuring);
     }
   };

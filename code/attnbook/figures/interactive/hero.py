@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive
-from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out, trained
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out, running, trained
 
 NUMBERS = (
     481,
@@ -64,12 +64,7 @@ Ribbons show at which English words it looked for each French one.'
             {"label": label, "switches": switches, "why": why}
             for label, (switches, why) in BREAKS.items()
         ],
-        "tokens": [
-            side.vocabulary.tokens
-            for side in (translator.source_tokenizer, translator.target_tokenizer)
-        ],
-        "heads": translator.options["num_heads"],
-        "most": MOST_WRITTEN,
+        **running(),
         "tested": held_out(),
     }
     still = _still(columns, rows[1:], maps.cross[-1, 0].mean(dim=0))

@@ -41,14 +41,12 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
     `;
 
     build() {
-      const { heads } = this.data;
-      this.model = { parameters: T.load(attnbook.numbers.weights), numHeads: heads };
-      this.known = this.data.tokens.map((tokens) => new Map(tokens.map((t, i) => [t, i])));
+      this.loadTranslator();
       this.at = 0; // of the numbers
       this.off = new Set(); // heads by their number; the network is "network"
       const part = (name, key) => element("button", { type: "button", role: "switch",
         class: `part ${key === "network" ? key : "head"}`, onclick: () => this.toggle(key) }, name);
-      this.heads = Array.from({ length: heads }, (_, i) => part(`head ${i + 1}`, i));
+      this.heads = Array.from({ length: this.data.heads }, (_, i) => part(`head ${i + 1}`, i));
       this.network = part("small network", "network");
       this.english = element("div", { class: "row texts english", role: "group",
         "aria-label": "English" });
@@ -66,19 +64,8 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
       });
       this.controls.prepend(this.named);
       this.controls.classList.add("middle");
-      this.sizes = new ResizeObserver(() => this.drawCurves());
-      this.sizes.observe(this.flow);
+      this.whenResized(this.flow, () => this.drawCurves());
       this.write();
-    }
-
-    disconnectedCallback() {
-      this.sizes?.disconnect();
-      super.disconnectedCallback();
-    }
-
-    connectedCallback() {
-      super.connectedCallback();
-      if (this.flow) this.sizes.observe(this.flow); // somebody puts it back
     }
 
     get switches() {

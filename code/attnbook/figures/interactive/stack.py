@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from attnbook.figures.interactive.base import Interactive, still_map
-from attnbook.figures.interactive.break_translator import MOST_WRITTEN, trained
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, running, trained
 
 LARGEST = 99_999  # that the translator has learned
 
@@ -35,12 +35,7 @@ as “soixante-seize”. Heads and network can be switched off.'
     )
     data = {
         "numbers": list(numbers),
-        "tokens": [
-            side.vocabulary.tokens
-            for side in (translator.source_tokenizer, translator.target_tokenizer)
-        ],
-        "heads": translator.options["num_heads"],
-        "most": MOST_WRITTEN,
+        **running(),
     }
     still = still_map(maps.cross[-1, 0].mean(dim=0), rows, columns)
     return Interactive("stack", data, alt=alt, still=still)

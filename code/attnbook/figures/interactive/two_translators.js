@@ -24,9 +24,8 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
       .steps button { border-color: var(--line); font-variant-numeric: tabular-nums; }
       .steps [aria-pressed="true"] { border-color: var(--weights); box-shadow: 0 0 0 1px var(--weights);
         background: var(--hover); font-weight: 600; }
-      .refused { flex-basis: 100%; margin: 0; }
+      .refused { flex-basis: 100%; margin: 0; color: var(--wrong); }
       .refused:empty { display: none; }
-      .refused { color: var(--wrong); }
       .panels { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
       .panel { position: relative; min-width: 0; padding: .7rem .8rem; border-radius: .6rem;
         background: var(--paper); border: 1px solid var(--line); }
@@ -82,8 +81,7 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
       this.panels = Object.entries(DESIGNS).map(([design, title]) => this.panel(design, title));
       this.stage.className = "panels";
       this.stage.append(...this.panels.map(({ section }) => section));
-      this.sizes = new ResizeObserver(() => this.place());
-      this.sizes.observe(this.stage);
+      this.whenResized(this.stage, () => this.place());
       this.show(this.data.number);
     }
 
@@ -285,7 +283,6 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
 
     disconnectedCallback() {
       super.disconnectedCallback();
-      this.sizes?.disconnect();
       clearTimeout(this.playing);
     }
   };

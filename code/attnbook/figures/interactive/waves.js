@@ -46,7 +46,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
           ? `${shown} of ${pairs} pairs; none of those that hardly rotate up to ${length - 1}.`
           : "")),
         this.curve);
-      new ResizeObserver(() => this.paint()).observe(this.curve);
+      this.whenResized(this.curve, () => this.paint());
     }
 
     encode(position) {

@@ -31,6 +31,8 @@ WIDE = {
     "asking",
     "break-translator",
     "decoding",
+    "roles",
+    "scale",
     "token",
     "transformer",
     "two-translators",
@@ -64,8 +66,9 @@ class QuietCells(SphinxPostTransform):
             if "tag_hide-input" in cell["classes"] and folded:
                 cell.remove(folded[0])
                 cell.append(folded[0])
-            for code in cell.findall(nodes.literal_block):
-                _leave_out_title(code)
+            if "tag_hide-input" in cell["classes"]:
+                for code in cell.findall(nodes.literal_block):
+                    _leave_out_label(code)
             for table in cell.findall(nodes.table):
                 _mark_numbers(table)
 
@@ -181,9 +184,9 @@ def _take_caption(cell: nodes.container) -> None:
         cell.append(line)
 
 
-def _leave_out_title(code: nodes.literal_block) -> None:
-    """Leave out the line by which Colab titles a cell; the page has the switch."""
-    text = re.sub(r"\A# @title .*\n", "", code.astext())
+def _leave_out_label(code: nodes.literal_block) -> None:
+    """Leave out the word that JupyterLab shows of folded code; the page has the switch."""
+    text = re.sub(r"\A# [a-z]+\n", "", code.astext())
     if text != code.astext():
         code.rawsource = text
         code[:] = [nodes.Text(text)]

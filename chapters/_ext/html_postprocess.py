@@ -5,10 +5,9 @@ Sphinx calls its functions in this order:
 1. When the settings have been read, ``_locate`` derives the address of the pages from that of the
    repository. Until the book has a repository, no button leads there.
 2. Before pages are written, ``_write_figures_scripts`` writes the scripts of interactive figures.
-3. For each page, ``_rework`` adds the scripts of the figures that it has, and drops MathJax where
-   it has no formula. Then it changes the HTML: code with fewer elements, true names of what
-   unfolds, pictures of a known size that lead to their files, drawings as a part of the page,
-   where they have its letters, and room for formulas.
+3. For each page, ``_rework`` adds the scripts of the figures that it has. Then it changes the
+   HTML: code with fewer elements, true names of what unfolds, pictures of a known size that lead
+   to their files, and drawings as a part of the page, where they have its letters.
 4. After the last page, ``_drop_unused_icons`` keeps of the theme's 1,900 icons those in use, and
    ``_write_palette`` puts the colours of ``palette.toml`` before the book's styles.
 
@@ -36,7 +35,6 @@ _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
 _DRAWING = re.compile(
     r'^<svg xmlns="http://www.w3.org/2000/svg" class="attnbook"'
 )
-_INLINE = re.compile(r'(<span class="math[^>]*)>\\\((.*?)\\\)<', re.S)
 
 
 def _locate(app, config) -> None:
@@ -65,33 +63,27 @@ def _script_file(kind: str) -> str:
 
 
 def _rework(app, pagename, templatename, context, doctree) -> None:
-    """Choose the scripts of a page, and rework its HTML."""
+    """Add the scripts of a page, and rework its HTML."""
     # the title of the page that the book opens with is the book's, which follows anyway
     if pagename == app.config.root_doc:
         context["title"] = "Learn attention by measuring it"
     context["metatags"] = context.get("metatags", "") + _preload(context)
     body = context.get("body", "")  # the page of search has none
-    _choose_scripts(app, context, body)
-    for change in (_lighten, _name_truly, _reserve_room):
+    _add_scripts(app, body)
+    for change in (_lighten, _name_truly):
         body = change(body)
     body = _place_pictures(body, _sources(app))
     if body:
         context["body"] = body
 
 
-def _choose_scripts(app, context, body: str) -> None:
-    """Add those of the figures on the page, and leave out MathJax where no formula is."""
+def _add_scripts(app, body: str) -> None:
+    """Add those of the figures on the page."""
     shown = {name.replace("-", "_") for name in _FIGURE.findall(body)}
     if shown:
         app.add_js_file(FIGURES_SCRIPT)
     for kind in sorted(shown):
         app.add_js_file(_script_file(kind))
-    if 'class="math' not in body:
-        context["script_files"] = [
-            file
-            for file in context["script_files"]
-            if "mathjax" not in str(getattr(file, "filename", file) or "")
-        ]
 
 
 def _lighten(body: str) -> str:
@@ -158,20 +150,6 @@ def _size(picture: Path) -> tuple[int, int]:
     """Width and height of a PNG, in pixels, which stand at the beginning of its file."""
     with picture.open("rb") as file:
         return struct.unpack(">II", file.read(24)[16:])
-
-
-def _reserve_room(body: str) -> str:
-    """Tell the styles about how many letters each inline formula is wide."""
-
-    def measure(formula: re.Match) -> str:
-        tex = html.unescape(formula[2])
-        tex = re.sub(r"\\(?:text|operatorname|mathbb|sqrt|frac|[,;])", "", tex)
-        tex = re.sub(r"\\(log|exp|tanh|max|min|sin|cos)\b", r"\1", tex)
-        tex = re.sub(r"\\[a-zA-Z]+", "x", tex)
-        letters = len(re.sub(r"[\s{}_^\\]", "", tex))
-        return f'{formula[1]} style="--letters: {letters}">\\({formula[2]}\\)<'
-
-    return _INLINE.sub(measure, body)
 
 
 def _drop_unused_icons(app, exception) -> None:

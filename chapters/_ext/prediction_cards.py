@@ -57,14 +57,19 @@ def _leave_out_code(cell: nodes.container) -> None:
     for part in list(cell):
         if not is_output(part):
             cell.remove(part)
-    stub, solution, *_ = [*following(cell), None, None]
-    if (
-        has(stub, "exercise")
-        and has(solution, "solution")
-        and has(solution, "hide-cell")
-    ):
-        for part in (stub, solution):
+    stub, *after = [*following(cell), None]
+    if not has(stub, "exercise"):
+        return
+    stub.parent.remove(stub)
+    if _is_raw(after[0], "<details>"):
+        for part in after:  # the solution
             part.parent.remove(part)
+            if _is_raw(part, "</details>"):
+                break
+
+
+def _is_raw(part: nodes.Node | None, start: str) -> bool:
+    return isinstance(part, nodes.raw) and part.astext().startswith(start)
 
 
 def _put_options_into_buttons(cell: nodes.container) -> None:

@@ -8,21 +8,23 @@ addEventListener("afterprint", () => {
   dataset.theme = dataset.onScreen;
 });
 
-// Code that is wider than its box is scrolled by keyboard, too, wherever it unfolds. It fades out
-// at the right edge while there is more.
+// Code or a formula that is wider than its box is scrolled by keyboard, too, wherever it unfolds. It
+// fades out at the right edge while there is more.
 const fade = (code) =>
   code.classList.toggle("more", code.scrollWidth - code.scrollLeft > code.clientWidth + 2);
-const widths = new ResizeObserver((boxes) => {
-  for (const { target } of boxes) {
-    target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
-    fade(target);
-  }
-});
+const measure = (code) => {
+  code.tabIndex = code.scrollWidth > code.clientWidth ? 0 : -1;
+  fade(code);
+};
+const widths = new ResizeObserver((boxes) => boxes.forEach(({ target }) => measure(target)));
 addEventListener("DOMContentLoaded", () => {
-  for (const code of document.querySelectorAll(".cell_input pre")) {
+  const all = document.querySelectorAll(".cell_input pre, div.math");
+  for (const code of all) {
     widths.observe(code);
     code.addEventListener("scroll", () => fade(code), { passive: true });
   }
+  // letters that come change what is in a box, but not the box
+  document.fonts.addEventListener("loadingdone", () => all.forEach(measure));
 });
 
 // Results behind their predictions. A veil hides what answers a prediction until one predicts, asks

@@ -19,6 +19,7 @@ _PAIR = _PACKAGE / "two_translators_en_fr"
 
 # kinds of figures that consist of several scripts: those that come before the one of its name
 NEEDS = {
+    "asking": ("asking_table",),
     "break_translator": (
         "translator_data",
         "translator",

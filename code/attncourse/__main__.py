@@ -132,8 +132,8 @@ def answers(folder: Path) -> None:
     for name in ("_config.yml", "_toc.yml"):
         target.write(name, (ROOT / name).read_bytes())
     for path in sorted((ROOT / "chapters").rglob("*")):
-        page = path not in _chapters([]) and path.suffix != ".pyc"
-        if path.is_file() and page:
+        hidden = path.suffix == ".pyc" or "/." in path.as_posix()
+        if path.is_file() and not hidden and path not in _chapters([]):
             target.write(str(path.relative_to(ROOT)), path.read_bytes())
     for path in tqdm(_chapters([]), unit="chapter"):
         book = nbformat.read(path, as_version=4)

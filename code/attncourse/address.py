@@ -21,7 +21,8 @@ RUNNING = re.compile(r"(<!-- computed: running -->\n).*?(<!-- end -->)", re.S)
 ON_THEIR_COMPUTER = re.compile(r"^## Run it$.*?^```bash\n(.+?)\n```$", re.M | re.S)  # in the README
 
 SETUP = """\
-# Setup: on Google Colab this installs the book's package; elsewhere it does nothing.
+# setup
+# On Google Colab this installs the book's package; elsewhere it does nothing.
 try:
     import google.colab
 except ImportError:

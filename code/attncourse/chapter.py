@@ -29,9 +29,15 @@ MODEL_ANSWER = re.compile(r"\n*<details>\s*<summary>A model answer</summary>(.*?
 
 POINTS = re.compile(r"\((\d+) points?")  # in a model answer
 
+SOLUTION = re.compile(
+    r"<details(?: open)?>\n<summary>Solution (?P<id>[\d.]+)</summary>\n\n"
+    r"```python\n(?P<code>.*)\n```\n\n</details>",
+    re.S,
+)
+
 POINTS_A_STAR = 2
 
-EXERCISE_TAGS = {"setup", "exercise", "solution"}
+EXERCISE_TAGS = {"setup", "exercise"}  # of code that is no part of a chapter's experiments
 
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 
@@ -226,7 +232,10 @@ def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
             task.model_answer = answer[1].strip()
         else:
             stub, solution = cells_to_answer_in(chapter, i)
-            task.stub, task.solution = stub.source, solution.source
+            folded = SOLUTION.fullmatch(solution.source)
+            if not folded:
+                raise UsageError(f"exercise {task.id}: no folded solution stands below its stub")
+            task.stub, task.solution = stub.source, folded["code"]
         yield task
 
 

@@ -19,7 +19,8 @@ from attncourse.chapter import EXERCISE_TAGS, tags, write_notebook
 from attncourse.chromium import new_page
 
 SVG, PNG = "image/svg+xml", "image/png"
-TO_FOLD = {"hide-input", "solution"}  # tags of cells whose code waits behind a switch
+TO_FOLD = {"hide-input", "setup"}  # tags of cells whose code waits behind a switch
+KINDS = "prediction", "answer", "check", "drawing", "table", "output", "imports", "code"
 HASH = "source_hash"  # in the metadata of an output that has a picture
 
 
@@ -53,17 +54,39 @@ def run(path: Path) -> None:
 def fold(notebook: NotebookNode) -> None:
     """Let JupyterLab and Colab hide the code that the page hides, each by a word of its own.
 
-    On the page, a switch says that it shows a solution.
+    JupyterLab then shows the first line, so this is a comment that says what is hidden. It also
+    hides the result of a prediction until the cell is run; ``predict_results`` says what then.
     """
     for cell in notebook.cells:
         if TO_FOLD & {*tags(cell)}:
-            cell.metadata.update(jupyter={"source_hidden": True}, cellView="form")
-        if "solution" in tags(cell):
-            cell.metadata["mystnb"] = {
-                **cell.metadata.get("mystnb", {}),  # such as the words for a picture
-                "code_prompt_show": "Show the solution",
-                "code_prompt_hide": "Hide the solution",
-            }
+            cell.metadata.update(jupyter=hidden(cell), cellView="form")
+            cell.source = labelled(cell)
+
+
+def hidden(cell: NotebookNode) -> dict[str, bool]:
+    """What JupyterLab hides of a folded cell, as its metadata say it."""
+    result = {"outputs_hidden": True} if "answer" in tags(cell) else {}
+    return {"source_hidden": True} | result
+
+
+def labelled(cell: NotebookNode) -> str:
+    """The code of a folded cell below a comment of one word that says what it is."""
+    if {"setup", "experiment"} & {*tags(cell)}:  # one has its label, the other has stored runs
+        return cell.source
+    code = re.sub(rf"\A# ({'|'.join(KINDS)})\n", "", cell.source)
+    return f"# {_kind(cell, code)}\n{code}"
+
+
+def _kind(cell: NotebookNode, code: str) -> str:
+    for tag, kind in (("predict", "prediction"), ("answer", "answer"), ("verify", "check")):
+        if tag in tags(cell):
+            return kind
+    shown = {kind for output in cell.outputs for kind in output.get("data", {"text": ""})}
+    if {PNG, SVG, "text/html"} & shown:
+        return "drawing"
+    if shown:
+        return "table" if "text/markdown" in shown else "output"
+    return "imports" if code.startswith(("import ", "from ")) else "code"
 
 
 def make_small(shown: dict) -> None:
@@ -89,7 +112,7 @@ def pictures(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, NotebookNod
     hash of the code that makes it now.
 
     A picture can depend on every cell above. So the hash covers the code of its own cell, the code
-    above except the setup, exercises and solutions, and the stored runs that this code reads.
+    above except the setup and exercises, and the stored runs that this code reads.
     Comments and layout do not change the hash. It does not cover the packages: whoever changes how
     ``attnbook`` draws has to run all notebooks again.
     """

@@ -85,8 +85,7 @@ def open_page(context, html):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         page.goto((html / name).as_uri())
-        if page.query_selector(".math"):
-            page.evaluate("MathJax.startup.promise")
+        page.evaluate("document.fonts.ready")
         return page
 
     yield open_one

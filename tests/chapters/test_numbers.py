@@ -17,7 +17,7 @@ LAB_LINK = re.compile(r"\]\((lab/[\w-]+\.ipynb)")
 NO_MEASUREMENT = re.compile(
     r"\$\$.*?\$\$|\$[^$]+\$|```.*?```|`[^`]*`|\[[^\]]*\]\([^)]*\)"
     r"|^> \*\*(?:Question|Predict)\.\*\*[^\n]*"
-    r"|\b(?:Figures?|Exercises?|[Ee]quations?|[Ss]ections?) \d+(?:\.\d+)*"
+    r"|\b(?:Figures?|Exercises?|Solution|[Ee]quations?|[Ss]ections?) \d+(?:\.\d+)*"
     r"(?:(?:,| and| to) \d+\.\d+)*"
     r"|\([1-9]\d?\.\d+\)",
     re.M | re.S,

@@ -60,6 +60,12 @@ exercises = ["3.1"]
 """
 
 
+def solution(id):
+    """A solution, which is folded."""
+    text = f"<details>\n<summary>Solution {id}</summary>\n\n```python\nx = 1\n```\n\n</details>"
+    return new_markdown_cell(text, metadata={"tags": ["solution"]})
+
+
 @pytest.fixture
 def small(tmp_path):
     """One small chapter: a minute of introduction, two sections of three, and three exercises."""
@@ -71,10 +77,10 @@ def small(tmp_path):
         new_code_cell("x = 1\n" * 36),
         new_markdown_cell("### Exercise 3.0 ★☆☆ · 2 min"),
         new_code_cell('check("3.0", ...)', metadata={"tags": ["exercise"]}),
-        new_code_cell("", metadata={"tags": ["solution"]}),
+        solution("3.0"),
         new_markdown_cell("## Exercises\n\n### Exercise 3.1 ★☆☆ · 10 min"),
         new_code_cell('check("3.1", ...)', metadata={"tags": ["exercise"]}),
-        new_code_cell("", metadata={"tags": ["solution"]}),
+        solution("3.1"),
         new_markdown_cell(f"### Exercise 3.2 ★☆☆ · 20 min\n\n{IN_WORDS}"),
     ]
 
@@ -179,8 +185,8 @@ def test_all_exercises_count_and_only_chapters_are_read(small, tmp_path):
     task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 73 min\n\n"
     books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + IN_WORDS)])
     assert generated_pages.whole_path(books) == (
-        "All chapters take about ¼ hour to read and run, their 3 exercises about ½ hour, "
-        "the 1 of the laboratory about 1¼ hours."
+        "All chapters take about ¼ hour to read and run. Their 3 exercises take about ½ hour, and "
+        "the 1 exercises of the laboratory take about 1¼ hours."
     )
 
 

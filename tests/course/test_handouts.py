@@ -8,7 +8,9 @@ import nbformat
 import pytest
 from conftest import ROOT
 
+from attnbook import exercises
 from attnbook.exercises import NumericAnswer, catalogue
+from attnbook.exercises.grade import grade
 from attncourse import __main__ as commands
 from attncourse.chapter import ABOUT_SOLUTIONS, chapters, exercises_of, laboratory, names, tags
 from attncourse.handouts import assignment, editions
@@ -34,7 +36,7 @@ def with_its_laboratory(path):
 
 def telling_lines(task):
     """The lines of a solution that give it away: not the stub's, nor trivial ones."""
-    lines = {line.strip() for line in task.solution.split("\n")[1:-1]}
+    lines = {line.strip() for line in task.solution.split("\n")}
     lines |= {line.strip() for line in task.model_answer.split("\n")}
     return {line for line in lines - {*task.stub.split("\n")} if len(line) > 14}
 
@@ -101,6 +103,29 @@ def test_an_assignment_holds_what_its_stubs_and_solutions_need(path):
     assert len(ids) == len(set(ids))
 
 
+@every_notebook
+def test_the_solutions_that_a_notebook_shows_solve_its_exercises(path, monkeypatch):
+    solved = []
+    monkeypatch.setattr(
+        exercises, "check", lambda id, answer: solved.append(grade(known[id], answer))
+    )
+    known = {exercise.id: exercise for exercise in catalogue()}
+    given, *tasks = [
+        cell.source
+        for cell in assignment.assignment(read(path), [1], "").cells
+        if cell.cell_type == "code"
+        and "points for" not in cell.source
+        and "%pip" not in cell.source
+    ]
+    world = {}
+    exec(given, world)
+    world["check"] = exercises.check
+    for answer in tasks:
+        exec(answer, world)
+    assert len(solved) == len(tasks)
+    assert all(report.passed and report.holds for report in solved), solved
+
+
 def test_one_exercise_is_no_exercises():
     chapter = read(ROOT / "chapters/03-scaling.ipynb")
     for only, said in (["3.2"], "There is 1 exercise, 2 points"), (["3.2", "3.4"], "There are 2 e"):
@@ -132,7 +157,7 @@ def test_the_answer_book_shows_solutions_hints_and_what_is_recognised(path):
             for name in exercise.mistakes:
                 assert f"**{name}.**" in text
             if not isinstance(exercise, NumericAnswer):
-                assert f"# @title Solution {exercise.id}" in text
+                assert f"<summary>Solution {exercise.id}</summary>" in text
 
 
 def test_files_are_written_kept_and_brought_up_to_date(tmp_path):

@@ -73,13 +73,37 @@ def test_a_hash_changes_with_the_code_and_the_runs_that_make_its_picture(tmp_pat
         assert not {*hashes(**other)} & {first, second}, other
 
 
-def test_a_folded_solution_keeps_the_words_for_its_picture():
+@pytest.mark.parametrize(
+    ("tags", "data", "source", "label"),
+    [
+        (["hide-input"], {SVG: "<svg/>"}, "draw()", "# drawing"),
+        (["hide-input"], {"text/markdown": "| a |"}, "table()", "# table"),
+        (["hide-input"], {"text/plain": "1"}, "1", "# output"),
+        (["hide-input"], None, "from x import y", "# imports"),
+        (["hide-input"], None, "x = 1", "# code"),
+        (["hide-input", "verify"], {"text/plain": "1"}, "1", "# check"),
+        (["hide-input", "predict"], {"text/html": "x"}, "ask()", "# prediction"),
+        (["hide-input", "answer"], {SVG: "<svg/>"}, "draw()", "# answer"),
+    ],
+)
+def test_a_folded_cell_says_in_its_first_line_what_it_is_and_only_once(tags, data, source, label):
+    outputs = [new_output("display_data", data=data)] if data else []
     words = {"image": {"alt": "A plot."}}
-    cell = new_code_cell("plot()", metadata={"tags": ["solution"], "mystnb": words})
-    fold(new_notebook(cells=[cell]))
-    assert cell.metadata.mystnb["image"] == {"alt": "A plot."}
-    assert cell.metadata.mystnb["code_prompt_show"] == "Show the solution"
-    assert cell.metadata.cellView == "form" and cell.metadata.jupyter == {"source_hidden": True}
+    cell = new_code_cell(source, outputs=outputs, metadata={"tags": tags, "mystnb": words})
+    notebook = new_notebook(cells=[cell])
+    for _ in range(2):
+        fold(notebook)
+        assert cell.source == f"{label}\n{source}"
+    assert cell.metadata.mystnb == words and cell.metadata.cellView == "form"
+    hidden = {"source_hidden": True} | ({"outputs_hidden": True} if "answer" in tags else {})
+    assert cell.metadata.jupyter == hidden
+
+
+def test_code_in_the_open_and_that_of_stored_runs_is_left_as_it_is():
+    for tags in ([], ["experiment"], ["hide-input", "experiment"], ["exercise"]):
+        cell = new_code_cell("x = 1", metadata={"tags": tags})
+        fold(new_notebook(cells=[cell]))
+        assert cell.source == "x = 1"
 
 
 def test_a_picture_is_drawn_anew_only_if_its_drawing_has_changed(monkeypatch):

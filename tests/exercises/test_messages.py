@@ -9,7 +9,7 @@ import torch
 from attnbook.exercises import Exercise, catalogue, sandbox
 from attnbook.exercises.grade import grade
 from attnbook.exercises.report import describe
-from attnbook.exercises.shrink import Bounds, cut
+from attnbook.exercises.shrink import Bounds, cuts
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 
@@ -36,8 +36,9 @@ def parts_of(exercise):
         while to_cut:
             probe, right = to_cut.pop()
             found.append(probe)
-            if pieces := cut(exercise.reference, probe, right, bounds):
-                to_cut.append((pieces.parts[0], pieces.expected[0]))
+            for pieces in cuts(exercise.reference, probe, right, bounds):
+                to_cut += [pieces.parts[0], *pieces.pairs[:1]]
+                break
     return found
 
 
@@ -150,3 +151,27 @@ def test_dictionaries_of_tensors_are_shown_whole(id, mistake):
     wrong = exercise.mistakes[mistake or next(iter(exercise.mistakes))]
     shown = grade(exercise, wrong).counterexample
     assert "tensor(" not in shown and "…" not in shown
+
+
+def test_a_failed_check_ends_with_a_hint_to_copy_and_a_passed_one_does_not():
+    exercise = doubling((torch.ones(2),))
+    assert str(grade(exercise, lambda x: x)).endswith('\n  Stuck? Run `hint("0.1")`.')
+    assert grade(exercise, lambda x: x).to_html().count("<code>hint(&quot;0.1&quot;)</code>") == 1
+    assert "hint(" not in str(grade(exercise, lambda x: 2 * x))
+
+
+def test_a_slip_that_only_a_batch_shows_is_shown_on_two_sentences_with_the_right_result():
+    exercise = doubling((torch.ones(1, 3, 5),), (torch.arange(60.0).view(4, 3, 5),))
+    report = grade(exercise, lambda x: 2 * x if len(x) == 1 else x)
+    assert report.counterexample == (
+        "for `x = [[[0]], [[15]]]` you return `[[[0]], [[15]]]`; right is `[[[0]], [[30]]]`."
+    )
+    assert "Cut along axis 0 of `x`, each part alone gets the right result" in str(report)
+
+
+def test_an_input_too_large_to_show_makes_room_for_a_smaller_one():
+    exercise = doubling((torch.ones(5, 6),), (torch.eye(2),), double=lambda x: x @ x.mT)
+    report = grade(exercise, lambda x: (x @ x.mT).flatten()[0] * torch.ones(len(x), len(x)))
+    assert "`x = [[1, 0], [0, 1]]` you return `[[1, 1], [1, 1]]`" in report.counterexample
+    report = grade(doubling((torch.ones(2),)), lambda x: 2 * x[:, None])
+    assert "`x = [1]` you return `[[2]]`; right is `[2]`" in report.counterexample

@@ -6,6 +6,7 @@ The tests of a kind are in ``test_interactive_KIND.py``, those of what all kinds
 
 import contextlib
 import functools
+import re
 
 import pytest
 import torch
@@ -52,6 +53,16 @@ ASKING = {
     "hands": ["soft", "wet"],
     "values": torch.tensor([[5, 3], [0, 0], [1, 2], [0, 5]]),
 }
+ROLES = {
+    "words": ["<i>", "dog", "cat", "</script>"],
+    "x": torch.tensor([[1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0]]),
+    "W_Q": torch.tensor([[3, 2], [0, 2], [1, 0]]),
+    "W_K": torch.tensor([[0, 0], [1, 0], [0, 2]]),
+    "W_V": torch.tensor([[0, 1], [2, 0], [3, 5]]),
+    "features": ["pronoun", "noun", "<b>"],
+    "labels": ["animal", "thing"],
+    "hands": ["soft", "wet"],
+}
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -63,6 +74,7 @@ FIGURES = {
     "all_heads": lambda: interactive.all_heads(
         (BOOK, OF_HEADS), (TWIN, OF_TWIN), link=(3, 1), alt="Twelve heads on two texts."
     ),
+    "roles": lambda: interactive.roles(**ROLES, asks="<i>", alt="Four words."),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
     "attention_map": lambda: interactive.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
@@ -194,6 +206,15 @@ def widths_of_bars(page):
         "bars => bars.map(b => b.offsetWidth / b.parentNode.offsetWidth)"
     )
     return torch.tensor(widths)
+
+
+def ribbons(page, selector):
+    """How wide each ribbon is where it begins, and the x where its middle ends."""
+    paths = page.locator(selector).evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    found = [list(map(float, re.findall(r"[-\d.e]+", path))) for path in paths]
+    widths = [numbers[-2] - numbers[0] for numbers in found]
+    ends = [(numbers[6] + numbers[8]) / 2 for numbers in found]
+    return torch.tensor(widths).double(), torch.tensor(ends).double()
 
 
 def press(page, *keys):

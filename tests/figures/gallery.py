@@ -26,6 +26,11 @@ TWO_HEADS = {
     "values": torch.tensor([[2.0, 1.0], [0.0, 0.0], [4.0, -3.0]]),
     "out_proj": torch.tensor([[1.75, -0.75], [-0.5, 1.25]]),
 }
+FINDING = {
+    "weights": TWO_HEADS["weights"],
+    "values": torch.tensor([[2.0, 2.0], [0.0, 0.0], [4.0, 4.0]]),
+    "out_proj": torch.tensor([[1.75, -0.75], [-0.75, 1.75]]),
+}
 NAMED = torch.arange(3)[:, None] + torch.arange(4) / 10  # the token, the feature
 SPLITS = {
     "view, transpose": NAMED.view(3, 2, 2).transpose(0, 1),
@@ -50,6 +55,28 @@ TREE = [
         drawings.Beginning("wasserspielplatz", -9.0, 1, False),
     ],
 ]
+NEURONS = {
+    "x": torch.tensor([0.5, -1.0, 0.0, 2.0, 1.0, 0.0, 0.0, -2.5]),
+    "up_proj": torch.tensor(  # a neuron is a row here, a feature a column
+        [
+            [3.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            [-2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 3.0, 1.0, 0.0, 0.0],
+        ]
+    ).T,
+    "bias": torch.tensor([-1.0, -2.0, 0.5, 1.0]),  # the second sum is 0
+    "down_proj": torch.tensor(
+        [
+            [0.0, 0.0, 3.0, 0.0, 0.0, 0.0, -2.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0],
+            [2.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.5, 0.0, -2.0, 0.0, 0.0],
+        ]
+    ),
+    "features": ["animal", "thing", "drinking", "thirsty", "liquid", "calm", "hot", "cold"],
+    "questions": [("An animal", "that drinks?"), ("A thing", "that is drunk?")] * 2,
+}
 WORDS_AND_PLACES = (
     torch.tensor([[0.5, -0.2, 0.3, 0.1], [-0.4, 0.6, 0.2, -0.3], [0.5, -0.2, 0.3, 0.1]]),
     sinusoidal_positions(3, 4),
@@ -116,9 +143,41 @@ def _gallery():
         "word plus position": drawings.word_plus_position(
             *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
         ),
-        "2 heads": drawings.heads(weights_of(x, projections, 2), d_model=4),
+        "words that differ plus position": drawings.word_plus_position(
+            *WORDS_AND_PLACES, tokens=["two", "thousand", "three"]
+        ),
+        "a word at three positions": drawings.word_plus_position(
+            torch.full((4, 3), -12.25), torch.zeros(4, 3), tokens=["so", "so", "it", "so"]
+        ),
+        "two heads": drawings.heads(
+            weights_of(x, projections, 2), tokens=TOKENS, jobs=["itself", "the rest"], d_model=4
+        ),
+        "two heads on long tokens": drawings.heads(
+            torch.stack([torch.eye(6), torch.full((6, 6), 1 / 6)]),
+            tokens=["wasserspielplatz"] * 6,
+            jobs=["nothing but itself", "the word before it"],
+            d_model=768,
+        ),
+        "one neuron": drawings.neurons(
+            torch.tensor([-1.0]),
+            torch.tensor([[-3.0]]),
+            torch.tensor([0.5]),
+            torch.tensor([[-2.0]]),
+            token="it",
+            features=["thing"],
+            questions=[("Is it", "no thing?")],
+        ),
+        "four neurons": drawings.neurons(**NEURONS, token="milk"),
+        "five marks": drawings.five_marks(),
         "heads add up": drawings.heads_add_up(
             **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]
+        ),
+        "heads that find their words": drawings.heads_add_up(
+            **FINDING,
+            tokens=["dog", "bites", "man"],
+            answers=["who", "whom"],
+            asks="Who bites? Whom?",
+            value_name="sizes",
         ),
         "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
         "two orders of few tiles": drawings.loop_orders(2),

@@ -17,6 +17,7 @@ from gallery import (
     KEYS,
     LESSONS,
     NAMED,
+    NEURONS,
     NEWS,
     SPLITS,
     STATES,
@@ -139,6 +140,14 @@ def two_heads(**changed):
     return drawings.heads_add_up(**given | changed)
 
 
+def heads(weights, **changed):
+    return drawings.heads(weights, **{"tokens": "abc", "jobs": "ab", "d_model": 8} | changed)
+
+
+def neurons(**changed):
+    return drawings.neurons(**NEURONS | changed, token="milk")
+
+
 def split(x, heads):
     return drawings.splits(x, {"wrong": heads}, tokens=["a", "b", "c"])
 
@@ -161,6 +170,7 @@ REFUSED = [
     (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),
+    (lambda: Matrix(X, name="W", strong=[1, 5]), "(4, 3): there is no row 5"),
     (lambda: drawings.matrix(X[0], name="W"), "W must be a matrix: got shape (3,)"),
     (lambda: drawings.matrix(X * math.nan, name="W"), "W must be finite: got nan"),
     (
@@ -176,8 +186,29 @@ REFUSED = [
     (lambda: drawings.softmax(torch.ones(3), torch.ones(2)), "got shapes (3,) and (2,)"),
     (lambda: drawings.softmax(torch.full((1,), 6.0), torch.ones(1)), "got [6.0] and [1.0]"),
     (lambda: drawings.softmax(torch.ones(1), INFINITE), "values be finite: got [1.0] and [nan]"),
-    (lambda: drawings.heads(torch.ones(4, 2, 2), d_model=10), "d_model=10 is not divisible by"),
-    (lambda: drawings.heads(torch.ones(1, 2, 2), d_model=8), "2 to 16 heads: got 1"),
+    (lambda: heads(torch.ones(3, 3, 3)), "2 heads of half of d_model=8: got weights (3, 3, 3)"),
+    (lambda: heads(torch.ones(2, 3, 3), jobs="abc"), "got weights (2, 3, 3) and 3 jobs"),
+    (lambda: heads(torch.ones(2, 3, 3), d_model=9), "2 heads of half of d_model=9"),
+    (lambda: heads(torch.ones(2, 3, 2)), "got weights (2, 3, 2) and 3 tokens"),
+    (
+        lambda: heads(torch.ones(2, 7, 7), tokens="abcdefg"),
+        "2 to 6 tokens: got weights (2, 7, 7) and 7 tokens",
+    ),
+    (
+        lambda: neurons(features=["animal"]),
+        "got 1 and 4 for a projection (8, 4)",
+    ),
+    (
+        lambda: neurons(down_proj=torch.ones(4, 8)),
+        "two neurons add to the same feature: the drawing has room for one",
+    ),
+    (lambda: neurons(bias=torch.full((4,), -112.5)), "1.5 + 1.0 − 112.5 has no room"),
+    (lambda: neurons(x=torch.full((8,), -12.55)), "has no room in the drawing"),
+    (lambda: neurons(questions=[]), "got 8 and 0 for a projection (8, 4)"),
+    (
+        lambda: neurons(up_proj=torch.ones(8, 5), questions=[("a", "b")] * 5),
+        "at most 8 named features and 4 questions: got 8 and 5",
+    ),
     (lambda: drawings.decoder_block(**BASE | {"num_heads": 7}), "d_model=512 is not divisible by"),
     (lambda: two_heads(**THREE_HEADS), "the drawing has 2 heads: got weights (3, 3)"),
     (lambda: two_heads(tokens=["dog", "man"]), "do not fit 2 tokens and 2 answers"),

@@ -7,24 +7,32 @@ import pytest
 import torch
 from gallery import (
     ASKS,
+    FINDING,
     GALLERY,
     KEYS,
     NAMED,
+    NEURONS,
     NEWS,
     SPLITS,
     STATES,
+    TOKENS,
     TWO_HEADS,
     VALUES,
     WORDS,
     WORDS_AND_PLACES,
     paper_example,
+    weights_of,
 )
 
 from attnbook import figures
 from attnbook.attention import attention
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
+from attnbook.figures.drawings.draw_matrix import SHADES
+from attnbook.figures.drawings.heads import ROW
+from attnbook.figures.drawings.positions import WIDE
 from attnbook.figures.drawings.svg import tint
+from attnbook.positions import sinusoidal_positions
 
 # Looking into an SVG: groups have the names of matrices.
 
@@ -54,6 +62,24 @@ def numbers_in(drawing, name):
     return torch.tensor([row for row in rows if row])
 
 
+def plain(text):
+    return text.replace("−", "-")
+
+
+def darkness(group, lefts, height):
+    """How dark each cell of a map is, as a share of the darkest one; white ones are 0."""
+    cells = torch.zeros(8, len(lefts))
+    step = lefts[1] - lefts[0]
+    for path in group.findall("./g/path"):
+        color = path.attrib["stroke"]
+        dark = sum(255 - int(color[i : i + 2], 16) for i in (1, 3, 5))
+        for x, y, long in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)", path.attrib["d"]):
+            first, row = round((float(x) - lefts[0]) / step), int(float(y) // height)
+            cells[row, first : first + round(float(long) / step)] = dark
+    rows = int(cells.any(dim=1).nonzero().max()) + 1
+    return cells[:rows] / cells.max()
+
+
 def self_attention():
     x, projections = paper_example()
     query, key, value = (x @ projection for projection in projections.values())
@@ -67,8 +93,8 @@ def self_attention():
 def heads_add_up():
     weights, values, out_proj = TWO_HEADS.values()
     joined = (weights * values.mT).sum(dim=1, keepdim=True)
-    shown = {"weights": weights, "values": values.mT, "joined": joined, "W_O": out_proj}
-    return shown | {"added": joined * out_proj, "output": joined.mT @ out_proj}
+    shown = {"weights": weights, "joined": joined, "W_O": out_proj}
+    return shown | {"added": joined * out_proj}
 
 
 def word_plus_position():
@@ -91,6 +117,69 @@ def test_numbers_are_those_of_the_tensors(name):
     for group, tensor in NUMBERS[name].items():
         shown = numbers_in(GALLERY[name], group)
         assert torch.allclose(shown, tensor.float(), rtol=0, atol=0.0051), group
+
+
+def written(drawn, name):
+    """The texts in a group."""
+    return [plain(text.text) for text in parts(drawn, name, "text")]
+
+
+def test_heads_that_add_up_begin_with_the_question_and_end_with_the_words_that_answer_it():
+    drawn = GALLERY["heads that find their words"]
+    first = root_of(drawn).find(".//text")
+    assert first.text == "Who bites? Whom?" and drawn.alt.startswith("Who bites? Whom? The sizes")
+    values = [part.text for part in parts(drawn, "values", "tspan")]
+    assert values == ["dog 2", "bites 0", "man 4"]
+    assert written(drawn, "output") == ["who: 2 = dog", "whom: 4 = man"]
+
+
+def test_heads_that_find_no_word_say_only_numbers():
+    drawn = GALLERY["heads add up"]
+    assert root_of(drawn).find(".//text").text == "who? whom?"
+    weights, values, out_proj = TWO_HEADS.values()
+    shown = [plain(part.text) for part in parts(drawn, "values", "tspan")]
+    assert shown == ["dog 2, 1", "bites 0", "man 4, -3"]
+    output = (weights * values.mT).sum(dim=1) @ out_proj
+    expected = zip(("who", "whom"), output, strict=True)
+    assert written(drawn, "output") == [f"{name}: {number:.2f}" for name, number in expected]
+    alike = FINDING | {"values": torch.tensor([[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]),
+                       "out_proj": torch.eye(2)}  # fmt: skip
+    drawn = drawings.heads_add_up(**alike, tokens=WORDS, answers=["who", "whom"])
+    assert written(drawn, "output") == ["who: 2", "whom: 2"], "no one of three words"
+
+
+@pytest.mark.parametrize(
+    ("name", "compared", "front"),
+    [
+        ("word plus position", ["the same", "different"], [0, 2]),
+        ("words that differ plus position", [], []),
+        ("a word at three positions", ["the same", "the same"], [0, 1, 3]),
+    ],
+)
+def test_rows_of_a_word_that_comes_twice_are_in_front_and_compared(name, compared, front):
+    drawn = GALLERY[name]
+    texts = [text.text for text in root_of(drawn).findall("text")]
+    assert [text for text in texts if text in ("the same", "different")] == compared
+    for table in ("word", "position", "sum"):
+        labels = [text for text in parts(drawn, table, "text") if text.get("text-anchor") == "end"]
+        labels = [text for text in labels if text.text]
+        assert [i for i, text in enumerate(labels) if text.get("font-weight")] == front
+    for verdict in compared:
+        assert f"are {verdict}" in drawn.alt
+
+
+def test_numbers_of_a_sum_have_equal_decimals_and_end_at_one_line():
+    places = []
+    for table in ("word", "position", "sum"):
+        lines = [line for line in parts(GALLERY["word plus position"], table, "text")
+                 if line.find("tspan[@x]") is not None]  # fmt: skip
+        assert len(lines) == 3
+        for line in lines:
+            assert line.attrib["text-anchor"] == "end" and "tabular-nums" in line.attrib["style"]
+            numbers = line.findall("tspan")
+            assert all(re.fullmatch(r"−?\d\.\d\d", number.text) for number in numbers)
+            places.append([number.attrib["x"] for number in numbers])
+    assert all(line == places[0] for line in places)
 
 
 def test_a_score_is_drawn_as_its_products_and_as_their_sums():
@@ -201,6 +290,82 @@ def test_a_softmax_in_blocks_ends_with_the_mix_of_all():
     first, last = map(float, re.findall(r"a ÷ ℓ = (-?[\d.]+\d|-?\d)", said))
     assert abs(last - scores.softmax(dim=0) @ values) < 0.006
     assert abs(first - scores[:2].softmax(dim=0) @ values[:2]) < 0.006
+
+
+def test_two_heads_are_drawn_as_maps_as_dark_as_their_weights_and_said_by_their_maxima():
+    drawn = GALLERY["two heads"]
+    weights = weights_of(*paper_example(), 2)
+    groups = root_of(drawn).findall(".//g[@data-name='weights']")
+    for group, right, job in zip(groups, weights, ("itself", "the rest"), strict=True):
+        shown = darkness(group, [ROW * i for i in range(4)], ROW)
+        assert (shown - right / right.max()).abs().max() <= 0.51 / SHADES
+        looks = re.search(rf"looks for {job}: (.*?)\.(?: |$)", drawn.alt)[1]
+        told = re.findall(r"(a_\d) at ([\w ]+) \(([\d.]+)\)", looks)
+        for i, (token, at, share) in enumerate(told):
+            most = right[i].max()
+            best = [TOKENS[j] for j in range(4) if most - right[i, j] < 1e-6]
+            assert (token, at, share) == (TOKENS[i], " and ".join(best), f"{most:.2f}")
+        assert len(told) == 4
+    assert "is everywhere" not in drawn.alt
+    assert (
+        drawings.heads(
+            torch.full((2, 2, 2), 0.5), tokens="ab", jobs=["x", "y"], d_model=2
+        ).alt.count("a everywhere (0.50), b everywhere (0.50)")
+        == 2
+    )
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_neurons_show_their_sums_and_what_they_add(sign):
+    x = sign * NEURONS["x"]
+    drawn = drawings.neurons(**NEURONS | {"x": x}, token="milk")
+    up_proj, bias, down_proj = (NEURONS[name] for name in ("up_proj", "bias", "down_proj"))
+    sums = x @ up_proj + bias
+    hidden = sums.relu()
+    groups = [g for g in root_of(drawn).iter("g") if g.get("data-name").startswith("neuron ")]
+    for k, group in enumerate(groups):
+        *question, terms, total = ("".join(text.itertext()) for text in group.findall("text"))
+        assert tuple(question) == NEURONS["questions"][k]
+        shown = [
+            *[w * v for w, v in zip(up_proj[:, k].tolist(), x.tolist(), strict=True) if w],
+            bias[k].item(),
+        ]
+        terms = plain(terms).replace(" - ", " -").replace(" + ", " ")
+        assert [float(term) for term in terms.split()] == pytest.approx(shown)
+        assert plain(total) == f"= {sums[k]:.1f}".replace("-0.0", "0.0") + ", so 0" * (sums[k] <= 0)
+    assert len(groups) == 4
+    products = [
+        re.split(" × ", plain("".join(text.itertext())))
+        for text in root_of(drawn).findall("text")
+        if "×" in "".join(text.itertext())
+    ]
+    expected = [(hidden[k].item(), down_proj[k, j].item()) for k, j in down_proj.nonzero().tolist()]
+    assert [tuple(map(float, product)) for product in products] == expected
+    for name, right in (("before", x), ("after", x + hidden @ down_proj)):
+        shown = [float(plain(text.text)) for text in parts(drawn, name, "text")]
+        assert shown == pytest.approx(right.tolist())
+
+
+def test_five_marks_are_the_number_the_share_one_hot_digits_and_waves():
+    drawn = GALLERY["five marks"]
+    position = torch.arange(8)
+    numbers = [size(bar)[0] for bar in parts(drawn, "number", "rect")]
+    assert numbers == pytest.approx([numbers[0] * p for p in range(1, 8)], abs=0.1)
+    shares = [size(bar)[0] for bar in parts(drawn, "share", "rect")]
+    whole = shares[3]
+    expected = [p / (n - 1) for n in (5, 8) for p in range(1, n)]
+    assert shares == pytest.approx([whole * share for share in expected], abs=0.1)
+    waves = sinusoidal_positions(8, 32)[:, :6]
+    for name, right in (
+        ("one-hot", torch.eye(8)),
+        ("binary", position[:, None] // torch.tensor([4, 2, 1]) % 2),
+        ("waves", (waves + 1) / 2),
+    ):
+        group = root_of(drawn).find(f".//g[@data-name='{name}']")
+        wide = min(WIDE / right.shape[1], 24)
+        left = (WIDE - wide * right.shape[1]) / 2
+        shown = darkness(group, [left + wide * j for j in range(right.shape[1])], 16)
+        assert torch.allclose((0.76 * shown - 0.06) / 0.7, right.float(), atol=0.02), name
 
 
 def test_what_a_cache_spares_is_counted():

@@ -1,5 +1,7 @@
 """All heads of a model: searches find what PyTorch finds."""
 
+import re
+
 import browser
 import examples
 import pytest
@@ -10,12 +12,24 @@ browser.skip_without()
 show = examples.show
 
 
+def percents(texts):
+    """Shares that are shown as percentages."""
+    return torch.tensor([float(re.fullmatch(r"(\d+)\s%", text)[1]) / 100 for text in texts])
+
+
+def name(place):
+    return "block {}, head {}".format(*divmod(place, 4))
+
+
 def head_search(page):
-    """The strongest heads as (name, score), and the score of every head in its order."""
-    strongest = [text.split(" · ") for text in page.locator(".strongest button").all_inner_texts()]
+    """The strongest heads as (name, score); of every head in its order score and colour."""
+    strongest = [text.split(": ") for text in page.locator(".strongest button").all_inner_texts()]
     squares = page.get_by_role("option").and_(page.locator("[id^=head-]"))
     labels = squares.evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
-    return strongest, [float(label.split(", ")[1]) for label in labels]
+    names, scores = zip(*(label.rsplit(", ", 1) for label in labels), strict=True)
+    assert list(names) == [name(place) for place in range(12)]
+    colors = squares.evaluate_all("all => all.map(e => +e.style.getPropertyValue('--share'))")
+    return strongest, percents(scores), torch.tensor(colors)
 
 
 def entropy(rows):
@@ -42,13 +56,18 @@ def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
     asked_for = page.get_by_role("combobox").count()  # the token looked at, where one is searched
     assert asked_for == (3 if search == "a token looks at another" else 2)
     right = SEARCHES[search](OF_TWIN if twin else OF_HEADS).flatten()
-    strongest, scores = head_search(page)
-    assert torch.tensor(scores).sub(right).abs().max() < 0.01
-    assert [name for name, _ in strongest[:1]] == ["{}.{}".format(*divmod(int(right.argmax()), 4))]
-    assert len(strongest) == 5
+    strongest, scores, colors = head_search(page)
+    assert scores.sub(right).abs().max() < 0.01
+    assert colors.sub(right / right.max()).abs().max() < 0.01
+    order = right.argsort(descending=True).tolist()
+    assert [name for name, _ in strongest] == [name(place) for place in order[:5]]
+    assert percents([score for _, score in strongest]).sub(right[order[:5]]).abs().max() < 0.01
+    assert percents([page.locator(".scale + span").inner_text()]) == scores.max()
     chosen = page.get_by_role("option", selected=True).and_(page.locator("[id^=head-]"))
     assert chosen.get_attribute("id") == f"head-{right.argmax()}"
-    assert f"{right.max():.2f}" in said(page) and "number 1 of 12" in said(page)
+    told = percents(re.findall(r"\d+\s%", said(page)))
+    assert told.sub(right[[order[0], order[6]]]).abs().max() < 0.01
+    assert name(order[0]) in said(page).lower() and "number 1 of 12" in said(page)
 
 
 def test_the_weights_of_a_head_are_pytorchs_in_every_sentence(show):
@@ -75,11 +94,10 @@ def test_tokens_are_chosen_and_heads_walked_through_by_keyboard(show):
         assert grid.get_attribute("aria-activedescendant") == f"head-{place}"
     page.locator(".tokens button").first.press("Enter")
     shares = page.locator(".tokens button span + span").all_inner_texts()
-    assert shares == ["1.00", "–", "–", "–", "–"]  # the first token sees itself alone
+    assert percents(shares[:1]) == 1 and shares[1:] == ["–"] * 4  # it sees itself alone
     assert page.get_by_role("combobox").nth(2).locator("option").count() == 1
     page.locator(".tokens button").nth(3).click()
     shares = page.locator(".tokens button span + span").all_inner_texts()
-    shown = torch.tensor([float(share) for share in shares[:4]])
-    assert shown.sub(OF_HEADS[2, 3, 3, :4]).abs().max() < 0.01
+    assert percents(shares[:4]).sub(OF_HEADS[2, 3, 3, :4]).abs().max() < 0.01
     assert shares[4] == "–"
     assert page.trouble == []

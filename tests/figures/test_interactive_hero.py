@@ -6,7 +6,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import alive, fits
+from examples import alive, fits, ribbons, said
 from playwright.sync_api import expect
 from translator_page import NUMBERS, TRANSLATOR
 
@@ -17,7 +17,7 @@ from attnbook.interventions import broken
 browser.skip_without()
 show = examples.show
 
-FRENCH = ["quatre", "cent", "quatre", "-vingt", "-un"]
+FRENCH = ["quatre", "-vingt", "-dix", "-sept"]
 MOST = 8  # tokens that are shown
 
 
@@ -26,14 +26,10 @@ def tokens(page):
     return page.locator(".french button:not(.waiting)").all_inner_texts()
 
 
-def said(page):
-    return page.locator(".said").inner_text()
-
-
 def right(page):
     """How many numbers are right, once all are measured."""
-    expect(page.locator(".meter i:not([class])")).to_have_count(0)
-    expect(page.locator(".meter i[class='']")).to_have_count(0)
+    expect(page.locator(".meter i:not([class])")).to_have_count(0, timeout=20_000)
+    expect(page.locator(".meter i[class='']")).to_have_count(0, timeout=20_000)
     return int(page.locator(".count strong").inner_text())
 
 
@@ -49,9 +45,9 @@ def test_it_writes_its_number_by_itself_token_after_token_and_nothing_moves(show
     expect(page.locator(".french .waiting")).not_to_have_count(0)
     seen = len(tokens(page))
     expect(page.locator(".french .waiting")).to_have_count(0, timeout=10_000)
-    assert seen < len(tokens(page)) == 5
+    assert seen < len(tokens(page)) == 4
     assert tokens(page) == FRENCH
-    assert said(page).startswith("It writes “quatre cent quatre-vingt-un”, which is 481.")
+    assert said(page).startswith("It writes “quatre-vingt-dix-sept”, which is 97.")
     assert page.locator(".frame").bounding_box()["height"] == height
     assert page.asked == [] and page.trouble == []
 
@@ -89,6 +85,17 @@ def test_without_a_look_at_the_english_it_writes_the_same_for_every_number():
     assert len({written(number, switches) for number in held_out()[:30]}) == 1
 
 
+def under(page, places):
+    """The English chips below which some places of the picture lie."""
+    bounds = page.locator(".english .chip").evaluate_all(
+        """all => all.map(chip => {
+          const [box, stage] = [chip, chip.closest(".text")].map(e => e.getBoundingClientRect());
+          return [box.left - stage.left, box.right - stage.left];
+        })"""
+    )
+    return [i for x in places for i, (left, right) in enumerate(bounds) if left <= x <= right]
+
+
 def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
     page = show(alive("hero"), motion="reduce")
     words = NUMBERS.source.spell(SHOWN[0])
@@ -100,28 +107,39 @@ def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
         expected = [round(100 * w) for w in weights[i].tolist()]
         for share, percent in zip(shares, expected, strict=True):
             assert share == f"{percent}\N{NO-BREAK SPACE}%" or (share == "" and percent <= 5)
-    lines = page.locator("path").evaluate_all("all => all.map(p => [p.query, p.getAttribute('d')])")
-    widths = {i: [] for i, _ in lines}
-    for i, d in lines:
-        start, end = float(re.match(r"M([\d.]+)", d)[1]), float(re.search(r"([\d.]+),\S+ Z", d)[1])
-        widths[i].append(end - start)
-    shown = [w for w in weights[0].tolist() if w > 0.05]
-    ratio = torch.tensor(widths[0]) / torch.tensor(shown)
-    assert torch.allclose(ratio, ratio[:1], rtol=0.01)
+        widths, ends = ribbons(page, "path.on")
+        drawn = weights[i] > 0.05
+        ratio = widths / weights[i][drawn]
+        assert torch.allclose(ratio, ratio[:1], rtol=0.01)
+        assert under(page, ends) == drawn.nonzero().flatten().tolist()
     page.get_by_role("button", name="Ignore the English").click()
     assert page.locator("path").count() == 0, "it no longer looks"
 
 
 def test_a_token_that_is_pressed_shows_its_own_ribbons_alone(show):
     page = show(alive("hero"), motion="reduce", width=390)
-    token = page.locator(".french button").nth(3)
+    token = page.locator(".french button").nth(1)
     assert re.match(r"-vingt, looked at \S+ \d+ percent", token.get_attribute("aria-label"))
+
+    def lit():
+        on = page.locator("path.on").evaluate_all("all => all.map(p => p.query)")
+        chips = page.locator(".french button").evaluate_all(
+            "all => all.flatMap((chip, i) => chip.classList.contains('lit') ? [i] : [])"
+        )
+        assert [*{*on}] == chips
+        return chips
+
+    assert lit() == [3], "those of the token that was written last"
     token.press("Enter")
     assert token.get_attribute("aria-pressed") == "true"
-    on = page.locator("path.on").evaluate_all("all => all.map(p => p.query)")
-    assert {*on} == {3}
+    assert lit() == [1]
+    page.locator(".french button").first.hover()
+    assert lit() == [0], "what is pointed at comes first"
+    page.mouse.move(0, 0)
+    assert lit() == [1]
     token.press("Enter")
-    assert page.locator("path.on").count() == 0
+    assert token.get_attribute("aria-pressed") == "false"
+    assert lit() == [3]
 
 
 @pytest.mark.parametrize("width", [1100, 390])

@@ -28,30 +28,48 @@ def test_the_map_shows_the_weights_of_each_block_and_head_and_opens_where_it_is_
     assert close(values(page), WEIGHTS[1].mean(dim=0))
 
 
-def test_the_map_says_where_a_token_looks_by_mouse_and_by_keyboard(show):
+def test_the_map_opens_with_a_token_chosen_and_says_where_others_look(show):
     page = show(alive("attention_map"))
     best = WEIGHTS[0, 0].argmax(dim=-1).tolist()
+    first = WEIGHTS[0, 0].max(dim=-1).values.argmax().item()  # of the largest weight
 
     def says(row):
         weight = WEIGHTS[0, 0, row, best[row]]
         return f"{ROWS[row]} looks at {COLUMNS[best[row]]} {weight:.2f}"
 
-    assert said(page).startswith("Point at a token")
+    def chosen():
+        return page.locator("[aria-selected=true]").inner_text()
+
+    assert said(page).startswith(says(first)) and chosen() == ROWS[first]
+    assert first != 3
     page.get_by_role("option", name="book").hover()
     assert said(page).startswith(says(3))
     page.mouse.move(5, 600)
-    assert said(page).startswith("Point at a token")
+    assert said(page).startswith(says(first))
+    page.get_by_role("option", name="book").click()
+    page.mouse.move(5, 600)
+    assert said(page).startswith(says(3)), "what was pressed stays chosen"
     page.get_by_label("Head").focus()
     page.keyboard.press("Tab")
-    for key, row in (("", 0), ("ArrowDown", 1), ("End", 4), ("ArrowDown", 4)):
+    for key, row in (("", 3), ("ArrowDown", 4), ("ArrowDown", 4), ("Home", 0), ("ArrowUp", 0)):
         if key:
             page.keyboard.press(key)
-        assert said(page).startswith(says(row)), key
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowUp")
-    assert said(page).startswith(says(0))
+        assert said(page).startswith(says(row)) and chosen() == ROWS[row], key
     page.keyboard.press("Escape")
-    assert said(page).startswith("Point at a token")
+    assert said(page).startswith("All weights at once")
+    given = interactive.attention_map(WEIGHTS, rows=ROWS, columns=COLUMNS, alt="Weights.", row=4)
+    page = show(given.to_html())
+    assert said(page).startswith(says(4))
+
+
+def test_the_weights_of_the_map_are_in_the_accessibility_tree(show):
+    tree = show(alive("attention_map")).locator(".sides").aria_snapshot()
+    first = WEIGHTS[0, 0].max(dim=-1).values.argmax().item()
+    assert f"Weights of {ROWS[first]}" in tree.replace('"', "")
+    for token, weight in zip(COLUMNS, WEIGHTS[0, 0, first], strict=True):
+        assert f"{weight:.2f}" in tree, token
+    for row, token in enumerate(ROWS):
+        assert f"{token} looks at" in tree and f"{WEIGHTS[0, 0, row].max():.2f}" in tree
 
 
 def test_a_translation_is_followed_token_by_token(show):

@@ -13,6 +13,7 @@ from examples import (
     OF_HEADS,
     OF_TWIN,
     PAPER,
+    ROLES,
     ROWS,
     SCORES,
     WEIGHTS,
@@ -63,6 +64,10 @@ def headed(*texts, link=(3, 1)):
 
 def asked(**options):
     return interactive.asking(**ASKING | {"asks": "cat", "alt": ""} | options)
+
+
+def removed(**options):
+    return interactive.roles(**ROLES | {"asks": "cat", "alt": ""} | options)
 
 
 ONE_NAN = WEIGHTS[0, 0].clone()
@@ -126,6 +131,10 @@ REFUSED = [
     (lambda: asked(**dict.fromkeys(("queries", "keys"), TWO_BY_FOUR), features="ab"), "got 2"),
     (lambda: asked(values=-ASKING["values"]), "all numbers are 0 or more: got -5"),
     (lambda: asked(asks="cow"), "asks first: got 'cow'"),
+    (lambda: removed(x=torch.ones(4, 2)), "got [(4, 2), (3, 2), (3, 2), (3, 2)] for 4 words"),
+    (lambda: removed(hands=["soft"]), "[(4, 3), (3, 2), (3, 2), (3, 1)]"),
+    (lambda: removed(W_K=-ROLES["W_K"]), "all numbers are 0 or more: got -2"),
+    (lambda: removed(asks="cow"), "asks first: got 'cow'"),
     (lambda: interactive.stack([]), "at least one: got []"),
     (lambda: interactive.stack([7, 100_000]), "0 to 99,999, at least one: got [7, 100000]"),
     (lambda: interactive.break_translator(481, show=["nrom"]), "there is no switch nrom"),

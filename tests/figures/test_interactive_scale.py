@@ -2,8 +2,9 @@
 
 import browser
 import examples
+import pytest
 import torch
-from examples import KEY, QUERY, alive, close, column, numbers, press, said, widths_of_bars
+from examples import KEY, QUERY, alive, close, numbers, press, said
 
 from attnbook.figures import interactive
 
@@ -11,57 +12,116 @@ browser.skip_without()
 show = examples.show
 
 
-def check_scale(page, d, *, divided=False, draw=0):
+def verdict(largest, jacobian):
+    if jacobian < 0.01:
+        return "has it all"
+    return "nearly all" if largest >= 0.95 else "most of it" if largest >= 0.6 else "share it"
+
+
+# where each line between a dot and a bar begins and ends, in percent of the room of the dots
+JOINED = [
+    f"all => all.map(join => Number(join.getAttribute('d').match(/[-\\d.e]+/g)[{n}]))"
+    for n in (0, 2)
+]
+
+
+def check_scale(page, d, draw=0):
     """All that is shown is what PyTorch computes from the first d features."""
-    scores = KEY[draw, :, :d] @ QUERY[draw, :d]
-    scores = (scores / (d**0.5 if divided else 1)).double()
-    weights = scores.softmax(dim=-1)
-    jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), scores).norm()
-    measures = torch.stack([weights.max(), jacobian])
-    assert close(column(page, "score"), scores)
-    assert close(column(page, "weight"), torch.cat([weights, measures]))
-    shares = torch.cat([weights, measures / torch.tensor([1, 0.5])])
-    assert widths_of_bars(page).sub(shares).abs().max() < 0.02
-    assert said(page).startswith(
-        f"d = {d}, {'divided by √d' if divided else 'undivided'}: key "
-        f"{weights.argmax() + 1} has the largest weight, {weights.max():.2f}."
-    )
-    assert said(page).endswith("saturated." if jacobian < 0.01 else "listens.")
-    return jacobian < 0.01
+    scores = (KEY[draw, :, :d] @ QUERY[draw, :d]).double()
+    _, rows = numbers(page)
+    all_scores = (KEY * QUERY[:, None]).cumsum(-1)[..., [2**n - 1 for n in range(1, 7)]]
+    reach = all_scores.abs().max()  # of all sizes and draws: the axis never changes
+    seen, axes = [], []
+    for side, divided in enumerate((scores, scores / d**0.5)):
+        weights = divided.softmax(dim=-1)
+        jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), divided).norm()
+        *keys, largest, size = [row[2 * side : 2 * side + 2] for row in rows.values()]
+        shown = torch.tensor([[float(t.replace("−", "-")) for t in row] for row in keys])
+        assert close(shown[:, 0], divided) and close(shown[:, 1], weights)
+        assert (largest[1], size[1]) == (f"{weights.max():.3f}", f"{jacobian:.3f}")
+        column = page.locator(".sides > div").nth(side)
+        heights = column.locator(".share").evaluate_all(
+            "all => all.map(bar => parseFloat(bar.style.height) / 100)"
+        )
+        assert close(torch.tensor(heights), weights.sort().values)  # as their scores are sorted
+        places = column.locator(".score").evaluate_all(
+            "all => all.map(dot => parseFloat(dot.style.left) / 50 - 1)"
+        )
+        assert close(torch.tensor(places) * reach, divided.sort().values)
+        assert column.locator(".share.best").get_attribute("data-weight") == f"{weights.max():.2f}"
+        starts = column.locator(".join").evaluate_all(JOINED[0])
+        assert close(torch.tensor(starts) / 50 - 1, torch.tensor(places))
+        moves = column.locator(".name").last.text_content().split(": ")[-1]
+        assert moves == f"{jacobian:.3f}"
+        axes.append(column.locator(".tick").evaluate_all(
+            "all => all.map(tick => [tick.textContent, parseFloat(tick.style.left) / 50 - 1])"
+        ))  # fmt: skip
+        meter = float(column.locator(".meter div").evaluate("bar => parseFloat(bar.style.width)"))
+        assert abs(meter / 200 - jacobian) < 1e-3
+        seen.append(verdict(weights.max(), jacobian))
+        assert seen[-1] in column.locator(".verdict").inner_text()
+        assert f"{weights.max():.2f}" in said(page)
+    assert axes[0] == axes[1], "the same axis on both sides"
+    for text, place in axes[0]:
+        assert abs(place * reach - examples.number(text)) < 1e-3
+    assert said(page).startswith(f"With {d} features, the scores lie between ")
+    return seen
 
 
-def test_the_weights_at_each_size_are_pytorchs(show):
-    page = show(alive("scale"))
-    saturated = []
+def test_both_sides_at_each_size_are_pytorchs(show):
+    page = show(alive("scale"), motion="reduce")
+    seen = set()
     for draw in range(3):
-        page.get_by_label("Draw").select_option(f"draw {draw + 1}")
-        for divided in (False, True):
-            page.get_by_label("divide by √d").set_checked(divided)
-            for place in range(6):
-                page.get_by_role("slider").fill(str(place))
-                at = {"divided": divided, "draw": draw}
-                saturated.append(check_scale(page, 2 ** (place + 1), **at))
-    assert True in saturated and False in saturated
+        for place in range(6):
+            page.get_by_role("slider").fill(str(place))
+            seen |= {*check_scale(page, 2 ** (place + 1), draw)}
+        page.get_by_role("button").click()
+    check_scale(page, 64)  # after the last draw, the first
+    assert seen >= {"share it", "most of it", "has it all"}
 
 
-def test_the_size_is_set_and_divided_by_keyboard_alone(show):
-    page = show(alive("scale"))
-    numbers(page)
-    page.locator("summary").focus()
-    press(page, *["Shift+Tab"] * 3)
-    check_scale(page, 2)
-    press(page, "End", "ArrowLeft")
+@pytest.mark.parametrize(("width", "named"), [(880, 5), (358, 3)])
+def test_a_line_leads_from_each_dot_to_its_bar_and_the_axis_has_numbers(show, width, named):
+    wide = "<style>:root { --figure-width: none; }</style>"  # as on the book's pages
+    page = show(wide + alive("scale"), width=width, motion="reduce")
+    middle = """all => all.map(e => {
+        const { x, width } = e.getBoundingClientRect();
+        return x + width / 2;
+      })"""
+    for side in range(2):
+        column = page.locator(".sides > div").nth(side)
+        room = column.locator(".fan").bounding_box()
+        for ends, parts in zip(JOINED, (".score", ".share"), strict=True):
+            shares = torch.tensor(column.locator(".join").evaluate_all(ends)) / 100
+            found = torch.tensor(column.locator(parts).evaluate_all(middle))
+            assert (room["x"] + shares * room["width"] - found).abs().max() < 1, parts
+        ticks = column.locator(".tick").filter(visible=True)
+        texts = ticks.all_inner_texts()
+        numbers_shown = [examples.number(text) for text in texts]
+        assert len(texts) == named and 0 in numbers_shown
+        assert numbers_shown == [-number for number in reversed(numbers_shown)]
+        line = column.locator(".name").last.inner_text()
+        words = "how much the weights move if a score moves" if width == 880 else "weights move"
+        assert line.rsplit(": ", 1)[0] == words
+        assert column.locator(".name").last.bounding_box()["height"] < 25  # one line
+    assert examples.fits(page)
+
+
+def test_the_size_is_set_by_keyboard_alone_and_other_vectors_drawn(show):
+    page = show(alive("scale"), motion="reduce")
+    assert said(page).startswith("With 16 features"), "it begins where the two sides differ"
+    press(page, "Tab", "End", "ArrowLeft")
     slider = page.get_by_role("slider", name="Features d")
     assert slider.get_attribute("aria-valuetext") == "32"
-    press(page, "Tab", "Space")
-    check_scale(page, 32, divided=True)
-    press(page, "Tab", "ArrowDown")
-    check_scale(page, 32, divided=True, draw=1)
+    check_scale(page, 32)
+    page.get_by_role("slider").focus()
+    press(page, "Tab", "Enter")
+    check_scale(page, 32, draw=1)
 
 
 def test_weights_stay_numbers_where_exponentials_overflow(show):
     query, key = torch.tensor([[30.0, 30.0]]), torch.zeros(1, 2, 2)
     key[0, 0] = 30
     page = show(interactive.scale(query, key, alt="Two weights.").to_html())
-    expected = torch.tensor([1.0, 0.0, 1.0, 0.0])
-    assert close(column(page, "weight"), expected)
+    _, rows = numbers(page)
+    assert [row[1] for row in rows.values()] == ["1.000", "0.000", "1.000", "0.000"]

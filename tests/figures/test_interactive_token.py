@@ -50,9 +50,17 @@ def cells(page):
     shown = {}
     for label, text in found:
         kind = re.match(r"[a-z]+", label)[0]
-        assert label.endswith(text or "not yet computed")
+        assert label.endswith(f": {text}")
         shown.setdefault(kind, []).append(text)
     return shown
+
+
+def read_aloud(page):
+    """The names of the cells in the accessibility tree."""
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    buttons = [n for n in tree if not n["ignored"] and n["role"]["value"] == "button"]
+    names = [button["name"]["value"] for button in buttons]
+    return [name for name in names if re.match(r"[a-z]+[₁₂₃₄₅₆].*: ", name)]
 
 
 def go(page, step):
@@ -102,6 +110,31 @@ def test_a_number_appears_in_its_step_and_stays(show):
         lit = page.locator(".flow .lit").evaluate_all("all => all.map(e => e.ariaLabel)")
         newest = {kind for kind, first in STEPS.items() if first == step}
         assert newest <= {re.match("[a-z]+", label)[0] for label in lit}
+        assert len(read_aloud(page)) == sum(len(cells(page)[kind]) for kind in shown)
+
+
+def test_it_opens_with_query_keys_and_values_and_prints_its_last_step(show):
+    page = show(alive("token"))
+    assert STEPS_SAY[1] in said(page)
+    assert page.locator(".lens .cell").count() == 12
+    page.emulate_media(media="print")
+    page.locator(".said", has_text=STEPS_SAY[6]).wait_for()
+    assert all(text for texts in cells(page).values() for text in texts)
+    page.emulate_media(media="screen")
+    page.locator(".said", has_text=STEPS_SAY[1]).wait_for()
+
+
+def test_no_heading_stands_between_a_column_and_another_ones_heading(show):
+    page = show(alive("token"))
+    top = {
+        name: page.locator(selector).first.bounding_box()["y"]
+        for name, selector in {
+            "query": ".side:not(.token)",
+            "heading": ".head",
+            "x": '.cell[aria-label^="x₁"]',
+        }.items()
+    }
+    assert top["query"] < top["heading"] < top["x"]
 
 
 STEPS_SAY = (
@@ -127,6 +160,8 @@ def test_all_steps_are_walked_by_keyboard_alone(show):
         return STEPS_SAY[step] in said(page) and current.count() == 1
 
     press(page, *["Tab"] * 6)  # the tokens, Back, the steps
+    assert at(1)
+    page.keyboard.press("Home")
     assert at(0)
     for step in range(1, 7):
         page.keyboard.press("ArrowRight")
@@ -197,7 +232,7 @@ def test_steps_and_numbers_are_chosen_by_finger(show):
         box = locator.bounding_box()
         swipe(page, (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2), (0, 0))
 
-    for step in (1, 2):
+    for step in (2, 3):
         tap(page.get_by_role("button", name="Next"))
         page.locator(".said", has_text=STEPS_SAY[step]).wait_for()
     tap(page.locator('.cell[aria-label^="score₃"]'))

@@ -2,6 +2,7 @@
 
 import browser
 import examples
+import pytest
 import torch
 from examples import alive, figure, fits, numbers, said
 
@@ -12,6 +13,7 @@ from attnbook.transformer import Transformer
 browser.skip_without()
 show = examples.show
 
+WIDE = "<style>:root { --figure-width: none; }</style>"  # as on the book's pages
 # what the navigation of the book's pages has: see chapters 2 and 8
 NAVIGATION = """<nav class="bd-links"><a href="02-queries.html">2 · What are queries?</a>
   <a href="#">7 · Why heads?</a><a href="08-blocks.html">8 · How?</a>
@@ -26,6 +28,7 @@ def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(s
         page.locator(".box").nth(place).dispatch_event("click")
         does, leaves, chapters = PARTS[box["part"]]
         assert said(page) == does
+        assert page.locator("div:not([aria-hidden]) > .part").inner_text() == box["part"]
         side = box.get("side", "L")
         more = page.locator(".more").inner_text().splitlines()
         assert more == [
@@ -36,6 +39,43 @@ def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(s
         assert pressed == sum(other["part"] == box["part"] for other in boxes)
     assert list(numbers(page)[1]) == [*PARTS]
     assert page.locator("a").count() == 0  # there is no book around it
+
+
+@pytest.mark.parametrize("width", [880, 358])
+def test_at_the_start_the_encoders_self_attention_is_explained_without_a_focus(show, width):
+    page = show(WIDE + alive("transformer"), width=width)
+    boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
+    pressed = page.locator(".box").evaluate_all(
+        """all => all.flatMap((box, place) => box.getAttribute("aria-pressed") === "true"
+             ? [place] : [])"""
+    )
+    assert [(boxes[n]["part"], boxes[n]["side"]) for n in pressed] == [("self-attention", "source")]
+    assert said(page) == PARTS["self-attention"][0]
+    assert page.locator(".more").inner_text().startswith("Leaves as (batch, source, d_model)\n")
+    assert page.evaluate("document.activeElement === document.body")
+    page.keyboard.press("Tab")
+    focused = "document.querySelector('[label]').shadowRoot.activeElement.textContent"
+    assert page.evaluate(focused) == "self-attention"
+    norms, both = page.locator(".norms"), page.locator(".both")
+    assert norms.bounding_box()["y"] > page.locator(".inside").bounding_box()["y"]
+    ends = [place["y"] + place["height"] for place in (norms.bounding_box(), both.bounding_box())]
+    assert abs(ends[0] - ends[1]) < 1, "the choice of the norms comes last"
+
+
+def test_labels_are_legible_and_their_subscripts_are_real(show):
+    page = show(WIDE + alive("transformer"), width=880)
+    sizes = page.locator(".box").evaluate_all(
+        "all => all.map(box => parseFloat(getComputedStyle(box).fontSize))"
+    )
+    sizes += page.locator(".sheet svg text").evaluate_all(
+        "all => all.map(text => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a)"
+    )
+    assert min(sizes) >= 12.5
+    cut = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"
+    assert page.locator(".box").evaluate_all(cut) == []
+    with_sub = page.locator(".box", has=page.locator("sub")).all()
+    below = {box.inner_text(): box.locator("sub").inner_text() for box in with_sub}
+    assert below == {"÷ √dk": "k", "heads, WO": "O"}
 
 
 def test_the_shapes_are_those_of_the_books_transformer():
@@ -54,7 +94,7 @@ def test_the_shapes_are_those_of_the_books_transformer():
     encoder, decoder = model.encoder[0], model.decoder[0]
     for module, name, side in (
         (model.source_embedding.token, "embedding", "source"),
-        (model.source_embedding, "positions", "source"),
+        (model.source_embedding, "word plus position", "source"),
         (encoder.self_attention, "self-attention", "source"),
         (encoder.feed_forward, "feed-forward", "source"),
         (encoder.feed_forward_residual.norm, "norm", "source"),
@@ -68,6 +108,7 @@ def test_the_shapes_are_those_of_the_books_transformer():
     source, target = torch.ones(2, 5, dtype=torch.long), torch.ones(2, 4, dtype=torch.long)
     logits, maps = model(source, target, need_weights=True)
     found |= {("source", "source"): tuple(source.shape), ("target", "target"): tuple(target.shape)}
+    found["positions", "source"] = found["word plus position", "source"]  # added to each token
     found["probabilities", "target"] = tuple(logits.softmax(dim=-1).shape)
     key, value = encoder.self_attention.keys_and_values(torch.ones(2, 5, 6))
     found["projections", "source"] = tuple(key.shape)
@@ -88,8 +129,9 @@ def test_norms_stand_where_the_two_kinds_of_model_have_them(show):
     norms = page.locator(".box:not(.gone)", has_text="norm")
     sizes = {"source_size": 9, "target_size": 9, "d_model": 4, "num_heads": 2, "d_ff": 8}
     streams = [26 / 344, 318 / 344]
-    for post in (False, True):
-        page.get_by_role("switch").set_checked(post)
+    heights = {page.locator("[label]").bounding_box()["height"]}
+    for post in (True, False):
+        page.get_by_role("radio", name="post-norm" if post else "pre-norm").check()
         model = Transformer(**sizes, num_layers=1, norm_first=not post)
         modules = [m for m in model.modules() if isinstance(m, torch.nn.LayerNorm)]
         places = norms.evaluate_all(
@@ -98,7 +140,46 @@ def test_norms_stand_where_the_two_kinds_of_model_have_them(show):
         assert len(places) == len(modules) == (5 if post else 7)
         on_stream = [any(abs(place - x) < 0.02 for x in streams) for place in places]
         assert sum(on_stream) == (5 if post else 2)  # in pre-norm only the last of each stack
-        assert said(page).startswith("Post-norm" if post else "The encoder reads")
+        assert page.locator('.box[aria-pressed="true"]').all_text_contents() == ["norm"] * 7
+        page.get_by_role("button", name="linear").click()
+        assert said(page) == PARTS["linear"][0]
+        page.get_by_role("radio", name="pre-norm" if post else "post-norm").check()
+        page.get_by_role("radio", name="post-norm" if post else "pre-norm").check()
+        assert said(page).startswith("Post-norm" if post else "Pre-norm")
+        heights.add(page.locator("[label]").bounding_box()["height"])
+    assert len(heights) == 1
+
+
+def test_arrow_keys_lead_to_a_box_that_says_something_else(show):
+    page = show(alive("transformer"))
+    boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
+    for start, box in enumerate(boxes):
+        for key in ("ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"):
+            page.locator(".box").nth(start).focus()
+            before = page.locator(".text > div:first-child").inner_text()
+            page.keyboard.press(key)
+            now = page.evaluate(
+                "document.querySelector('[label]').shadowRoot.activeElement.textContent"
+            )
+            after = page.locator(".text > div:first-child").inner_text()
+            assert after != before or now == box["label"].replace("_", ""), (box["label"], key)
+
+
+def test_attention_network_norms_and_sums_have_colours_of_their_own(show):
+    page = show(alive("transformer"))
+    page.get_by_role("button", name="memory").click()  # no attention is chosen, nor inside of one
+    looks = {}
+    for box in page.locator(".map .box").all():
+        text = box.inner_text()
+        kind = text if text in ("+", "norm", "feed-forward") else text.split()[-1].split("-")[-1]
+        style = (
+            "e => { const s = getComputedStyle(e); return [s.backgroundColor, s.borderColor, "
+            "s.borderRadius].join(); }"
+        )
+        looks.setdefault(kind, set()).add(box.evaluate(style))
+    kinds = "attention", "feed-forward", "norm", "+", "linear"
+    assert all(len(looks[kind]) == 1 for kind in kinds)
+    assert len({look for kind in kinds for look in looks[kind]}) == len(kinds)
 
 
 def test_a_page_of_the_book_links_to_the_chapters_but_to_itself(show):

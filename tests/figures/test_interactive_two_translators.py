@@ -6,11 +6,13 @@ import random
 import browser
 import examples
 import pytest
-from examples import alive, fits, said
+import torch
+from examples import alive, close, fits, ribbons, said
+from playwright.sync_api import expect
 
 from attnbook import figure_assets
 from attnbook.figures import interactive
-from attnbook.figures.interactive.two_translators import STEPS
+from attnbook.figures.interactive.two_translators import FAINT, STEPS
 from attnbook.two_translators import DESIGNS, draw, load, looks, measured, translate
 
 browser.skip_without()
@@ -107,24 +109,58 @@ def test_words_that_are_wrong_and_missing_are_marked(show):
 
 def test_the_vector_fills_up_while_both_read_and_then_they_write(show):
     page = show(alive("two_translators"))
-    figure = "document.querySelector('[label]')"
-    bars = f"""(time => {{
-      const figure = {figure};
+    moment = """time => {
+      const figure = document.querySelector("[label]");
+      figure.show(54321);  // eight tokens
       clearTimeout(figure.playing);
       figure.at(time);
       const of = (selector) => [...figure.shadowRoot.querySelectorAll(selector)];
-      return [of(".vector i").map((bar) => Number(bar.style.getPropertyValue("--x"))),
-        of(".one_vector .french .chip:not(.waiting)").length]; }})"""
-    empty, none = page.evaluate(f"{bars}(0)")
-    assert set(empty) == {0} and none == 0
-    half, none = page.evaluate(f"{bars}(4)")
+      const vectors = (panel) => of(`${panel} .vector`).map((vector) =>
+        [...vector.children].map((bar) => Number(bar.style.getPropertyValue("--x"))));
+      return [vectors(".one_vector")[0], vectors(".looking_back"),
+        of(".one_vector .french .chip:not(.waiting)").length]; }"""
+    empty, states, none = page.evaluate(moment, 0)
+    assert not any(map(any, [empty, *states])) and none == 0
+    half, states, none = page.evaluate(moment, 3)
     assert all(half) and none == 0
-    full, some = page.evaluate(f"{bars}(10)")
+    full, all_states, some = page.evaluate(moment, 10)
     assert full != half and some == 2
-    assert page.evaluate(f"{bars}(99)")[0] == full
+    assert len(all_states) == 8 and all(map(all, all_states))
+    for j, (state, last) in enumerate(zip(states, all_states, strict=True)):
+        left, right = last[:8], last[8:]  # of the GRU that reads from the left, and of the other
+        assert state == [*(left if j < 3 else [0] * 8), *(right if j >= 5 else [0] * 8)]
+    assert page.evaluate(moment, 99)[:2] == [full, all_states]
 
 
-@pytest.mark.parametrize("width", [1000, 390])
+def test_ribbons_are_as_wide_as_the_weights(show):
+    page = opened(show)
+    (written,) = translate(load()[LOOKING], [54_321])
+    steps = page.locator(".looking_back path").evaluate_all("all => all.map(path => path.step)")
+    widths, _ = ribbons(page, ".looking_back path")
+    weights = torch.tensor(looks(load()[LOOKING], 54_321, written)).double()
+    drawn = weights > FAINT
+    assert steps == drawn.nonzero()[:, 0].tolist()
+    assert close(widths / widths[0], weights[drawn] / weights[drawn][0])
+
+
+def test_it_plays_a_short_number_and_then_the_long_one_and_stops_when_told(show):
+    page = show(alive("two_translators"))
+    pressed = page.locator(".steps [aria-pressed=true]")
+    expect(pressed).to_have_text("21")
+    button = page.get_by_role("button", name="Stop")
+    expect(button).to_be_visible()
+    assert said(page) == ""
+    expect(pressed).to_have_text("54,321", timeout=10_000)
+    assert page.locator(".french .waiting").count() > 0
+    expect(button).to_be_visible()
+    page.get_by_role("button", name="Play again").click(timeout=10_000)
+    expect(pressed).to_have_text("21")
+    button.click()
+    assert page.locator(".waiting").count() == 0 and said(page).startswith("21: ")
+    assert verdicts(page) == ["✓ right", "✓ right"]
+
+
+@pytest.mark.parametrize("width", [1000, 800, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_it_fits(show, width, scheme):
     body = f"<h1>Two</h1>{alive('two_translators')}"
@@ -152,4 +188,4 @@ def test_it_works_in_a_sandboxed_frame(show):
         f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(alive("two_translators"))}">'
     )
     frame = page.frame_locator("iframe")
-    frame.locator(".verdict.good").wait_for()
+    expect(frame.locator(".verdict.good")).to_have_count(2)  # both get the first number right

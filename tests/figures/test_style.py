@@ -172,7 +172,9 @@ def test_every_colour_of_the_plots_style_is_in_the_palette(axes):
 
 
 @pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
-@pytest.mark.parametrize("name", ["query", "key", "value", "weights", "link", "soft", "right"])
+@pytest.mark.parametrize(
+    "name", ["query", "key", "value", "weights", "other", "link", "soft", "right"]
+)
 def test_every_colour_of_text_is_legible_on_both_surfaces(colours, name):
     for surface in (colours["page"], colours["paper"]):
         assert contrast(to_rgb(colours[name]), to_rgb(surface)) >= 4.5

@@ -25,14 +25,14 @@ average_response = MultipleChoice(
 average_response.wrong_option(
     "A",
     "the gradient vanishes",
-    "This takes the saturated rows for all rows. Look at the two columns of the table: the median "
-    "does what you expect, the mean does not.",
+    "This takes the saturated rows for all rows. Look at the two columns of the table. The median "
+    "does what you expect, but the mean does not.",
 )
 average_response.wrong_option(
     "B",
     "gain and loss cancel",
     "This assumes that each row loses in the Jacobian what it gains without the divisor. But gain "
-    "and loss fall on different rows: compare the median of the table with the mean.",
+    "and loss fall on different rows. Compare the median of the table with the mean.",
 )
 
 

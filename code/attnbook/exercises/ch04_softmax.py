@@ -13,33 +13,33 @@ what_the_losers_found = MultipleChoice(
     "4.0",
     "Did they find the key?",
     hints=[
-        "An answer mixes the values of all keys. What can spoil it although the right key has the "
+        "An answer mixes the values of all keys. What can spoil it even if the right key has the "
         "largest weight?",
-        "Double all scores: longer queries do that. What becomes of the ratio of two weights, with "
-        "squares and with the sigmoid?",
+        "Double all scores, as longer queries would. What becomes of the ratio of two weights, "
+        "with squares and with the sigmoid?",
     ],
     answer="C",
-    because="Squares have found the right key far more often than they answer rightly: they can't "
-    "magnify its lead. The sigmoid can, but its largest weight is on the right key hardly more "
-    "often than its answers are right.",
+    because="Squares find the right key far more often than they answer correctly, because they "
+    "can't magnify its lead. The sigmoid can, but its largest weight is hardly more often on the "
+    "right key than its answers are right.",
 )
 what_the_losers_found.wrong_option(
     "A",
     "a wrong answer means a wrong key",
-    "This takes a wrong answer for a wrong key. But an answer mixes the values of all keys: look "
-    "at how many squares get right when one key gets all.",
+    "This takes a wrong answer for a wrong key. But an answer mixes the values of all keys. Look "
+    "at how many answers squares get right when one key gets all the weight.",
 )
 what_the_losers_found.wrong_option(
     "B",
     "all that fail do so for one reason",
-    "This looks for one cause for all. Look at the sigmoid: its largest weight leads already, and "
-    "to give it all mends little.",
+    "This assumes that both rules fail for the same reason. Look at the sigmoid: its largest "
+    "weight already leads, so it helps little to give all the weight to that key.",
 )
 what_the_losers_found.wrong_option(
     "D",
     "the flat rule shares out most evenly",
-    "Where its scores are large the sigmoid is flat, that is true. But below 0 it falls towards 0, "
-    "so that weights can be far apart: compare the largest weights of both rules.",
+    "It is true that the sigmoid is flat where its scores are large. But below 0 it falls towards "
+    "0, so its weights can be far apart. Compare the largest weights of both rules.",
 )
 
 
@@ -160,6 +160,13 @@ def _(weights, real):
     """You leave padding out of the sum but count it in the divisor. The more padding a sentence
     has, the less its tokens then seem to receive."""
     return (weights * real[..., None]).mean(dim=-2)
+
+
+@received_attention.mistake("divided by the real rows of all sentences")
+def _(weights, real):
+    """You divide by the number of real rows in the whole batch. A sentence then seems to receive
+    the less, the more sentences stand beside it."""
+    return (weights * real[..., None]).sum(dim=-2) / real.sum()
 
 
 @received_attention.mistake("padding counted, divided by the real rows")

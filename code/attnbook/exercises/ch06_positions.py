@@ -27,13 +27,13 @@ beyond_the_trained_places.wrong_option(
     "A",
     "a near place is half known",
     "This assumes that a place is known in part if one near it was trained. But the vectors of a "
-    "learned table have no neighbours: look at its curve right after place 15 in Figure 6.3.",
+    "learned table have no neighbours: look at its curve right after place 15 in Figure 6.4.",
 )
 beyond_the_trained_places.wrong_option(
     "B",
     "what was not trained is never right",
     "No place beyond 15 was trained, that is true, and the table knows nothing of them. But waves "
-    "are made of the same rotations everywhere: look at the band of the sinusoids in Figure 6.3.",
+    "are made of the same rotations everywhere: look at the band of the sinusoids in Figure 6.4.",
 )
 
 

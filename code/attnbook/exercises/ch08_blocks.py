@@ -9,9 +9,8 @@ beyond_three_quarters = MultipleChoice(
     "8.0",
     "Is attention linear?",
     hints=[
-        "By what does a layer norm divide: by a constant, or by something that depends on the "
-        "token?",
-        "With a single key the weight is 1. On what do the weights depend if there are eight?",
+        "Does a layer norm divide by a constant, or by something that depends on the token?",
+        "With a single key the weight is 1. What do the weights depend on if there are eight keys?",
     ],
     answer="D",
     because="The layer norm divides by the token's own size, and with several tokens the weights "
@@ -26,14 +25,14 @@ beyond_three_quarters.wrong_option(
 beyond_three_quarters.wrong_option(
     "B",
     "random tokens can't help",
-    "The other tokens say nothing about `a` and `b`, that is true. But with more than one key the "
-    "weights depend on the token that asks: look at the last row.",
+    "It is true that the other tokens say nothing about `a` and `b`. But with more than one key, "
+    "the weights depend on the token that asks: look at the last row.",
 )
 beyond_three_quarters.wrong_option(
     "C",
     "a layer norm only rescales",
-    "It would be so if all tokens were divided by one number. But each is divided by its own size: "
-    "look at the row with the norm.",
+    "This would be so if all tokens were divided by the same number. But each is divided by its "
+    "own size: look at the row with the norm.",
 )
 
 

@@ -16,20 +16,20 @@ cost_of_the_fused_version = MultipleChoice(
         "To get the output alone, must any score be computed twice?",
     ],
     answer="A",
-    because="Every query still meets every key, so the operations stay. What is gone are the "
-    "numbers in between, and here that was not paid for with time.",
+    because="Every query still meets every key, so the operations remain. Only the numbers in "
+    "between are gone, and here this saving did not cost time.",
 )
 cost_of_the_fused_version.wrong_option(
     "B",
     "what is not kept is not computed",
     "This takes storing for computing. The scores are forgotten at once, but every query still "
-    "meets every key: look by which factor the time of the fused version grows.",
+    "meets every key. Look at the factor by which the time of the fused version grows.",
 )
 cost_of_the_fused_version.wrong_option(
     "C",
     "less memory must cost time",
-    "Often one is paid for with the other, and in the backward pass scores will be computed again. "
-    "But here only the output is wanted: compare the two rows of times.",
+    "Often memory is saved at the cost of time, and the backward pass will indeed compute scores "
+    "again. But here only the output is wanted: compare the two rows of times.",
 )
 
 

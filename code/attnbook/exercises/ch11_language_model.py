@@ -16,15 +16,14 @@ without_the_first = MultipleChoice(
         "A token that is hidden in all blocks is deleted. Which token is the first one then?",
     ],
     answer="C",
-    because="A token that is hidden in all blocks is deleted, and the next one takes its place: "
-    "heads rest there instead. What the place hands over is needed nevertheless, as the other rows "
-    "show.",
+    because="A token that is hidden in all blocks is deleted, and the next token takes its place. "
+    "Heads rest there instead. But what the place hands over is needed, as the other rows show.",
 )
 without_the_first.wrong_option(
     "A",
     "a large weight is a large importance",
-    "This takes the weight for the importance. Compare with the row in which every token may look "
-    "at the first one alone: that is what costs nearly everything.",
+    "This takes the weight for the importance. But the question says what happens if every token "
+    "may look at the first one alone, which has all the weight then. The loss is 8.3.",
 )
 without_the_first.wrong_option(
     "B",
@@ -35,8 +34,8 @@ without_the_first.wrong_option(
 without_the_first.wrong_option(
     "D",
     "a wasted weight does harm",
-    "This takes the rest for a waste from which the model suffers. It was trained with it, and no "
-    "layer after it expects anything else: the loss does not fall.",
+    "This assumes that resting is a waste from which the model suffers. But the model was trained "
+    "with it, and no later layer expects anything else, so the loss does not fall.",
 )
 
 cache_bytes = NumericAnswer(

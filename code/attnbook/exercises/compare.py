@@ -92,14 +92,14 @@ class Comparison:
         ]
 
     @property
-    def first_wrong(self) -> int | None:
-        """The place of the first result that is wrong."""
-        return min(self._bad + self._differing, default=None)
+    def wrong(self) -> list[int]:
+        """The places of the results that are wrong."""
+        return sorted({*self._bad, *self._differing})
 
     @property
     def all_right(self) -> bool:
         """Whether no result is wrong."""
-        return self.first_wrong is None
+        return not self.wrong
 
     @property
     def right_kind(self) -> bool:

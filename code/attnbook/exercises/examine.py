@@ -27,7 +27,7 @@ from attnbook.exercises.compare import (
 from attnbook.exercises.declare import GRADIENTS, Exercise, Trial
 from attnbook.exercises.report import Report, beside, describe, told_apart
 from attnbook.exercises.sandbox import CheckIsOver, Outcome, Sandbox
-from attnbook.exercises.shrink import Bounds, cut
+from attnbook.exercises.shrink import Bounds, Case, Shrinker
 from attnbook.exercises.words import listed
 
 
@@ -243,47 +243,31 @@ class Examination:
 
     def show_counterexample(self, attempt: _Attempt) -> None:
         """Show the smallest input with a wrong result, and what was printed there."""
-        wrong = attempt.comparison.first_wrong
-        if wrong is None:
+        trial, wrong = attempt.trial, attempt.comparison.wrong
+        if not wrong or isinstance(attempt.outcomes[wrong[0]].error, CheckIsOver):
             return
-        trial = attempt.trial
-        if isinstance(attempt.outcomes[wrong].error, CheckIsOver):
-            return
-        probe, outcome, right = self.shrink(trial, wrong, attempt.outcomes[wrong])
+        cases = [Case(trial.probes[i], attempt.outcomes[i], trial.expected[i]) for i in wrong]
+        case = Shrinker(self.exercise, self.answer, self.box, Bounds(trial.probes)).smallest(cases)
+        if case.mixed:
+            names = listed([f"`{self.names[i]}`" for i in case.mixed.arguments])
+            self.report.failures.append(
+                f"Cut along axis {case.mixed.axis} of {names}, each part alone gets the right "
+                "result, but not all together: does a step mix them or treat them alike?"
+            )
         given = ", ".join(
-            f"`{name} = {describe(value)}`" for name, value in zip(self.names, probe, strict=True)
+            f"`{name} = {describe(value)}`"
+            for name, value in zip(self.names, case.probe, strict=True)
         )
-        if outcome.timed_out:
-            then = "it does not finish"
-        elif outcome.error:
-            then = "it stops with an error"
-        else:
-            then = beside(outcome.value, right)
-        self.report.counterexample = f"for {given} {then}."
-        self.report.printed = outcome.printed.rstrip()
+        self.report.counterexample = f"for {given} {_what_came_out(case)}."
+        self.report.printed = case.outcome.printed.rstrip()
 
-    def shrink(self, trial: Trial, place: int, outcome: Outcome) -> tuple[tuple, Outcome, object]:
-        """The first part of an input whose result is wrong, and so on; or all of it.
 
-        If the parts are right alone and wrong together, the report says so.
-        """
-        probe, right, bounds = trial.probes[place], trial.expected[place], Bounds(trial.probes)
-        reference = self.exercise.reference
-        while not outcome.timed_out and (pieces := cut(reference, probe, right, bounds)):
-            outcomes = self.box.call_on_all(self.answer, pieces.parts)
-            pairs = list(zip(outcomes, pieces.expected, strict=False))
-            wrong = Comparison(pairs, self.names, self.answer).first_wrong
-            if wrong is None:
-                all_tried = len(pairs) == len(pieces.parts)
-                if all_tried and getattr(outcome.value, "shape", None) == right.shape:
-                    names = listed([f"`{self.names[i]}`" for i in pieces.arguments])
-                    self.report.failures.append(
-                        f"Cut along axis {pieces.axis} of {names}, each part alone gets the right "
-                        "result, but not all together: does a step mix them or treat them alike?"
-                    )
-                break
-            probe, outcome, right = pieces.parts[wrong], outcomes[wrong], pieces.expected[wrong]
-        return probe, outcome, right
+def _what_came_out(case: Case) -> str:
+    if case.outcome.timed_out:
+        return "it does not finish"
+    if case.outcome.error:
+        return f"it stops with an error; right is `{describe(case.right)}`"
+    return beside(case.outcome.value, case.right)
 
 
 class _Stumbled(Exception):

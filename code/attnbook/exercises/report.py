@@ -68,11 +68,11 @@ class Report:
         return PASSED if self.passed else WRONG if self.attempted else OPEN
 
     def _lines(self) -> list[tuple[str, str]]:
+        stuck = f'Stuck? Run `hint("{self.exercise.split(" ")[0]}")`.'
         if not self.attempted:
-            number = self.exercise.split(" ")[0]
             return [
                 (f"{OPEN} Exercise {self.exercise}:", "not attempted."),
-                ("", f'Replace the `...` and run the cell. Stuck? Run `hint("{number}")`.'),
+                ("", f"Replace the `...` and run the cell. {stuck}"),
             ]
         if self.passed:
             head = (f"{PASSED} Exercise {self.exercise}:", "solved.")
@@ -87,7 +87,7 @@ class Report:
         lines += [(PASSED, sentence) for sentence in self.holds]
         if self.printed:
             lines.append(("There your function printed:", self.printed))
-        return lines
+        return [*lines, ("", stuck)]
 
 
 def _current_cell() -> int | None:
@@ -157,7 +157,7 @@ def beside(value: object, right: object) -> str:
     """What was returned and, where it differs, what is right: all of it, or one entry."""
     ours = told_apart(value, right)
     if getattr(value, "shape", ()) != getattr(right, "shape", ()):
-        return f"you return `{ours}`"
+        return f"you return `{ours}`; right is `{describe(right)}`"
     if isinstance(right, torch.Tensor) and right.numel() > 24 and not torch.equal(value, right):
         off = (value.double() - right.double()).abs()
         # infinity off infinity is NaN, and so is NaN off anything

@@ -1,24 +1,44 @@
-"""A smaller counterexample: one part of a batch instead of the whole."""
+"""A smaller counterexample: one part of a batch, or two, instead of the whole."""
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
-from attnbook.exercises.compare import same
+from attnbook.exercises.compare import Comparison, same
+from attnbook.exercises.declare import Exercise
+from attnbook.exercises.sandbox import Outcome, Sandbox
+
+MOST_NUMBERS = 24  # that an input has, if a message can show all of them
 
 Axis = tuple[int, int]  # the place of an argument, and an axis of it, counted from the end
 
 
 @dataclass
 class Cut:
-    """An input cut along one axis of some arguments, and the right result of each part."""
+    """An input cut along one axis of some arguments; each part has its right result."""
 
     arguments: list[int]  # the places of those that were cut
     axis: int
-    parts: list[tuple]
-    expected: list[torch.Tensor]
+    parts: list[tuple[tuple, torch.Tensor]]
+    pairs: list[tuple[tuple, torch.Tensor]]  # of parts that are neighbours, if there are others
+
+
+@dataclass
+class Case:
+    """An input, what an answer makes of it, and what is right."""
+
+    probe: tuple
+    outcome: Outcome
+    right: object
+    mixed: Cut | None = None  # a cut whose parts are right alone, but not together
+
+    @property
+    def size(self) -> int:
+        """How many numbers its largest tensor has."""
+        tensors = [x for x in self.probe if isinstance(x, torch.Tensor)]
+        return max((tensor.numel() for tensor in tensors), default=0)
 
 
 class Bounds:
@@ -67,13 +87,14 @@ def _sums_to_1(axis: Axis, probes: list[tuple]) -> bool:
     )
 
 
-def cut(reference: Callable, probe: tuple, right: object, bounds: Bounds) -> Cut | None:
+def cuts(reference: Callable, probe: tuple, right: object, bounds: Bounds) -> Iterator[Cut]:
     """Cut an input so that the results of its parts together are the whole result, if it can be.
 
-    Which arguments have such an axis, a batch or a sentence's rows, is found by trying it.
+    Which arguments have such an axis, a batch or a sentence's rows, is found by trying it. The
+    first axis comes first.
     """
     if not isinstance(right, torch.Tensor):
-        return None
+        return
     for axis, size, arguments in _candidates(probe):
         if not bounds.allow(probe, {(i, axis - probe[i].ndim) for i in arguments}):
             continue
@@ -81,11 +102,12 @@ def cut(reference: Callable, probe: tuple, right: object, bounds: Bounds) -> Cut
         try:
             expected = [reference(*part) for part in parts]
             whole = [torch.cat(expected, dim) for dim in range(right.ndim)]
+            if any(same(result, right) for result in whole):
+                pairs = [_part(probe, arguments, axis, i, 2) for i in range(size - 1)]
+                pairs = [(pair, reference(*pair)) for pair in pairs if size > 2]
+                yield Cut(arguments, axis, list(zip(parts, expected, strict=True)), pairs)
         except (RuntimeError, IndexError, ValueError):  # it can't be cut in this way
             continue
-        if any(same(result, right) for result in whole):
-            return Cut(arguments, axis, parts, expected)
-    return None
 
 
 def _candidates(probe: tuple) -> Iterator[tuple[int, int, list[int]]]:
@@ -100,8 +122,56 @@ def _candidates(probe: tuple) -> Iterator[tuple[int, int, list[int]]]:
                     yield axis, size, [*some]
 
 
-def _part(probe: tuple, arguments: list[int], axis: int, place: int) -> tuple:
+def _part(probe: tuple, arguments: list[int], axis: int, place: int, length: int = 1) -> tuple:
     return tuple(
-        argument.narrow(axis, place, 1) if i in arguments else argument
+        argument.narrow(axis, place, length) if i in arguments else argument
         for i, argument in enumerate(probe)
     )
+
+
+class Shrinker:
+    """Looks for the smallest input that shows what is wrong with an answer."""
+
+    def __init__(self, exercise: Exercise, answer: Callable, box: Sandbox, bounds: Bounds) -> None:
+        self.reference, self.names = exercise.reference, exercise.arguments
+        self.answer, self.box, self.bounds = answer, box, bounds
+
+    def smallest(self, cases: list[Case]) -> Case:
+        """What becomes of the first case that a message can show whole, or else of the smallest."""
+        found: list[Case] = []
+        for case in cases:
+            found.append(self.shrink(case))
+            if found[-1].size <= MOST_NUMBERS or found[-1].outcome.timed_out:
+                break
+        return min(found, key=lambda case: case.size)
+
+    def shrink(self, case: Case) -> Case:
+        """The first part of an input whose result is wrong, and so on; or all of it.
+
+        The batch is cut first. If its parts are right alone, two of them are left.
+        """
+        while not case.outcome.timed_out:
+            for pieces in cuts(self.reference, case.probe, case.right, self.bounds):
+                smaller, alone = self._cut_down(case, pieces)
+                if alone and getattr(case.outcome.value, "shape", None) == case.right.shape:
+                    case = replace(case, mixed=case.mixed or pieces)
+                if smaller:
+                    case = replace(smaller, mixed=case.mixed)
+                    break
+            else:
+                break
+        return case
+
+    def _cut_down(self, case: Case, pieces: Cut) -> tuple[Case | None, bool]:
+        """The first part, or pair of parts, that is wrong; and whether each part alone is right."""
+        for parts in (pieces.parts, pieces.pairs):
+            outcomes = self.box.call_on_all(self.answer, [probe for probe, _ in parts])
+            rights = [right for _, right in parts[: len(outcomes)]]
+            pairs = list(zip(outcomes, rights, strict=True))
+            wrong = Comparison(pairs, self.names, self.answer).wrong if pairs else []
+            if wrong:
+                part = Case(parts[wrong[0]][0], *pairs[wrong[0]])
+                return part, parts is pieces.pairs
+            if len(pairs) < len(parts):  # time ran out
+                return None, False
+        return None, True

@@ -1,5 +1,8 @@
-"""Figures: the look of plots (``style``), tables, ``drawings``, and ``interactive`` figures."""
+"""Figures: the look of plots (``style``), the ``runs`` of rivals, tables, ``drawings``, and
+``interactive`` figures.
+"""
 
+from attnbook.figures.runs import lines, mark, strips
 from attnbook.figures.style import (
     BLACK,
     KEY,
@@ -29,6 +32,9 @@ __all__ = [
     "dots",
     "heat_map",
     "in_words",
+    "lines",
+    "mark",
+    "strips",
     "subplots",
     "table",
 ]

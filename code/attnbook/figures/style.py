@@ -42,16 +42,23 @@ _WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", WEIGHTS, 
 _NUMBERED_MAP = LinearSegmentedColormap.from_list("numbered", ["#ffffff", "#c58eb6"])
 
 
-def subplots(columns: int = 1, *, height: float = 3.2, **options: object) -> tuple[Figure, object]:
+def subplots(
+    columns: int = 1, *, height: float = 3.2, wide: bool = False, **options: object
+) -> tuple[Figure, object]:
     """A figure in the book's style: 4.8 inches wide, or 6.4 with several panels side by side.
 
-    ``height`` is in inches; other options go to ``plt.subplots``. Returns the figure and its
-    axes. The width keeps the text legible on a telephone, where the page is 390 pixels wide.
-    The style stays in force for what is drawn afterwards. Its letters are the pages'.
+    A ``wide`` one is always 5.7 inches, which is as wide as the page's text, and its letters are a
+    little larger. ``height`` is in inches; other options go to ``plt.subplots``. Returns the figure
+    and its axes. The width keeps the text legible on a telephone, where the page is 390 pixels
+    wide. The style stays in force for what is drawn afterwards. Its letters are the pages'.
     """
     _bring_font()
     plt.style.use("attnbook.figures.book")  # book.mplstyle
     width = 4.8 if columns == 1 else 6.4
+    if wide:
+        width = 5.7
+        plt.rc("font", size=12)
+        plt.rc("axes", titlesize=12)
     return plt.subplots(ncols=columns, figsize=(width, height), layout="constrained", **options)
 
 
@@ -96,13 +103,20 @@ def dots(axes: Axes, rows: Mapping[str, ArrayLike], *, color: str = NEUTRAL) -> 
         runs = np.asarray(runs, dtype=float)
         if runs.ndim != 1 or not runs.size:
             raise ValueError(f"{name}: one number for each run is needed, got {runs.shape}")
-        # multiples of the golden ratio fill the height evenly, however many runs there are
-        heights = place + 0.6 * ((np.arange(runs.size) * 0.618) % 1 - 0.5)
-        axes.plot(runs, heights, "o", color=color, markersize=5, alpha=0.6, markeredgewidth=0)
+        look = {"color": color, "markersize": 5, "alpha": 0.6, "markeredgewidth": 0}
+        axes.plot(runs, place + heights(runs.size), "o", **look)
         axes.vlines(np.median(runs), place - 0.4, place + 0.4, color=BLACK, zorder=1)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
+
+
+def heights(runs: int) -> np.ndarray:
+    """Heights in a row for each of several runs, between -0.3 and 0.3, so that equal ones show.
+
+    Multiples of the golden ratio fill the row evenly, however many runs there are.
+    """
+    return 0.6 * ((np.arange(runs) * 0.618) % 1 - 0.5)
 
 
 def heat_map(axes: Axes, matrix: ArrayLike, *, rows: Sequence[str], columns: Sequence[str]) -> None:

@@ -109,7 +109,7 @@ def _in_code(task: ChapterExercise, seeds: Iterable[int]) -> list[NotebookNode]:
     stub, answer = task.call
     return [
         new_code_cell(
-            f"{stub}\n### BEGIN SOLUTION\n{_solution(task)}\n### END SOLUTION\n"
+            f"{stub}\n### BEGIN SOLUTION\n{task.solution}\n### END SOLUTION\n"
             f'check("{task.id}", {answer})',
             metadata=_graded(f"{_grade_id(task)}-answer", answer=True),
         ),
@@ -138,12 +138,6 @@ def exercise_id(grade_id: str) -> str:
     return grade_id.removeprefix("exercise-").removesuffix("-answer").replace("-", ".")
 
 
-def _solution(task: ChapterExercise) -> str:
-    """The solution cell without its title and its call of check."""
-    lines = task.solution.rstrip().split("\n")
-    return "\n".join(lines[1:-1]).strip()
-
-
 def _graded(
     name: str, *, locked: bool = False, answer: bool = False, points: int | None = None
 ) -> dict:
@@ -164,7 +158,7 @@ def needed(chapter: NotebookNode, todo: Iterable[ChapterExercise]) -> str:
     wanted = set(ALWAYS_AT_HAND)
     for task in todo:
         if task.stub:
-            for code in (task.stub, _solution(task)):
+            for code in (task.stub, task.solution):
                 uses, defines = names(code)
                 wanted |= uses - defines
         # functions and classes of the chapter that the text speaks of

@@ -5,14 +5,13 @@ returns a new one.
 """
 
 import copy
-import re
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from attnbook.exercises import catalogue
 from attncourse.address import install_note, with_links_to
-from attncourse.chapter import ABOUT_SOLUTIONS, MODEL_ANSWER, tags, without_comparison
+from attncourse.chapter import ABOUT_SOLUTIONS, MODEL_ANSWER, SOLUTION, tags, without_comparison
 
 
 def student(chapter: NotebookNode, page: str = "") -> NotebookNode:
@@ -50,8 +49,7 @@ def answers(chapter: NotebookNode) -> NotebookNode:
             cell.source = cell.source.replace("<details>", "<details open>")
         cells.append(cell)
         if "solution" in tags(cell):
-            cell.metadata = {"tags": ["solution"]}
-            id = re.match(r"# @title Solution ([\d.]+)", cell.source)[1]
+            id = SOLUTION.fullmatch(cell.source)["id"]
             cells.append(new_markdown_cell(_for_the_teacher(known[id]), id=f"{cell.id}-teacher"))
     copied.cells = cells
     return copied

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 TEMPLATE = HERE / "slides.html"
 
 NOTHING = Markup("")
-NOT_SHOWN = {"setup", "remove-cell", "verify", "exercise", "solution", "hide-cell"}
+NOT_SHOWN = {"setup", "remove-cell", "verify", "exercise", "solution"}
 MOST_WORDS = 45  # of the text above a figure
 CAPTION = re.compile(r"\*(Figure [\d.]+\.\s.+)\*$", re.S)
 EQUATION = re.compile(r"\\tag\{([\d.]+)\}")

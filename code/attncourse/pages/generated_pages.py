@@ -37,16 +37,13 @@ NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the text below it
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PATH = re.compile(r"All chapters take .*? hours?\.")
-FRONT = (
-    10,
-    "the whole idea on five screens, each with a picture first",
-)  # minutes, as its title says
+FRONT = (10, "the whole idea on five screens, each with a picture first")  # minutes: its title
 HOW_TO_ANSWER = """## Exercises
 
-In the notebook, which the icons at the top of its page download or open, fill in the cell of an \
-exercise and run it. It ends with `check`, which tries your answer and tells you what holds and \
-what does not; if it recognises a mistake, it names it. Run `hint("{first}")` for a first hint, \
-and again for the next.{solutions}"""
+The icons at the top of the page download or open this chapter as a notebook. There, you write \
+your answer into the cell below an exercise, and run the cell. At its end, `check` tries your \
+answer, tells you which properties hold, and names your mistake if it recognises one. \
+`hint("{first}")` gives you a hint, and a further one each time that you run it.{solutions}"""
 
 
 def needs(chapter: NotebookNode) -> list[int]:
@@ -84,7 +81,9 @@ def elsewhere(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
             names = f"{', '.join(first)} and {last}" if first else last
             links.append((numbers, f"[{names}]({seen_from_chapters(other)})"))
     where = ", ".join(link for _, link in sorted(links))
-    return f" Numbers missing here stand in the laboratory: {where}." if where else ""
+    return (
+        f" The exercises with the missing numbers are in the laboratory: {where}." if where else ""
+    )
 
 
 def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
@@ -168,9 +167,9 @@ def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
     for path, book in notebooks.items():
         (other if in_laboratory(path) else own).extend(task.minutes for task in exercises_of(book))
     return (
-        f"All chapters take {hours(_to_read(notebooks))} to read and run, "
-        f"their {len(own)} exercises {hours(sum(own))}, "
-        f"the {len(other)} of the laboratory {hours(sum(other))}."
+        f"All chapters take {hours(_to_read(notebooks))} to read and run. "
+        f"Their {len(own)} exercises take {hours(sum(own))}, and the {len(other)} exercises of "
+        f"the laboratory take {hours(sum(other))}."
     )
 
 

@@ -1,11 +1,20 @@
 """Rules for exercises: those of the catalogue, and how they stand in their notebooks."""
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.declare import GRADIENTS
-from attncourse.chapter import HEADING, POINTS, cells_to_answer_in, tags
+from attncourse.chapter import (
+    EXERCISE_TAGS,
+    HEADING,
+    POINTS,
+    SOLUTION,
+    cells_to_answer_in,
+    names,
+    tags,
+)
 from attncourse.rules.book import MODEL_ANSWER_BELOW, Notebook
 
 FEWEST = 6  # exercises of the catalogue that a chapter has
@@ -109,7 +118,7 @@ def has_one_answer_in_words(notebook: Notebook) -> Iterator[str]:
 
 
 def are_built_alike(notebook: Notebook) -> Iterator[str]:
-    """An exercise is its text, a stub that ends with ``check``, and a solution that passes."""
+    """An exercise is its text, a stub that ends with ``check``, and a solution that is folded."""
     for cell in notebook.cells:
         asks = cell.cell_type == "markdown" and cell.source.startswith("### Exercise")
         if asks and not HEADING.match(cell.source):
@@ -133,29 +142,50 @@ def are_built_alike(notebook: Notebook) -> Iterator[str]:
 def _lacks_of_cells(notebook: Notebook, task: Exercise, place: int) -> Iterator[str]:
     below = notebook.cells[place + 1 :]
     found = cells_to_answer_in(notebook.node, place) if below else []
-    if [tags(cell) for cell in found] != [["exercise"], ["solution", "hide-cell"]]:
+    if [tags(cell) for cell in found] != [["exercise"], ["solution"]]:
         yield (
-            "a stub, tagged exercise, stands below its text, and then a solution, tagged solution "
-            "and hide-cell"
+            "a stub, tagged exercise, stands below its text, and then a text with the solution, "
+            "tagged solution"
         )
         return
-    if not found[1].source.startswith(f"# @title Solution {task.id}\n"):
-        yield f"its solution begins with `# @title Solution {task.id}`"
-    for cell in found:
-        last = cell.source.rstrip().split("\n")[-1]
-        if not last.startswith(f'check("{task.id}", '):
-            yield f'cell {cell.id}: it ends with `check("{task.id}", …)`'
-        elif _is_function(task) and f"def {last.split(', ')[1][:-1]}(" not in cell.source:
-            yield f"cell {cell.id}: it defines the function that it hands to check"
+    stub, solution = found
+    written = SOLUTION.fullmatch(solution.source)
+    if solution.cell_type != "markdown" or not written or written["id"] != task.id:
+        yield (
+            "its solution is a text, so that running all cells solves nothing: "
+            f"<details>, <summary>Solution {task.id}</summary>, the code between ```python and "
+            "```, and </details>, with empty lines around the code"
+        )
+        return
+    last = stub.source.rstrip().split("\n")[-1]
+    if not last.startswith(f'check("{task.id}", '):
+        yield f'cell {stub.id}: it ends with `check("{task.id}", …)`'
+    elif _is_function(task):
+        for cell in found:
+            if f"def {last.split(', ')[1][:-1]}(" not in cell.source:
+                yield f"cell {cell.id}: it defines the function that the stub hands to check"
 
 
-def solve_themselves(notebook: Notebook) -> Iterator[str]:
-    """As the notebook was run, check takes a stub as not attempted, and a solution as solved."""
-    for tag, says in (("exercise", "not attempted."), ("solution", "solved.")):
-        for cell in notebook.tagged(tag):
-            data = [output.get("data", {}) for output in cell.outputs]
-            if not any(says in shown.get("text/plain", "") for shown in data):
-                yield f"cell {cell.id}: its check must say {says!r}"
+def leave_the_readers_names_alone(notebook: Notebook) -> Iterator[str]:
+    """No other cell defines or uses what a reader writes: running all cells would overwrite it."""
+    known: dict[str, str] = {}  # name: the first cell that has it
+    for cell in notebook.code:
+        if not EXERCISE_TAGS & {*tags(cell)}:
+            for name in itertools.chain(*names(cell.source)):
+                known.setdefault(name, cell.id)
+    for cell in notebook.tagged("exercise"):
+        for name in sorted(names(cell.source)[1]):
+            if name in known:
+                yield f"cell {cell.id}: call `{name}` otherwise, for the cell {known[name]} has it"
+            known[name] = cell.id
+
+
+def are_not_attempted(notebook: Notebook) -> Iterator[str]:
+    """As the notebook was run, check takes a stub as not attempted."""
+    for cell in notebook.tagged("exercise"):
+        data = [output.get("data", {}) for output in cell.outputs]
+        if not any("not attempted." in shown.get("text/plain", "") for shown in data):
+            yield f"cell {cell.id}: its check must say 'not attempted.'"
 
 
 def has_its_choice_in_the_story(notebook: Notebook) -> Iterator[str]:

@@ -21,6 +21,7 @@ IN_A_CHAPTER = [
     chapter.asserts_what_it_proves,
     chapter.ends_with_its_sums_and_sources,
     exercises.are_built_alike,
+    exercises.leave_the_readers_names_alone,
     exercises.stand_where_they_are_found,
     exercises.has_one_answer_in_words,
     exercises.has_its_choice_in_the_story,
@@ -33,6 +34,7 @@ IN_THE_LABORATORY = [
     laboratory.types_no_result,
     chapter.asserts_what_it_proves,
     exercises.are_built_alike,
+    exercises.leave_the_readers_names_alone,
 ]
 ONCE_IT_WAS_RUN = [
     every.was_run_by_the_command,
@@ -40,7 +42,7 @@ ONCE_IT_WAS_RUN = [
     every.has_figures,
     laboratory.shows_its_result_first,
     every.has_pictures_of_its_code,
-    exercises.solve_themselves,
+    exercises.are_not_attempted,
 ]
 
 

@@ -13,7 +13,7 @@ import nbformat
 from attncourse.address import setup_cell
 from attncourse.chapter import tags
 from attncourse.rules.book import Notebook
-from attncourse.run import HASH, PNG, SVG, TO_FOLD, pictures
+from attncourse.run import HASH, PNG, SVG, TO_FOLD, hidden, labelled, pictures
 
 MOST_BYTES = 1_000_000
 LONGEST_LINE = 80
@@ -96,18 +96,19 @@ def was_run_by_the_command(notebook: Notebook) -> Iterator[str]:
         wrong.insert(0, "its metadata")
     if wrong:
         yield (
-            f"python -m attncourse run {notebook.name} hides code in JupyterLab and on Colab, "
-            f"stores a PNG of each drawing and no times. It is yet to do so in {', '.join(wrong)}"
+            f"python -m attncourse run {notebook.name} hides code in JupyterLab and on Colab "
+            "behind its first line, a word such as `# drawing`, stores a PNG of each drawing and "
+            f"no times. It is yet to do so in {', '.join(wrong)}"
         )
 
 
 def _is_as_run_leaves_it(cell: dict) -> bool:
-    hidden = ({"source_hidden": True}, "form") if TO_FOLD & {*tags(cell)} else (None, None)
-    switch = "Show the solution" if "solution" in tags(cell) else None
+    folded = TO_FOLD & {*tags(cell)}
+    metadata = (hidden(cell), "form") if folded else (None, None)
     kinds = [output.get("data", {}) for output in cell.outputs]
     return (
-        (cell.metadata.get("jupyter"), cell.metadata.get("cellView")) == hidden
-        and cell.metadata.get("mystnb", {}).get("code_prompt_show") == switch
+        (cell.metadata.get("jupyter"), cell.metadata.get("cellView")) == metadata
+        and (not folded or cell.source == labelled(cell))
         and "execution" not in cell.metadata
         and all(PNG in data for data in kinds if SVG in data)
     )

@@ -5,7 +5,7 @@ A drawing is at most 440 units wide and its text at least 13 units high, so that
 telephone, where it is 350 pixels wide.
 """
 
-from attnbook.figures.drawings.attention import heads, self_attention
+from attnbook.figures.drawings.attention import self_attention
 from attnbook.figures.drawings.blocks import decoder_block, encoder_block, then_and_now
 from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.cost import (
@@ -16,11 +16,13 @@ from attnbook.figures.drawings.cost import (
     softmax_in_blocks,
 )
 from attnbook.figures.drawings.encoder_decoder import encoder_decoder
+from attnbook.figures.drawings.heads import heads
 from attnbook.figures.drawings.in_parallel import in_parallel
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
+from attnbook.figures.drawings.network import neurons
 from attnbook.figures.drawings.order import heard, two_orders
-from attnbook.figures.drawings.positions import word_plus_position
+from attnbook.figures.drawings.positions import five_marks, word_plus_position
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
@@ -36,6 +38,7 @@ __all__ = [
     "decoder_block",
     "encoder_block",
     "encoder_decoder",
+    "five_marks",
     "growth",
     "heads",
     "heads_add_up",
@@ -45,6 +48,7 @@ __all__ = [
     "loop_orders",
     "matrices",
     "matrix",
+    "neurons",
     "product",
     "score",
     "self_attention",

@@ -1,4 +1,4 @@
-"""Self-attention as a flow of matrices, and its split into heads."""
+"""Self-attention as a flow of matrices."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from torch import Tensor
 
 from attnbook.figures.drawings.cells import MOST_NUMBERS, Matrix, Scale, first_that_fits, number
 from attnbook.figures.drawings.draw_matrix import (
-    draw_map,
     draw_matrix,
     foot_room,
     head_room,
@@ -16,20 +15,11 @@ from attnbook.figures.drawings.draw_matrix import (
 )
 from attnbook.figures.drawings.matrices import plain
 from attnbook.figures.drawings.svg import (
-    INK,
-    LINE,
-    NAME,
     SMALL,
-    SOFT,
-    WIDEST,
     Canvas,
     Drawing,
-    tint,
 )
-from attnbook.figures.style import KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
-
-MOST_HEADS = 16
-WIDEST_HEAD = 64
+from attnbook.figures.style import KEY, QUERY, VALUE, WEIGHTS
 
 
 def self_attention(
@@ -182,118 +172,3 @@ def _say_flow(inputs: Matrix, made: list[Matrix], steps: list[Matrix], output: M
         f"the output, {output.shape}. Framed is the row of {token}: its weights are "
         f"{weights}{ending}."
     )
-
-
-def heads(weights: Float[Tensor, "heads length length"], *, d_model: int) -> Drawing:
-    """How d_model columns are cut into heads, each with its map of weights, and joined again.
-
-    ``weights`` are those of each head, for one sequence; the first is framed from cut to join.
-
-    Raises ``ValueError`` if ``d_model`` can't be cut into that many heads, or something does not
-    fit the weights.
-    """
-    num_heads, length, _ = weights.shape
-    if not 1 < num_heads <= MOST_HEADS:
-        raise ValueError(f"a drawing has 2 to {MOST_HEADS} heads: got {num_heads}")
-    if d_model % num_heads:
-        raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
-    maps = [Matrix(one, name="weights", color=WEIGHTS) for one in weights]
-    shape, of_head = f"{length} × {d_model}", d_model // num_heads
-
-    canvas = Canvas()
-    split = _Split(canvas, num_heads, length)
-    split.whole("x", shape)
-    split.step("· W_Q,  · W_K,  · W_V")
-    split.names()
-    for name, color in (("Q", QUERY), ("K", KEY), ("V", VALUE)):
-        split.pieces(name, color)
-    split.fan(f"each head, {of_head} columns:  softmax(QK^T ÷ √{of_head})")
-    split.maps(maps)
-    split.fan(f"mixes its own {of_head} columns of V")
-    split.pieces("joined", VALUE)
-    split.step("· W_O")
-    split.whole("output", shape)
-    alt = (
-        f"x, {shape}, is multiplied by three projections. Q, K and V, each {shape}, are cut into "
-        f"{num_heads} heads of {of_head} columns. Each head makes a map of weights, "
-        f"{length} × {length}, and mixes its own columns of V. The {num_heads} results stand side "
-        f"by side again, {shape}, and W O, {d_model} × {d_model}, makes the output. Framed is "
-        "head 1."
-    )
-    return canvas.finish(alt)
-
-
-class _Split:
-    """Draws bars and maps of heads, one below the other: all columns are to scale."""
-
-    GAP = 4
-
-    def __init__(self, canvas: Canvas, num_heads: int, length: int) -> None:
-        self.canvas = canvas
-        room = (WIDEST - 78) / num_heads - self.GAP  # without names on the left
-        self.cell = min(room, WIDEST_HEAD) / length
-        if self.cell > 1:
-            self.cell = math.floor(self.cell)
-        self.wide = self.cell * length  # of a head: its map is a square
-        self.lefts = [i * (self.wide + self.GAP) for i in range(num_heads)]
-        self.right = self.lefts[-1] + self.wide
-        self.y = 0.0
-
-    def _name(self, name: str, color: str) -> None:
-        size = NAME if len(name) == 1 else SMALL
-        self.canvas.text(-8, self.y + self.wide / 2, name, formula=True, size=size, color=color,
-                         anchor="end", bold=True)  # fmt: skip
-
-    def whole(self, name: str, shape: str) -> None:
-        """A matrix with all its columns."""
-        self._name(name, NEUTRAL)
-        with self.canvas.group(name, 0, self.y):
-            self.canvas.box(0, 0, self.right, self.wide, fill=tint(NEUTRAL, 0.16),
-                            stroke=tint(NEUTRAL, 0.6), thick=1)  # fmt: skip
-            self.canvas.text(self.right / 2, self.wide / 2, shape, size=SMALL, color=INK)
-        self.y += self.wide
-
-    def names(self) -> None:
-        """The numbers of the heads."""
-        for i, x in enumerate(self.lefts):
-            marked = i == 0
-            text = f"head {i + 1}" if self.wide > 55 else str(i + 1)
-            self.canvas.text(x + self.wide / 2, self.y + 8, text, size=SMALL, bold=marked,
-                             color=INK if marked else SOFT)  # fmt: skip
-        self.y += 20
-
-    def pieces(self, name: str, color: str) -> None:
-        """A matrix cut into the columns of each head."""
-        self._name(name, color)
-        with self.canvas.group(name, 0, self.y):
-            others = [(x, 0) for x in self.lefts[1:]]
-            self.canvas.cells({tint(color, 0.16): others}, self.wide, self.wide)
-            self.canvas.box(0, 0, self.wide, self.wide, fill=tint(color, 0.32), stroke=color,
-                            thick=2.5)  # fmt: skip
-        self.y += self.wide + self.GAP
-
-    def step(self, text: str) -> None:
-        """An arrow from a whole matrix, with what is done to it."""
-        self.canvas.arrow((self.right / 2, self.y + 4), (self.right / 2, self.y + 30))
-        self.canvas.text(self.right / 2 + 12, self.y + 17, text, formula=True, color=INK,
-                         anchor="start")  # fmt: skip
-        self.y += 36
-
-    def fan(self, text: str) -> None:
-        """An arrow from each head."""
-        self.canvas.text(self.right / 2, self.y + 10, text, formula=True)
-        middles = [x + self.wide / 2 for x in self.lefts]
-        self.canvas.arrows_down(middles[1:], self.y + 22, self.y + 42, LINE)
-        self.canvas.arrows_down(middles[:1], self.y + 22, self.y + 42, INK)
-        self.y += 46
-
-    def maps(self, maps: list[Matrix]) -> None:
-        """The weights of each head."""
-        self._name("weights", WEIGHTS)
-        scale = Scale(self.cell, self.cell, False)
-        for x, one in zip(self.lefts, maps, strict=True):
-            draw_map(self.canvas, x, self.y, one, scale)
-        for x in self.lefts:
-            self.canvas.box(x, self.y, self.wide, self.wide, stroke=tint(WEIGHTS, 0.5), thick=1)
-        self.canvas.box(0, self.y, self.wide, self.wide, stroke=WEIGHTS, thick=2.5)
-        self.y += self.wide + self.GAP

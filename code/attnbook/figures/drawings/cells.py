@@ -22,9 +22,10 @@ PALE, PLAIN, STRONG = 0.07, 0.16, 0.32  # shares of the colour: beside what is m
 class Matrix:
     """A matrix to draw, with its name, the colour of its role, and labels of rows and columns.
 
-    ``row``, ``column`` or both, for an entry, are what the drawing points at. Names and labels like
-    ``W_Q`` are set as formulas. Raises ``ValueError`` if something does not fit the matrix, or a
-    number is not finite.
+    ``row``, ``column`` or both, for an entry, are what the drawing points at; ``strong`` are rows
+    in front of the others, without a frame. If ``decimals`` are given, each number has so many, and
+    points and minus signs stand below each other. Names and labels like ``W_Q`` are set as
+    formulas. Raises ``ValueError`` if something does not fit the matrix, or a number is not finite.
     """
 
     values: Tensor
@@ -35,6 +36,8 @@ class Matrix:
     columns: Sequence[str] | None = None
     row: int | None = None
     column: int | None = None
+    strong: Sequence[int] = ()
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         values = torch.as_tensor(self.values).detach().to("cpu", torch.float64)
@@ -45,17 +48,18 @@ class Matrix:
         if len(unexpected):
             raise ValueError(f"{self.name} must be finite: got {unexpected[0].item()}")
         for kind, size, labels, marked in (
-            ("row", len(values), self.rows, self.row),
-            ("column", values.shape[1], self.columns, self.column),
+            ("row", len(values), self.rows, (self.row, *self.strong)),
+            ("column", values.shape[1], self.columns, (self.column,)),
         ):
             if labels is not None and len(labels) != size:
                 raise ValueError(
                     f"{self.name} has shape {tuple(values.shape)}, which needs {size} {kind} "
                     f"labels: got {len(labels)}"
                 )
-            if marked is not None and not 0 <= marked < size:
+            missing = [i for i in marked if i is not None and not 0 <= i < size]
+            if missing:
                 raise ValueError(
-                    f"{self.name} has shape {tuple(values.shape)}: there is no {kind} {marked}"
+                    f"{self.name} has shape {tuple(values.shape)}: there is no {kind} {missing[0]}"
                 )
 
     @property
@@ -72,11 +76,13 @@ class Matrix:
         return [self.texts(row) for row in self.values]
 
     def texts(self, values: Tensor) -> list[str]:
-        """A row or column as text, with up to two decimals: no more than the matrix needs."""
-        return [number(value, self._digits) for value in values.tolist()]
+        """A row or column as text."""
+        digits = self.digits if self.decimals is None else self.decimals
+        return [number(value, digits) for value in values.tolist()]
 
     @cached_property
-    def _digits(self) -> int:
+    def digits(self) -> int:
+        """How many decimals the numbers need: two at most."""
         largest = self.values.abs().max().item()
         most = 0 if largest >= 100 else 1 if largest >= 10 else 2
         return next((digits for digits in range(most) if self._has_decimals(digits)), most)

@@ -139,7 +139,8 @@ def _name_width(matrix: Matrix) -> float:
 def _write_row_labels(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
     for i, place in scale.axes(matrix)[0].places.items():
         middle = (place + 0.5) * scale.height
-        _write_label(canvas, -7, middle, matrix.rows[i], "end", i == matrix.row)
+        _write_label(canvas, -7, middle, matrix.rows[i], "end",
+                     i == matrix.row or i in matrix.strong)  # fmt: skip
 
 
 def _write_column_labels(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
@@ -202,7 +203,7 @@ def _by_value(matrix: Matrix, scale: Scale) -> list[str]:
 def _by_mark(matrix: Matrix, scale: Scale) -> list[str]:
     """The colours of the cells, row by row: stronger where the drawing points."""
     rows, columns = scale.axes(matrix)
-    if matrix.row is None and matrix.column is None:
+    if matrix.row is None and matrix.column is None and not matrix.strong:
         return [tint(matrix.color, PLAIN)] * len(rows.places) * len(columns.places)
     return [
         tint(matrix.color, STRONG if _is_marked(matrix, i, j) else PALE)
@@ -212,7 +213,9 @@ def _by_mark(matrix: Matrix, scale: Scale) -> list[str]:
 
 
 def _is_marked(matrix: Matrix, i: int, j: int) -> bool:
-    """Whether the cell is in the row, in the column, or the entry that the drawing points at."""
+    """Whether the cell is in a row, in the column, or the entry that the drawing points at."""
+    if matrix.strong:
+        return i in matrix.strong
     return matrix.row in (None, i) and matrix.column in (None, j)
 
 
@@ -239,12 +242,16 @@ def _frame(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
 
 
 def _write_numbers(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
-    middles = [(j + 0.5) * scale.width for j in range(matrix.values.shape[1])]
-    for i, texts in enumerate(matrix.numbers()):
+    rows = matrix.numbers()
+    flush = matrix.decimals is not None
+    widest = max(text_width(text.lstrip("−"), SMALL) for row in rows for text in row)
+    shift = widest / 2 if flush else 0.0  # the minus signs hang over
+    places = [(j + 0.5) * scale.width + shift for j in range(matrix.values.shape[1])]
+    for i, texts in enumerate(rows):
         # what the drawing does not point at stands back; on darker cells only black is legible
-        color = INK if matrix.row in (None, i) else SOFT
-        color = BLACK if matrix.color == WEIGHTS else color
-        canvas.texts(middles, (i + 0.5) * scale.height, texts, color)
+        back = i not in matrix.strong if matrix.strong else matrix.row not in (None, i)
+        color = BLACK if matrix.color == WEIGHTS else SOFT if back else INK
+        canvas.texts(places, (i + 0.5) * scale.height, texts, color, flush=flush)
 
 
 def text_box(

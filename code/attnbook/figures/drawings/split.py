@@ -4,14 +4,17 @@ Each head has a colour of its own, from its cells in the input to its part of th
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import CELL_HEIGHT, DARKEST, PLAIN, Matrix
+from attnbook.figures.drawings.cells import CELL_HEIGHT, DARKEST, PLAIN, STRONG, Matrix
 from attnbook.figures.drawings.svg import (
     INK,
+    NAME,
     SMALL,
+    SOFT,
     TEXT,
     WIDEST,
     Canvas,
@@ -25,6 +28,12 @@ HEADS = OTHER, NEUTRAL  # the colours of the two
 SHADE = 0.3  # of these colours below a number
 GAP = 28  # between what belongs to different heads
 NAMES = 64  # room for the names of rows
+LANE = (WIDEST - 12 - GAP) / 2  # width of the panel of a head
+MIDDLES = LANE / 2, LANE * 1.5 + GAP  # of the panels
+MIDDLE = LANE + GAP / 2  # of the drawing
+BESIDE = 46  # room for the names of rows that stand in the middle of a panel
+PANEL, TALL = 78.0, 240.0  # where panels begin, and how tall they are
+JOINED, SUM = PANEL + 110, PANEL + 201  # where the rows of results and of products begin
 
 
 def heads_add_up(
@@ -34,79 +43,169 @@ def heads_add_up(
     *,
     tokens: Sequence[str],
     answers: Sequence[str],
+    asks: str | None = None,
+    value_name: str = "values",
 ) -> Drawing:
     """Two heads of one feature each, for one query, and how W_O adds up what they hand over.
 
+    First comes the question, then each token with its value, one for both heads or one for each.
     Each head mixes its own column of the values with its own row of weights. The results, side by
     side, are multiplied by W_O: each by its own row, and the products are added. ``answers`` names
-    the features of the output.
+    the features of the output; an answer that is the value of one token is given its name.
+    ``asks`` is the question; if it is not given, the names of the answers with question marks.
 
     Raises ``ValueError`` if there are not two heads, or if labels or numbers do not fit.
     """
-    if not len(weights) == values.shape[1] == len(out_proj) == len(HEADS):
-        raise ValueError(
-            f"the drawing has 2 heads: got weights {tuple(weights.shape)}, values "
-            f"{tuple(values.shape)} and W_O {tuple(out_proj.shape)}"
-        )
-    if not len(tokens) == weights.shape[1] == len(values) or len(answers) != out_proj.shape[1]:
-        raise ValueError(
-            f"weights {tuple(weights.shape)}, values {tuple(values.shape)} and W_O "
-            f"{tuple(out_proj.shape)} do not fit {len(tokens)} tokens and {len(answers)} answers"
-        )
+    _demand_two_heads(weights, values, out_proj, tokens, answers)
     results = (weights * values.mT).sum(dim=1)  # one number for each head
-    added = results[:, None] * out_proj
-    shares = Matrix(weights, name="weights", color=WEIGHTS).numbers()
-    handed = Matrix(values.mT, name="values").numbers()
-    (mixed,) = Matrix(results[None], name="heads").numbers()
-    rows = Matrix(out_proj, name="W_O").numbers()
-    products = Matrix(added, name="added").numbers()
-    (sums,) = Matrix(added.sum(dim=0)[None], name="output").numbers()
-
-    lane = (WIDEST - 12 - GAP) / 2
-    cell = _cell_width((lane - NAMES - 8) / len(tokens), [*tokens, *shares[0], *shares[1]])
-    wide = _cell_width((lane - 16) / len(answers), [*answers, *rows[0], *products[0], *products[1]])
-    canvas, plain = Canvas(), [tint(VALUE, PLAIN)]
-    for head, color in enumerate(HEADS):
-        left = head * (lane + GAP)
-        middle, first = left + lane / 2, left + lane - 8 - cell * len(tokens)
-        corner = middle - wide * len(answers) / 2
-        canvas.box(left, 0, lane, 318, fill=tint(color, 0.08), stroke=tint(color, 0.6), round=6)
-        canvas.text(middle, 16, f"head {head + 1}", size=TEXT, color=INK, bold=True)
-        for j, token in enumerate(tokens):
-            canvas.text(first + cell * (j + 0.5), 40, token, color=INK)
-        canvas.text(left + 6, 66, "weights", color=WEIGHTS, anchor="start")
-        dark = [tint(WEIGHTS, DARKEST * share) for share in weights[head].tolist()]
-        _cells(canvas, "weights", first, 52.0, cell, shares[head], dark, WEIGHTS)
-        canvas.text(left + 6, 98, "values", color=VALUE, anchor="start")
-        _cells(canvas, "values", first, 84.0, cell, handed[head], plain * len(tokens), VALUE)
-        sum_of = " + ".join(f"{w}·{v}" for w, v in zip(shares[head], handed[head], strict=True))
-        canvas.text(middle, 128, sum_of, color=INK)
-        canvas.arrow((middle, 138), (middle, 156))
-        _cells(canvas, "joined", middle - wide / 2, 158.0, wide, [mixed[head]], plain, VALUE)
-        canvas.text(middle, 208, "· its row of W_O", formula=True, color=INK)
-        of_head = [tint(color, SHADE)] * len(answers)
-        _cells(canvas, "W_O", corner, 220.0, wide, rows[head], of_head, color)
-        canvas.arrow((middle, 252), (middle, 278))
-        _cells(canvas, "added", corner, 280.0, wide, products[head], plain * len(answers), VALUE)
-    # both results are one row, and both products become one sum
-    middle = lane + GAP / 2
-    canvas.box(lane / 2 - wide / 2 - 6, 152, lane + GAP + wide + 12, 40, stroke=BLACK, dashes="4 3")
-    canvas.text(middle, 172, "joined", color=INK, bold=True, halo=True)
-    canvas.plus(middle, 294)
-    canvas.arrow((middle, 303), (middle, 344))
-    corner = middle - wide * len(answers) / 2
-    for j, answer in enumerate(answers):
-        canvas.text(corner + wide * (j + 0.5), 388, answer, color=INK)
-    canvas.text(corner - 10, 360, "output", color=VALUE, anchor="end", bold=True)
-    _cells(canvas, "output", corner, 346.0, wide, sums, plain * len(answers), VALUE)
-    listed = "; ".join(
-        f"head {head + 1} has the weights {', '.join(shares[head])} and the values "
-        f"{', '.join(handed[head])}, which give {mixed[head]}; times its row of W O, "
-        f"({', '.join(rows[head])}), that is ({', '.join(products[head])})"
-        for head in range(len(HEADS))
+    heads = _panels(weights, values, results, out_proj)
+    found = _found(results @ out_proj, values, tokens, answers)
+    asks = asks or " ".join(f"{answer}?" for answer in answers)
+    given = map(", ".join, map(dict.fromkeys, Matrix(values, name="values").numbers()))
+    sizes = [f"{token} {value}" for token, value in zip(tokens, given, strict=True)]
+    canvas = Canvas()
+    canvas.text(MIDDLE, 0, asks, size=NAME, bold=True)
+    _values_of_tokens(canvas, sizes, value_name)
+    wide = _cell_width((LANE - 2 * BESIDE) / len(answers),
+                       [*answers, *(text for head in heads for text in head.texts)])  # fmt: skip
+    for place, head in enumerate(heads):
+        _draw_head(canvas, place, head, tokens, answers, wide)
+    _add_up(canvas, wide, found)
+    listed = "; ".join(f"head {place + 1} {head.said}" for place, head in enumerate(heads))
+    return canvas.finish(
+        f"{asks} The {value_name} of the words: {'; '.join(sizes)}. For them, {listed}. "
+        f"Added up: {'; '.join(found)}."
     )
-    named = ", ".join(f"{answer} {number}" for answer, number in zip(answers, sums, strict=True))
-    return canvas.finish(f"For the tokens {', '.join(tokens)}: {listed}. Added up: {named}.")
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What is written in the panel of a head, besides how large its weights are."""
+
+    shares: list[float]
+    weights: list[str]
+    values: list[str]
+    result: list[str]
+    row: list[str]
+    products: list[str]
+
+    @property
+    def texts(self) -> list[str]:
+        return self.result + self.row + self.products
+
+    @property
+    def terms(self) -> str:
+        return " + ".join(f"{w}·{v}" for w, v in zip(self.weights, self.values, strict=True))
+
+    @property
+    def said(self) -> str:
+        return (
+            f"has the weights {', '.join(self.weights)}, which give {self.result[0]}; times its "
+            f"row of W O, ({', '.join(self.row)}), that is ({', '.join(self.products)})"
+        )
+
+
+def _panels(weights: Tensor, values: Tensor, results: Tensor, out_proj: Tensor) -> list[_Head]:
+    added = results[:, None] * out_proj
+    return [
+        _Head(*shown)
+        for shown in zip(
+            weights.tolist(),
+            Matrix(weights, name="weights").numbers(),
+            map(list, zip(*Matrix(values, name="values").numbers(), strict=True)),
+            Matrix(results[:, None], name="heads").numbers(),
+            Matrix(out_proj, name="W_O").numbers(),
+            Matrix(added, name="added").numbers(),
+            strict=True,
+        )
+    ]
+
+
+def _demand_two_heads(
+    weights: Tensor,
+    values: Tensor,
+    out_proj: Tensor,
+    tokens: Sequence[str],
+    answers: Sequence[str],
+) -> None:
+    shapes = (f"weights {tuple(weights.shape)}, values {tuple(values.shape)} and W_O "
+              f"{tuple(out_proj.shape)}")  # fmt: skip
+    if not len(weights) == values.shape[1] == len(out_proj) == len(HEADS):
+        raise ValueError(f"the drawing has 2 heads: got {shapes}")
+    if not len(tokens) == weights.shape[1] == len(values) or len(answers) != out_proj.shape[1]:
+        raise ValueError(f"{shapes} do not fit {len(tokens)} tokens and {len(answers)} answers")
+
+
+def _found(
+    output: Tensor, values: Tensor, tokens: Sequence[str], answers: Sequence[str]
+) -> list[str]:
+    """Each answer with its number, and with the one token that has this value, if there is one."""
+    (numbers,) = Matrix(output[None], name="output").numbers()
+    found = []
+    for answer, text, feature in zip(answers, numbers, output.tolist(), strict=True):
+        same = (values - feature).abs().amax(dim=1) < 0.005
+        named = [token for token, equal in zip(tokens, same.tolist(), strict=True) if equal]
+        found.append(f"{answer}: {text}" + (f" = {named[0]}" if len(named) == 1 else ""))
+    return found
+
+
+def _values_of_tokens(canvas: Canvas, sizes: Sequence[str], name: str) -> None:
+    """A row above both panels: each token with its value."""
+    wide = _cell_width((LANE + GAP + 40) / len(sizes), sizes) + 6
+    left = MIDDLE - wide * len(sizes) / 2
+    canvas.text(left - 10, 38, name, color=VALUE, anchor="end", bold=True)
+    _cells(canvas, "values", left, 24.0, wide, sizes, [tint(VALUE, PLAIN)] * len(sizes), VALUE)
+    for middle in MIDDLES:
+        canvas.arrow((MIDDLE, 53), (MIDDLE, 61), (middle, 61), (middle, PANEL - 2))
+
+
+def _draw_head(
+    canvas: Canvas,
+    place: int,
+    head: _Head,
+    tokens: Sequence[str],
+    answers: Sequence[str],
+    wide: float,
+) -> None:
+    """A panel: the weights of a head, its result, and what that adds to each answer."""
+    color, middle, left = HEADS[place], MIDDLES[place], MIDDLES[place] - LANE / 2
+    canvas.box(left, PANEL, LANE, TALL, fill=tint(color, 0.08), stroke=tint(color, 0.6), round=6)
+    cell = _cell_width((LANE - NAMES - 8) / len(tokens), [*tokens, *head.weights])
+    first, top = left + LANE - 8 - cell * len(tokens), PANEL + 16.0
+    canvas.text(left + 6, top, f"head {place + 1}", anchor="start", bold=True)
+    canvas.texts([first + cell * (j + 0.5) for j in range(len(tokens))], top, tokens, INK)
+    canvas.text(left + 6, top + 26, "weights", color=WEIGHTS, anchor="start")
+    dark = [tint(WEIGHTS, DARKEST * share) for share in head.shares]
+    _cells(canvas, "weights", first, top + 12, cell, head.weights, dark, WEIGHTS)
+    canvas.text(middle, top + 57, head.terms, size=SMALL, color=SOFT)
+    canvas.arrow((middle, top + 68), (middle, JOINED - 8))
+    _cells(canvas, "joined", middle - wide / 2, JOINED, wide, head.result, [tint(VALUE, PLAIN)],
+           VALUE)  # fmt: skip
+    corner, pale = middle - wide * len(answers) / 2, [tint(color, PLAIN)] * len(answers)
+    canvas.texts([corner + wide * (j + 0.5) for j in range(len(answers))], SUM - 44, answers, SOFT)
+    for y, label, name, texts in ((SUM - 32, "· W_O", "W_O", head.row),
+                                  (SUM, "=", "added", head.products)):  # fmt: skip
+        canvas.text(corner - 7, y + CELL_HEIGHT / 2, label, formula=True, size=SMALL, color=SOFT,
+                    anchor="end")  # fmt: skip
+        _cells(canvas, name, corner, y, wide, texts, pale, "#ffffff", SOFT)
+
+
+def _add_up(canvas: Canvas, wide: float, found: Sequence[str]) -> None:
+    """Both results become one row, and the products of both become the answers."""
+    left, right = MIDDLES
+    canvas.box(left - wide / 2 - 6, JOINED - 6, right - left + wide + 12, CELL_HEIGHT + 12,
+               stroke=BLACK, dashes="4 3")  # fmt: skip
+    canvas.text(MIDDLE, JOINED + CELL_HEIGHT / 2, "joined", bold=True, halo=True)
+    canvas.plus(MIDDLE, SUM + CELL_HEIGHT / 2)
+    top = PANEL + TALL + 22
+    canvas.arrow((MIDDLE, SUM + CELL_HEIGHT / 2 + 9), (MIDDLE, top - 2))
+    cell = _cell_width((LANE + GAP + 60) / len(found), found)
+    corner = MIDDLE - cell * len(found) / 2
+    canvas.text(corner - 10, top + CELL_HEIGHT / 2, "output", color=VALUE, anchor="end", bold=True)
+    with canvas.group("output", corner, top):
+        for j, text in enumerate(found):
+            canvas.box(j * cell, 0, cell, CELL_HEIGHT, fill=tint(VALUE, STRONG), stroke=VALUE)
+            canvas.text((j + 0.5) * cell, CELL_HEIGHT / 2, text, size=SMALL, color=BLACK, bold=True)
 
 
 def splits(
@@ -183,9 +282,10 @@ def _cells(
     texts: Sequence[str],
     fills: Sequence[str],
     stroke: str,
+    color: str = BLACK,
 ) -> None:
-    """Cells with numbers."""
+    """Cells with text."""
     with canvas.group(name, x, y):
         for j, fill in enumerate(fills):
             canvas.box(j * wide, 0, wide, CELL_HEIGHT, fill=fill, stroke=stroke, thick=1)
-        canvas.texts([wide * (j + 0.5) for j in range(len(texts))], CELL_HEIGHT / 2, texts, BLACK)
+        canvas.texts([wide * (j + 0.5) for j in range(len(texts))], CELL_HEIGHT / 2, texts, color)

@@ -93,11 +93,23 @@ class Canvas:
             self.reach(x + start, y - 0.6 * size, x + start + width, y + 0.6 * size)
         self.elements.append(f"<text {place}{style}>{markup}</text>")
 
-    def texts(self, places: Sequence[float], y: float, texts: Sequence[str], color: str) -> None:
-        """Write small texts in one line, each with its middle at a place."""
+    def texts(
+        self,
+        places: Sequence[float],
+        y: float,
+        texts: Sequence[str],
+        color: str,
+        *,
+        flush: bool = False,
+    ) -> None:
+        """Write small texts in one line, each with its middle at a place.
+
+        ``flush`` texts end there, and their digits are as wide as each other.
+        """
         parts = [f'<tspan x="{_n(x)}">{html.escape(text, quote=False)}</tspan>'
                  for x, text in zip(places, texts, strict=True)]  # fmt: skip
-        style = _text_style(SMALL, color, "middle", False)
+        style = _text_style(SMALL, color, "end" if flush else "middle", False)
+        style += ' style="font-variant-numeric:tabular-nums"' if flush else ""
         self.elements.append(f'<text y="{round(y + 0.35 * SMALL)}"{style}>{"".join(parts)}</text>')
 
     def box(

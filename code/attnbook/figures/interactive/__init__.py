@@ -22,6 +22,7 @@ from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
+from attnbook.figures.interactive.roles import roles
 from attnbook.figures.interactive.scale import scale
 from attnbook.figures.interactive.stack import stack
 from attnbook.figures.interactive.token import token
@@ -41,6 +42,7 @@ __all__ = [
     "permutation",
     "predict",
     "query",
+    "roles",
     "scale",
     "stack",
     "token",

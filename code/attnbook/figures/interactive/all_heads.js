@@ -2,6 +2,7 @@
 attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, towards }) => {
   const STEPS = 255; // a weight is stored as a byte
   const STRONGEST = 5;
+  const percent = (share) => `${fixed(100 * share, 0)}\u00a0%`;
 
   // what a head can be searched for: a number from 0 to 1, of its map and the two chosen tokens
   const over = (map, first, score) =>
@@ -20,16 +21,24 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
     static LINES = 5;
     static TABLE = "The weights of this head";
     static STYLE = `
+      .heads { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px .4rem;
+        margin: .2rem 0 .6rem; }
       .grid { display: grid; grid-template-columns: repeat(var(--heads), 1fr); gap: 2px;
-        margin: .2rem 0 .6rem; outline-offset: 3px; touch-action: manipulation; }
-      .grid > * { height: 16px; border-radius: 2px; cursor: pointer; position: relative;
+        outline-offset: 3px; touch-action: manipulation; }
+      .grid > * { height: 24px; border-radius: 2px; cursor: pointer; position: relative;
         background: var(--hover); overflow: hidden; }
       .grid > *::before { content: ""; position: absolute; inset: 0; background: var(--weights);
         opacity: var(--share); }
       .grid > [aria-selected="true"] { outline: 3px solid var(--ink); z-index: 1; overflow: visible; }
+      .axis-blocks { display: grid; gap: 2px; color: var(--soft); font-size: 12px;
+        font-variant-numeric: tabular-nums; text-align: right; }
+      .axis-blocks span { height: 24px; line-height: 24px; }
       .both { display: grid; gap: .4rem 1.2rem; }
       .caption { margin: 0; color: var(--soft); font-size: 13px; }
-      .strongest { display: flex; flex-wrap: wrap; gap: .4rem; }
+      .scale { display: inline-block; width: 5rem; height: .7em; margin: 0 .3em;
+        background: linear-gradient(to right, var(--hover), var(--weights)); }
+      .strongest { display: flex; flex-wrap: wrap; gap: .4rem; margin: .1rem 0 .5rem; }
+      .strongest button[aria-pressed="true"] { border: 2px solid var(--ink); font-weight: 600; }
       .tokens { display: flex; flex-wrap: wrap; gap: .3rem; margin: .3rem 0; }
       .tokens button { min-width: 2rem; padding: .1rem .45rem .2rem; line-height: 1.2;
         border-color: var(--line); position: relative; }
@@ -41,16 +50,25 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
       .tokens button[aria-pressed="true"] { border: 2px solid var(--query); color: var(--query);
         font-weight: 600; }
       .tokens button.later { color: var(--soft); background: var(--hover); }
-      .map { max-width: 17rem; }
+      .map { max-width: 19rem; }
       .map .on { fill: var(--weights); }
+      .map text { font-size: .62px; fill: var(--soft); text-anchor: end; }
+      .map text.top { text-anchor: start; }
+      .map .chosen { fill: var(--query); font-weight: 600; }
       .map .row { fill: none; stroke: var(--query); stroke-width: .12; }
       @media (min-width: 700px) {
-        .grid { grid-auto-flow: column; grid-template-columns: none;
+        .heads { grid-template-columns: minmax(0, 1fr); }
+        .axis-blocks { grid-auto-flow: column; grid-auto-columns: 1fr; text-align: center; }
+        .axis-blocks span { height: 1rem; line-height: 1rem; }
+        .grid { grid-auto-flow: column; grid-auto-columns: 1fr; grid-template-columns: none;
           grid-template-rows: repeat(var(--heads), 1fr); }
-        .both { grid-template-columns: 1fr 13rem; align-items: start; }
-        .narrow { display: none; }
+        .grid > * { height: 19px; }
+        .both { grid-template-columns: minmax(0, 1fr) 17rem; align-items: start; }
       }
-      @media (max-width: 699px) { .wide { display: none; } .grid > * { height: 13px; } }
+      /* on a telephone, the grid is longer than the screen: what one chooses there comes first */
+      @media (max-width: 699px) { .stage { display: grid; } .heads, .of-grid { order: 1; }
+        .map { display: none; }
+        .strongest button { padding: .1rem .3rem; font-size: 13px; } }
     `;
 
     build() {
@@ -90,14 +108,19 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
       this.tokens = element("div", { class: "tokens", role: "group",
         "aria-label": "Tokens: choose the one that looks" });
       this.map = shape("svg", { class: "map", "aria-hidden": "true" });
+      this.stage.className = "stage";
+      this.most = element("span");
       this.stage.append(
-        element("p", { class: "caption" }, "The strongest, block.head:"), this.strongest,
-        element("p", { class: "caption" }, `All ${blocks * heads} heads, ${heads} a block, block 0 to `
-          + `${blocks - 1} `, element("span", { class: "wide" }, "from left to right"),
-        element("span", { class: "narrow" }, "from above"),
-        ". The stronger the colour, the more a head does it:"), this.grid,
+        element("p", { class: "caption" }, "The strongest heads"), this.strongest,
+        element("p", { class: "caption of-grid" }, `All ${blocks * heads} heads. The numbers 0 to `
+          + `${blocks - 1} name the blocks, each of ${heads} heads. 0`,
+        element("i", { class: "scale" }), this.most),
+        element("div", { class: "heads" }, element("div", { class: "axis-blocks",
+          "aria-hidden": "true" }, ...range(blocks).map((block) => element("span", {}, block))),
+        this.grid),
         element("div", { class: "both" },
-          element("div", {}, this.caption = element("p", { class: "caption" }), this.tokens), this.map));
+          element("div", {}, this.caption = element("p", { class: "caption" }), this.tokens,
+            this.said), this.map));
       this.offer();
       this.chosen = 0;
       this.toStrongest();
@@ -166,53 +189,60 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
 
     name(place) {
       const { heads } = this.data;
-      return `${Math.floor(place / heads)}.${place % heads}`;
+      return `block ${Math.floor(place / heads)}, head ${place % heads}`;
     }
 
     paint() {
       const { tokens } = this.data.texts[this.text];
       const scores = this.scores();
       const order = this.ranked();
+      const most = scores[order[0]];
+      this.most.textContent = percent(most);
       this.squares.forEach((square, place) => {
-        square.style.setProperty("--share", scores[place]);
+        square.style.setProperty("--share", most ? scores[place] / most : 0);
         square.setAttribute("aria-selected", place === this.chosen);
-        square.setAttribute("aria-label", `head ${this.name(place)}, ${fixed(scores[place])}`);
-        square.title = `${this.name(place)}: ${fixed(scores[place])}`;
+        square.setAttribute("aria-label", `${this.name(place)}, ${percent(scores[place])}`);
+        square.title = `${this.name(place)}: ${percent(scores[place])}`;
       });
       this.grid.setAttribute("aria-activedescendant", `head-${this.chosen}`);
       const had = [...this.strongest.children].indexOf(this.shadowRoot.activeElement);
       this.strongest.replaceChildren(...order.slice(0, STRONGEST).map((place) =>
         element("button", { type: "button", "aria-pressed": String(place === this.chosen),
-          onclick: () => this.choose(place) }, `${this.name(place)} · ${fixed(scores[place])}`)));
+          onclick: () => this.choose(place) }, `${this.name(place)}: ${percent(scores[place])}`)));
       if (had >= 0) this.strongest.children[had].focus();
       const map = this.maps()[this.chosen];
       const row = map[this.looks];
       this.caption.textContent =
-        `Head ${this.name(this.chosen)}: where a token looks. Choose which.`;
+        `B${this.name(this.chosen).slice(1)}: press a word to see where it looks`;
       this.chips.forEach((chip, i) => {
         chip.setAttribute("aria-pressed", String(i === this.looks));
         chip.classList.toggle("later", i > this.looks);
         chip.style.setProperty("--share", row[i] ?? 0);
-        chip.share.textContent = i > this.looks ? "–" : fixed(row[i]);
+        chip.share.textContent = i > this.looks ? "–" : percent(row[i]);
       });
       this.drawMap(map);
       const rank = order.indexOf(this.chosen) + 1;
-      const name = `head ${this.name(this.chosen)}`;
-      const score = fixed(scores[this.chosen]);
+      const name = this.name(this.chosen);
+      const score = percent(scores[this.chosen]);
       const [looks, lookedAt] = [this.looks, this.lookedAt].map((i) => tokens[i].trim());
       this.say((this.search === 0
-        ? `In ${name} “${looks}” gives “${lookedAt}” the weight ${score}. `
-        : `H${name.slice(1)} has ${score} for “${SEARCHES[this.search][0]}”. `)
-        + `It is number ${rank} of ${scores.length}; the one in the middle has `
-        + `${fixed(scores[order[Math.floor(scores.length / 2)]])}.`);
+        ? `In ${name}, “${looks}” gives “${lookedAt}” ${score} of its weight. `
+        : `B${name.slice(1)}, has ${score} for “${SEARCHES[this.search][0]}”. `)
+        + `That is number ${rank} of ${scores.length}. The head in the middle of the list has `
+        + `${percent(scores[order[Math.floor(scores.length / 2)]])}.`);
     }
 
+    // rows are the tokens that look, columns those that they look at
     drawMap(map) {
       const size = map.length;
-      this.map.setAttribute("viewBox", `-.1 -.1 ${size + 0.2} ${size + 0.2}`);
+      const names = this.data.texts[this.text].tokens.map((token) => token.trim() || "␣");
+      this.map.setAttribute("viewBox", `-4.6 -3.9 ${size + 4.7} ${size + 4}`);
       this.map.replaceChildren(
         ...map.flatMap((row, i) => row.map((weight, j) => shape("rect", { class: "on", x: j + 0.04,
           y: i + 0.04, width: 0.92, height: 0.92, opacity: 0.06 + 0.94 * weight }))),
+        ...names.flatMap((name, i) => [
+          shape("text", { x: -0.25, y: i + 0.72, class: i === this.looks ? "chosen" : null }, name),
+          shape("text", { class: "top", transform: `translate(${i + 0.72} -.25) rotate(-90)` }, name)]),
         shape("rect", { class: "row", x: 0, y: this.looks, width: this.looks + 1, height: 1 }));
     }
 

@@ -1,102 +1,107 @@
-// Words of a sentence that ask each other: one whose question can be dragged, or all in a table.
-attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softmax, fixed }) => {
-  const WORD = 100; // width of a word, in the units of the arcs
-  const ARCS = 104; // height of the arcs
+// Words of a sentence that ask each other: one whose question can be dragged, or all at once.
+// Ribbons lead from the words above to the one that asks, below; asking_table.js has the tables.
+attnbook.define("asking", (shared) => {
+  const { Interactive, element, shape, range, sum, dot, softmax, fixed, ribbons } = shared;
+  const WORD = 100; // width of a word, in the units of the ribbons
   const SIDE = 150; // of the triangle
-  const [CELL, ROW, LABEL, GAP, WIDE] = [27, 24, 48, 50, 36]; // of the table; WIDE is a weight's cell
+  const FAINT = 0.004; // weights that are not drawn
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
   const percent = (weight) => `${Math.round(100 * weight)} %`;
 
-  return class Asking extends Interactive {
+  return class Asking extends attnbook.askingTable(shared, Interactive) {
     static LINES = 4;
     static STYLE = `
       :host { container-type: inline-size; }
-      .voice { margin: 0; text-align: center; font-size: 17px; color: var(--query); }
-      .voice i { font-style: normal; letter-spacing: .1em; }
-      .words { display: grid; gap: 0 .2rem; align-items: center; text-align: center;
-        grid-template-columns: 3rem repeat(var(--words), minmax(0, 1fr)); }
-      .arcs { grid-column: 2 / -1; }
-      .chip { min-width: 0; min-height: 2.1rem; padding: .1rem .1rem; line-height: 1.75rem;
-        font-size: clamp(14px, 2.4cqi, 18px); font-weight: 600; background: var(--paper);
-        border: 1.5px solid var(--line); border-radius: .5rem; }
+      .said { position: absolute; width: 1px; height: 1px; min-height: 0; margin: 0;
+        overflow: hidden; clip-path: inset(50%); } /* the picture says it */
+      .frame { position: relative; }
+      .words { display: grid; align-items: center; text-align: center;
+        grid-template-columns: 3.4rem repeat(var(--words), minmax(0, 1fr)); }
+      .chip { min-width: 0; min-height: 2.1rem; margin: 0 .2rem; padding: .1rem .1rem;
+        line-height: 1.75rem; font-size: clamp(14px, 2.4cqi, 18px); font-weight: 600;
+        background: var(--paper); border: 1.5px solid var(--soft); border-radius: .5rem; }
       .chip.asks { color: var(--query); border-color: var(--query);
         box-shadow: inset 0 0 0 1px var(--query); }
+      button.chip { cursor: pointer; }
+      button.chip:hover { background: var(--hover); }
       .weight { color: var(--weights); font-weight: 600; font-variant-numeric: tabular-nums; }
       .query { color: var(--query); } .key { color: var(--key); } .value { color: var(--value); }
-      .words span.key { font-size: clamp(13px, 2cqi, 15px); }
-      .words span.label { text-align: left; font-size: 13px; }
-      .arc { fill: none; stroke: var(--weights); stroke-linecap: round; }
-      @media (prefers-reduced-motion: no-preference) {
-        .arc { transition: stroke-width .2s, opacity .2s; }
-        .handle, .glyph rect, .bars .bar { transition: all .2s; } }
-      .beside { display: flex; flex-wrap: wrap; gap: .6rem 1.6rem; margin-top: .7rem; }
-      .beside > div { flex: 1 1 14rem; min-width: 0; }
-      .beside p { margin: 0 0 .3rem; }
-      .triangle { max-width: 17rem; margin: 0 auto; cursor: pointer; touch-action: none; }
+      .words .key, .words .weight { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
+      .words .label { text-align: left; font-size: 13px; font-weight: 600; line-height: 1.15; }
+      .words .found { border-color: var(--key); color: var(--key); }
+      .ribbons { grid-column: 2 / -1; height: 4.4rem; }
+      .all .ribbons { height: 7rem; }
+      .ribbons path { fill: var(--weights); opacity: .85; }
+      .all .ribbons path { opacity: .13; } .all .ribbons .on { opacity: .85; }
+      .hands { grid-column: 2 / -1; display: grid; align-items: center;
+        grid-template-columns: repeat(var(--words), minmax(0, 1fr)); }
+      .hands span { height: 15px; border-left: 1px solid var(--soft); margin-inline: 14%; }
+      .hands i { display: block; height: 11px; margin: 2px 0; background: var(--value); }
+      .words .name { text-align: left; font-size: 13px; color: var(--value); line-height: 15px; }
+      .drag { display: grid; gap: .8rem 1.4rem; }
+      .card p { margin: 0 0 .3rem; }
+      .mixture { grid-column: 1 / -1; padding: 1.3rem 1rem .6rem; text-align: left;
+        border: 2px solid var(--value); border-radius: .8rem; }
+      .self { z-index: 1; margin-bottom: -1.05rem; }
+      .voice { text-align: center; font-size: 16px; color: var(--query); }
+      .voice span { white-space: nowrap; }
+      .voice i { font-style: normal; letter-spacing: .1em; }
+      .ask { display: grid; grid-template-columns: minmax(0, 1fr) 10.5rem; gap: 0 .8rem;
+        padding: .6rem .8rem; border: 2px solid var(--query); border-radius: .8rem; }
+      .card .voice { text-align: left; }
+      .triangle { grid-area: 1 / 2 / 3; max-width: 17rem; margin: 0 auto; cursor: pointer; touch-action: none; }
       .triangle text { font-size: 14px; fill: var(--key); }
-      .triangle .side { fill: var(--query); fill-opacity: .06; stroke: var(--line); }
-      .triangle .grid { fill: var(--line); }
+      .triangle .side { fill: var(--query); fill-opacity: .06; stroke: var(--soft); }
+      .triangle .grid { fill: var(--soft); opacity: .6; }
       .handle { cursor: grab; }
       .handle:focus-visible { outline: none; }
       .handle:focus-visible .halo { stroke: var(--weights); stroke-width: 3; }
       .halo { fill: var(--query); fill-opacity: .22; }
       .dot { fill: var(--query); stroke: var(--paper); stroke-width: 2; }
-      .bars .name { color: var(--ink); }
-      .bars .bar { background: var(--value); }
-      .beside .verdict { margin-top: .9rem; font-size: 18px; }
-      .glyph { max-width: 3.2rem; height: 2rem; margin: .2rem auto 0; }
-      .glyph rect { fill: var(--value); }
-      .glyph path { stroke: var(--line); }
-      @container (min-width: 44rem) {
-        .drag { display: grid; column-gap: 2.2rem; row-gap: .5rem; align-items: center;
-          grid-template: "voice voice" "ask words" "ask mix" / 15rem minmax(0, 1fr); }
-        .beside { display: contents; }
-        .drag .voice { grid-area: voice; }
-        .drag .ask { grid-area: ask; } .drag .mix { grid-area: mix; margin-left: 3rem; }
+      .sums { display: grid; grid-template-columns: auto minmax(0, 1fr) 2.2rem; gap: .35rem .6rem;
+        align-items: center; }
+      .sums .bar { display: flex; gap: 1px; height: 26px; border-left: 1px solid var(--soft); }
+      .part { display: flex; flex-wrap: wrap; height: 26px; overflow: hidden; min-width: 1px;
+        background: var(--value); color: var(--paper); font-size: 13px; line-height: 26px; }
+      .part[hidden] { display: none; }
+      .part::before { content: ""; width: 1px; height: 26px; } /* a name without room wraps away */
+      .part span { flex: auto; padding: 0 .25em; text-align: center; }
+      .sums .number { text-align: right; font-weight: 600; font-variant-numeric: tabular-nums; }
+      .card .verdict { margin: .6rem 0 0; min-height: 2.8em; font-size: 16px; }
+      @media (prefers-reduced-motion: no-preference) {
+        .ribbons path { transition: opacity .2s; } .handle, .part { transition: all .2s; } }
+      @container (min-width: 40rem) {
+        .drag { grid-template-columns: 13.5rem minmax(0, 1fr); }
+        .ask { grid-template-columns: none; align-content: start; row-gap: .8rem; }
+        .card .voice { min-height: 2.9em; text-align: center; }
+        .card .verdict { min-height: 1.4em; }
+        .triangle { grid-area: auto; }
+        .ribbons { height: 5.6rem; }
+        .words { grid-template-columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
+        .hands span { margin-inline: 24%; }
       }
-      .all .words { max-width: 38rem; margin: 0 auto; }
-      .table { max-width: 34rem; margin: .8rem auto 0; }
-      .table text { font-size: 13.5px; text-anchor: middle; fill: var(--ink); }
-      .table text.end { text-anchor: end; }
-      .table .zero { fill: var(--soft); }
-      .table .head { font-weight: 600; }
-      .table .box { fill: none; stroke: var(--line); }
-      .table .share { fill: var(--weights); }
-      .table .frame-row { fill: none; stroke-width: 2.5; }
-      .table .hit { fill: transparent; cursor: pointer; }
-      .table .others { opacity: .5; }
-      .table .q { stroke: var(--query); } .table .w { stroke: var(--weights); }
-      .table .v { stroke: var(--value); }
-      .table text.tq { fill: var(--query); } .table text.tk { fill: var(--key); }
-      .table text.tv { fill: var(--value); } .table text.tw { fill: var(--weights); }
-    `;
+      .all { max-width: 46rem; margin: 0 auto; }
+      .all .voice { margin: .5rem 0 1.2rem 3.4rem; font-size: 17px; min-height: 1.4em; }
+    ` + super.TABLE_STYLE;
 
     build() {
       const { words, queries, row, drag } = this.data;
       this.row = row;
       this.queries = queries.map((query) => [...query]);
       this.total = sum(queries[row]);
-      this.arcs = words.map(() => shape("path", { class: "arc" }));
       this.stage.className = drag ? "stage drag" : "stage all";
-      const chip = (word, i) => (drag
-        ? element("span", { class: "chip" }, word)
-        : element("button", { type: "button", class: "chip", onclick: () => this.choose(i),
-          onmouseenter: () => this.choose(i), onfocus: () => this.choose(i) }, word));
-      this.chips = words.map(chip);
       this.shares = words.map(() => element("span", { class: "weight" }));
-      this.words = element("div", { class: "words", style: `--words: ${words.length}` },
-        shape("svg", { class: "arcs", viewBox: `0 0 ${WORD * words.length} ${ARCS}`,
-          "aria-hidden": "true" },
-          ...this.arcs),
-        element("span"), ...this.chips, this.label("weight"), ...this.shares);
+      this.ribbons = shape("svg", { class: "ribbons", preserveAspectRatio: "none",
+        viewBox: `0 0 ${WORD * words.length} 100`, "aria-hidden": "true" });
+      this.words = element("div", { class: "words", style: `--words: ${words.length}` });
       this.voice = element("p", { class: "voice", "aria-hidden": "true" });
-      this.stage.append(this.voice, this.words);
+      this.stage.append(this.words);
       if (drag) this.buildDragging();
-      else this.buildTable();
+      else this.buildAll();
     }
 
-    label(name) {
-      return element("span", { class: `label ${name}` }, name);
+    label(text, role) {
+      return element("span", { class: `label ${role}` }, text);
     }
 
     weights(i) {
@@ -113,17 +118,16 @@ attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softm
     paint() {
       const { words, drag } = this.data;
       const weights = this.weights(this.row);
-      this.chips.forEach((chip, i) => {
-        chip.classList.toggle("asks", i === this.row);
-        if (!drag) chip.setAttribute("aria-pressed", i === this.row);
-      });
       weights.forEach((weight, j) => {
-        this.arcs[j].setAttribute("d", this.arc(j));
-        this.arcs[j].setAttribute("stroke-width", 1 + 21 * weight);
-        this.arcs[j].setAttribute("opacity", 0.3 + 0.6 * weight);
         this.shares[j].textContent = percent(weight);
       });
       this.voice.replaceChildren(element("b", {}, words[this.row]), ...this.wish());
+      const at = (i, y) => ({ x: (i + 0.5) * WORD, width: WORD, y });
+      const [lookers, looks] = drag ? [[at(this.row, 100)], [weights]]
+        : [words.map((_, i) => at(i, 100)), words.map((_, i) => this.weights(i))];
+      this.ribbons.replaceChildren(
+        ...ribbons(lookers, words.map((_, j) => at(j, 0)), looks, FAINT).map(({ looker, d }) =>
+          shape("path", { d, class: drag || looker === this.row ? "on" : null })));
       const most = words.map((word, j) => [weights[j], word]).sort(([a], [b]) => b - a)
         .slice(0, 2).map(([weight, word]) => `${percent(weight)} to “${word}”`);
       const takes = this.output(this.row)
@@ -131,7 +135,7 @@ attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softm
       this.say(`${this.asks()} It gives ${most.join(" and ")}. `
         + `It takes along ${takes.join(", ")}.`);
       if (drag) this.paintDragging(weights);
-      else this.paintTable();
+      else this.paintAll();
     }
 
     asks() {
@@ -148,35 +152,54 @@ attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softm
       if (!drag) return [` asks: “${voices[this.row]}”`];
       return [" looks for ", ...features.flatMap((name, k) => {
         const points = this.queries[this.row][k];
-        return points ? [` ${name} `, element("i", {}, "●".repeat(points)), " "] : [];
+        return points ? [" ", element("span", {}, `${name} `,
+          element("i", {}, "●".repeat(points))), " "] : [];
       })];
-    }
-
-    // from the word that asks to another; to itself a loop
-    arc(to) {
-      const [a, b] = [this.row, to].map((word) => (word + 0.5) * WORD);
-      if (a === b) return `M${a - 12},${ARCS} C${a - 46},${ARCS - 62} ${a + 46},${ARCS - 62} ${a + 12},${ARCS}`;
-      const top = ARCS - 44 - 22 * Math.abs(this.row - to);
-      const away = Math.sign(b - a) * 8;
-      return `M${a + away},${ARCS} C${a + away},${top} ${b},${top} ${b},${ARCS}`;
     }
 
     // ------------------------------------------------------------------ one word, to be dragged
 
     buildDragging() {
-      const { words, features, keys, values, hands } = this.data;
+      const { words, features, keys, values, hands, row } = this.data;
       const kind = (key) => features.filter((_, k) => key[k]).join(", ") || "–";
       this.largest = Math.max(...values.flat());
-      this.words.append(this.label("key"),
-        ...keys.map((key) => element("span", { class: "key" }, kind(key))),
-        this.label("value"), ...values.map((value) => this.glyph(value)));
+      const handed = (k) => element("div", { class: "hands", "aria-hidden": "true" },
+        ...values.map((value) => element("span", {},
+          element("i", { style: `width: ${100 * value[k] / this.largest}%` }))));
+      this.words.append(element("span"), ...words.map((word, i) =>
+        element("span", { class: i === row ? "chip asks" : "chip" }, word)),
+      this.label("key", "key"), ...keys.map((key) => element("span", { class: "key" }, kind(key))),
+      this.label("weight", "weight"), ...this.shares,
+      this.label("value", "value"), element("span", { class: "hands" }),
+      ...hands.flatMap((name, k) => [element("span", { class: "name" }, name), handed(k)]),
+      element("span"), this.ribbons,
+      element("span", { class: "chip asks self", style: `grid-column: ${row + 2}` }, words[row]));
+      this.verdict = element("p", { class: "verdict" });
+      this.sums = element("div", { class: "sums", "aria-hidden": "true" });
+      this.bars = hands.map((name) => {
+        const [bar, number] = [element("div", { class: "bar" }), element("span", { class: "number" })];
+        this.sums.append(element("span", { class: "value" }, name), bar, number);
+        return { bar, number, parts: words.map((word) =>
+          element("div", { class: "part", title: word }, element("span", {}, word), element("span"))) };
+      });
+      this.bars.forEach(({ bar, parts }) => bar.append(...parts));
+      this.words.append(element("div", { class: "card mixture" },
+        element("p", {}, element("b", { class: "value" }, "mixture"),
+          `: “${words[row]}” takes from each word its value, times its weight`),
+        this.sums, this.verdict));
+      this.stage.prepend(element("div", { class: "card ask" },
+        element("p", {}, element("b", { class: "query" }, "query"), ": drag the blue dot"),
+        this.voice, this.triangleOf(features)));
+    }
+
+    triangleOf(features) {
       const corner = ([x, y], k) => shape("text", { x, y: y + (k ? 20 : -9),
         "text-anchor": ["middle", "start", "end"][k] }, features[k]);
       const corners = range(3).map((k) => this.place(range(3).map((i) => (i === k ? 1 : 0))));
       const points = range(this.total + 1).flatMap((a) =>
         range(this.total + 1 - a).map((b) => [a, b, this.total - a - b]));
       this.handle = shape("g", { class: "handle", role: "slider", tabindex: 0,
-        "aria-label": `What “${words[this.row]}” looks for, moved by the arrow keys`,
+        "aria-label": `What “${this.data.words[this.row]}” looks for, moved by the arrow keys`,
         "aria-valuemin": 0, "aria-valuemax": this.total, onkeydown: (event) => this.key(event) },
       shape("circle", { class: "halo", r: 21 }), shape("circle", { class: "dot", r: 10 }));
       this.triangle = shape("svg", { class: "triangle",
@@ -193,13 +216,7 @@ attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softm
         const [cx, cy] = this.place(point.map((part) => part / this.total));
         return shape("circle", { class: "grid", cx, cy, r: 2.5 });
       }), ...corners.map(corner), this.handle);
-      this.mixture = this.bars(hands);
-      this.verdict = element("p", { class: "verdict" });
-      this.stage.append(element("div", { class: "beside" },
-        element("div", { class: "ask" }, element("p", {}, element("b", { class: "query" }, "query"),
-          `: what does “${words[this.row]}” look for? Drag the dot.`), this.triangle),
-        element("div", { class: "mix" }, element("p", {}, element("b", { class: "value" }, "mixture"),
-          `: what “${words[this.row]}” takes along`), this.mixture.list, this.verdict)));
+      return this.triangle;
     }
 
     // three numbers that sum to 1 as a point of the triangle, and back
@@ -236,16 +253,8 @@ attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softm
       if (Math.min(...next) >= 0) this.move(next);
     }
 
-    // what a word hands over, as small bars
-    glyph(value) {
-      const bars = value.map((amount, k) => shape("rect", { x: 4 + 16 * k, width: 12,
-        y: 30 - 28 * amount / this.largest, height: 28 * amount / this.largest }));
-      return shape("svg", { class: "glyph", viewBox: "0 0 52 32", "aria-hidden": "true" },
-        shape("path", { d: "M0,31 H52" }), ...bars);
-    }
-
     paintDragging(weights) {
-      const { features } = this.data;
+      const { features, values, words } = this.data;
       const query = this.queries[this.row];
       const [x, y] = this.place(query.map((part) => part / this.total));
       this.handle.setAttribute("transform", `translate(${x},${y})`);
@@ -253,80 +262,18 @@ attnbook.define("asking", ({ Interactive, element, shape, range, sum, dot, softm
       this.handle.setAttribute("aria-valuetext",
         query.map((points, k) => `${features[k]} ${points}`).join(", "));
       const output = this.output(this.row);
-      const heard = this.data.words.filter((_, j) => weights[j] >= HEARD);
-      this.verdict.replaceChildren(`So “${this.data.words[this.row]}” is now `,
-        heard.length > 1 ? "a blend of " : "mostly ",
+      this.bars.forEach(({ number, parts }, k) => {
+        number.textContent = fixed(output[k], 1);
+        parts.forEach((part, j) => {
+          part.hidden = weights[j] * values[j][k] < 0.005 * this.largest;
+          part.style.width = `${100 * weights[j] * values[j][k] / this.largest}%`;
+          part.lastChild.textContent = `${percent(weights[j])} × ${values[j][k]}`;
+        });
+      });
+      const heard = words.filter((_, j) => weights[j] >= HEARD);
+      this.verdict.replaceChildren(`So “${words[this.row]}” now carries `,
+        heard.length > 1 ? "a blend of " : "mostly what it found at ",
         ...heard.flatMap((word, k) => [k ? " and " : "", element("b", {}, word)]), ".");
-      this.mixture.show(output.map((amount) => amount / this.largest),
-        output.map((amount) => fixed(amount, 1)));
-    }
-
-    // ------------------------------------------------------------------ all words, in a table
-
-    choose(row) {
-      if (row === this.row) return;
-      this.row = row;
-      this.draw();
-    }
-
-    buildTable() {
-      const { words, features, hands } = this.data;
-      const [count, asked, handed] = [words.length, features.length, hands.length];
-      const tall = Math.max(asked, count) * ROW;
-      this.left = { query: LABEL, weight: LABEL + asked * CELL + 10,
-        output: LABEL + asked * CELL + 10 + count * WIDE + GAP };
-      this.top = tall + 26;
-      const width = this.left.output + handed * CELL;
-      this.table2 = shape("svg", { class: "table", "aria-hidden": "true",
-        viewBox: `0 -20 ${width} ${this.top + count * ROW + 46}` });
-      this.stage.append(this.table2);
-    }
-
-    // numbers in cells, from a corner; paints each cell's background first
-    block(rows, [left, top], wide, text, share = () => 0) {
-      return rows.flatMap((numbers, i) => numbers.flatMap((number, j) => [
-        shape("rect", { class: "share", x: left + j * wide, y: top + i * ROW, width: wide,
-          height: ROW, opacity: 0.58 * share(number) }),
-        shape("rect", { class: "box", x: left + j * wide, y: top + i * ROW, width: wide,
-          height: ROW }),
-        shape("text", { x: left + (j + 0.5) * wide, y: top + (i + 0.5) * ROW + 5,
-          class: number ? null : "zero" }, text(number))]));
-    }
-
-    paintTable() {
-      const { words, features, keys, values, hands } = this.data;
-      const { query, weight, output } = this.left;
-      const [count, asked, top] = [words.length, features.length, this.top];
-      const write = (x, y, text, more = "") => shape("text", { x, y, class: more }, text);
-      const turned = keys[0].map((_, k) => keys.map((key) => key[k]));
-      const keysTop = (Math.max(asked, count) - asked) * ROW;
-      const valuesTop = 0;
-      const all = words.map((_, i) => this.weights(i));
-      const framed = (name, left, wide, columns) => shape("rect", { class: `frame-row ${name}`,
-        x: left, y: top + this.row * ROW, width: wide * columns, height: ROW });
-      this.table2.replaceChildren(
-        write(weight + count * WIDE / 2, keysTop - 6, "keys: who is found", "head tk"),
-        ...this.block(turned, [weight, keysTop], WIDE, String),
-        ...features.map((name, k) => write(weight - 6, keysTop + (k + 0.7) * ROW, name, "end tk")),
-        write(output + hands.length * CELL, valuesTop - 6, `values: ${hands.join(", ")}`, "end head tv"),
-        ...this.block(values, [output, valuesTop], CELL, String),
-        ...words.map((word, j) => write(output - 5, valuesTop + (j + 0.7) * ROW, word, "end")),
-        ...words.map((word, j) => write(weight + (j + 0.5) * WIDE, top - 7, word)),
-        ...words.map((word, i) => write(LABEL - 5, top + (i + 0.7) * ROW, word,
-          i === this.row ? "end head" : "end")),
-        ...this.block(this.queries, [query, top], CELL, String),
-        ...this.block(all, [weight, top], WIDE, (share) => Math.round(100 * share), (share) => share),
-        ...this.block(words.map((_, i) => this.output(i)), [output, top], CELL,
-          (amount) => fixed(amount, 1)),
-        write(query + asked * CELL / 2, top + count * ROW + 18, "queries", "head tq"),
-        write(weight + count * WIDE / 2, top + count * ROW + 18, "weights, in %", "head tw"),
-        write(output + hands.length * CELL / 2 - 12, top + count * ROW + 18, "mixtures", "head tv"),
-        write((weight + output) / 2 + count * WIDE / 2, top + (count / 2) * ROW + 5, "→"),
-        framed("q", query, CELL, asked), framed("w", weight, WIDE, count),
-        framed("v", output, CELL, hands.length),
-        ...words.map((_, i) => shape("rect", { class: "hit", x: 0, y: top + i * ROW,
-          width: output + hands.length * CELL, height: ROW,
-          onmouseenter: () => this.choose(i), onclick: () => this.choose(i) })));
     }
 
     numbers() {

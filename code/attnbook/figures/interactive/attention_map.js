@@ -7,7 +7,7 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
       .sides li { height: 26px; line-height: 26px; padding: 0 .4rem; overflow: hidden;
         white-space: nowrap; text-overflow: ellipsis; border-radius: .3rem; }
       .rows li { color: var(--query); text-align: right; cursor: pointer; }
-      .rows li[aria-selected="true"] { background: var(--hover); font-weight: 600; }
+      .rows li[aria-selected="true"] { background: var(--tint); font-weight: 600; }
       .columns li { display: flex; gap: .4em; color: var(--key); }
       .columns span { overflow: hidden; text-overflow: ellipsis; }
       .columns b { flex: none; min-width: 2.2em; color: var(--ink); font-weight: 400;
@@ -18,9 +18,10 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
     static LINES = 3;
 
     build() {
-      const { rows, columns, weights, start } = this.data;
+      const { rows, columns, weights, start, row } = this.data;
       [this.block, this.head] = start;
-      this.picked = null; // the token whose row alone is shown
+      this.chosen = row ?? this.strongest(); // the token whose row is shown; null for all
+      this.pointed = null; // the one that the mouse is on
       this.shares = []; // beside each token of the right, its weight in that row
       const numbered = (name, list) => list.map((_, i) => `${name} ${i + 1}`);
       if (weights.length > 1)
@@ -34,9 +35,9 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
           this.draw();
         }, this.head);
       this.options = rows.map((token, i) =>
-        element("li", { role: "option", tabindex: i ? -1 : 0, title: token,
-          onfocus: () => this.pick(i),
-          onmouseenter: () => this.pick(i) }, token));
+        element("li", { role: "option", tabindex: i === this.chosen ? 0 : -1, title: token,
+          onfocus: () => this.choose(i), onclick: () => this.choose(i),
+          onmouseenter: () => this.point(i) }, token));
       this.labels = columns.map((token) => {
         const number = element("b");
         this.shares.push(number);
@@ -44,35 +45,47 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
       });
       this.list = element("ul", { class: "rows", role: "listbox", "aria-label": "Tokens that look",
         onkeydown: (event) => this.key(event),
-        onfocusout: () => this.pick(null),
-        onmouseleave: () => this.pick(this.focused()) }, ...this.options);
+        onmouseleave: () => this.point(null) }, ...this.options);
       this.lines = shape("svg", { "aria-hidden": "true" });
-      this.stage.append(element("div", { class: "sides" }, this.list, this.lines,
-        element("ul", { class: "columns" }, ...this.labels)));
+      this.columns = element("ul", { class: "columns" }, ...this.labels);
+      this.stage.append(element("div", { class: "sides" }, this.list, this.lines, this.columns));
       this.whenResized(this.lines, () => this.paint());
-    }
-
-    focused() {
-      const place = this.options.indexOf(this.shadowRoot.activeElement);
-      return place < 0 ? null : place;
     }
 
     key(event) {
       const last = this.options.length - 1;
-      const here = this.focused();
+      const here = this.options.indexOf(event.target);
       const to = { ArrowDown: Math.min(here + 1, last), ArrowUp: Math.max(here - 1, 0),
         Home: 0, End: last }[event.key];
-      if (event.key === "Escape") this.pick(null);
+      if (event.key === "Escape") this.choose(null);
       if (to === undefined) return;
       event.preventDefault();
-      this.options.forEach((option, i) => option.setAttribute("tabindex", i === to ? 0 : -1));
       this.options[to].focus();
-      this.pick(to);
     }
 
-    pick(row) {
-      this.picked = row;
+    choose(row) {
+      this.chosen = row;
+      this.pointed = null;
+      if (row !== null)
+        this.options.forEach((option, i) => option.setAttribute("tabindex", i === row ? 0 : -1));
       this.paint();
+    }
+
+    point(row) {
+      this.pointed = row;
+      this.paint();
+    }
+
+    // the token with the largest weight
+    strongest() {
+      const most = this.map().map((row) => Math.max(...row));
+      return most.indexOf(Math.max(...most));
+    }
+
+    // where a token looks, the largest weights first
+    looks(row) {
+      return row.map((weight, j) => [weight, j]).sort(([a], [b]) => b - a).slice(0, 4)
+        .map(([weight, j]) => `${this.data.columns[j]} ${fixed(weight)}`).join(", ");
     }
 
     // the map of the chosen block and head: one row for each token that looks
@@ -86,6 +99,7 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
     paint() {
       const { rows, columns } = this.data;
       const map = this.map();
+      const picked = this.pointed ?? this.chosen;
       const step = 26;
       const width = this.lines.clientWidth || 200;
       const height = step * Math.max(rows.length, columns.length);
@@ -97,19 +111,21 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
         weight < 0.005 ? null : shape("path", { class: "weight",
           d: `M4,${y(i)} C${width / 2},${y(i)} ${width / 2},${y(j)} ${width - 4},${y(j)}`,
           "stroke-width": 0.5 + 5 * weight,
-          opacity: this.picked === null || this.picked === i ? 0.15 + 0.85 * weight : 0.03 })))
+          opacity: (picked === null || picked === i ? 1 : 0.12) * (0.15 + 0.85 * weight) })))
         .filter(Boolean));
-      this.options.forEach((option, i) =>
-        option.setAttribute("aria-selected", this.picked === i));
-      this.shares.forEach((share, j) => {
-        share.textContent = this.picked === null ? "" : fixed(map[this.picked][j]);
+      this.options.forEach((option, i) => {
+        option.setAttribute("aria-selected", picked === i);
+        option.setAttribute("aria-label", `${rows[i]} looks at ${this.looks(map[i])}`);
       });
-      this.say(this.picked === null
-        ? "Point at a token on the left, tap it, or go there with Tab and the arrow keys."
-        : `${rows[this.picked]} looks at ` + map[this.picked]
-          .map((weight, j) => [weight, j])
-          .sort(([a], [b]) => b - a).slice(0, 4)
-          .map(([weight, j]) => `${columns[j]} ${fixed(weight)}`).join(", ") + ".");
+      this.columns.setAttribute("aria-label",
+        picked === null ? "Tokens that are looked at" : `Weights of ${rows[picked]}`);
+      this.shares.forEach((share, j) => {
+        share.textContent = picked === null ? "" : fixed(map[picked][j]);
+      });
+      this.say(picked === null
+        ? "All weights at once. Point at a token on the left, tap it, or go there with the arrow keys."
+        : `${rows[picked]} looks at ${this.looks(map[picked])}. Choose another token on the left, `
+          + "or press Esc for all at once.");
     }
 
     numbers() {

@@ -17,18 +17,20 @@ def attention_map(
     columns: Sequence[str],
     alt: str,
     start: tuple[int, int] = (0, 0),
+    row: int | None = None,
 ) -> Interactive:
     """Tokens on both sides, joined by lines as thick as their weights.
 
     ``weights`` are one map, or those of all heads (heads, query, key), or those of all blocks
     (blocks, heads, query, key); among several the reader chooses. ``rows`` are the tokens that
     look, on the left, ``columns`` those that are looked at. ``start`` is the block and the head
-    that are shown first, counted from 0; the number of heads stands for the mean of all. ``alt``
-    says what can be seen.
+    that are shown first, counted from 0; the number of heads stands for the mean of all. ``row`` is
+    the token that is chosen first, without it the one with the largest weight. ``alt`` says what
+    can be seen.
 
     Raises ``ValueError`` if tokens and weights do not match, if there are more than 50 tokens on
     a side, if ``weights`` has more than four axes or a number that is not finite, or if there is
-    no such start.
+    no such start or row.
     """
     if weights.ndim > 4 or weights.shape[-2:] != (len(rows), len(columns)):
         raise ValueError(
@@ -50,12 +52,15 @@ def attention_map(
             f"{blocks} blocks and {heads} heads have no start {start}: from (0, 0) "
             f"to ({blocks - 1}, {heads}), which is the mean"
         )
-    shown = weights[block]
-    still = still_map(shown.mean(dim=0) if head == heads else shown[head], rows, columns)
+    if row is not None and not 0 <= row < len(rows):
+        raise ValueError(f"{len(rows)} tokens look: there is no row {row}")
+    shown = weights[block].mean(dim=0) if head == heads else weights[block, head]
+    still = still_map(shown, rows, columns)
     data = {
         "rows": list(rows),
         "columns": list(columns),
         "weights": rounded(weights),
         "start": [block, head],
+        "row": row,
     }
     return Interactive("attention_map", data, alt=alt, still=still)

@@ -93,6 +93,33 @@ window.attnbook ??= (() => {
     return far(nearest) < Infinity ? nearest : null;
   }
 
+  // a band between two levels, from a to b on one and from c to d on the other
+  function ribbon([a, b, low], [c, d, high]) {
+    const middle = (low + high) / 2;
+    return `M${a},${low} C${a},${middle} ${c},${middle} ${c},${high} `
+      + `H${d} C${d},${middle} ${b},${middle} ${b},${low} Z`;
+  }
+
+  // Ribbons from those who look to what they look at, all as wide as their weights, at both ends.
+  // Places have a middle x, a width and the level y where ribbons end. Ribbons lie side by side.
+  function ribbons(lookers, places, weights, least = 0) {
+    const totals = places.map((_, j) => sum(weights.map((shares) => shares[j])));
+    const unit = Math.min(...lookers.map(({ width }) => 0.75 * width),
+      ...places.map(({ width }, j) => Math.min(0.75, 0.9 / totals[j]) * width));
+    const ends = places.map(({ x }, j) => x - unit * totals[j] / 2);
+    return lookers.flatMap((looker, i) => {
+      let left = looker.x - unit / 2;
+      return weights[i].flatMap((share, j) => {
+        const size = share * unit;
+        const [start, stop] = [left, ends[j]];
+        left += size;
+        ends[j] += size;
+        return share <= least ? [] : [{ looker: i, place: j, share,
+          d: ribbon([start, start + size, looker.y], [stop, stop + size, places[j].y]) }];
+      });
+    });
+  }
+
   const PREFERS_DARK = matchMedia("(prefers-color-scheme: dark)");
 
   function isDark() {
@@ -242,7 +269,8 @@ window.attnbook ??= (() => {
     }
   }
 
-  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, towards };
+  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, towards, ribbon,
+    ribbons };
 
   // The element of one kind, unless another figure of this page has brought it.
   function define(kind, classFrom) {

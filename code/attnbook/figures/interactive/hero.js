@@ -1,23 +1,24 @@
 // A translator that writes one number by itself, and that three buttons break in place. Ribbons show
 // where it looked for each token. translator.js computes it; break_translator_writing.js reads it.
-attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
+attnbook.define("hero", ({ Interactive, element, shape, fixed, ribbons }) => {
   const T = attnbook.translator;
   const STEP = { first: 700, again: 130 }; // milliseconds for each token that is written
   const SHOWN = 8; // tokens; more are left out
   const SLICE = 8; // milliseconds of measuring, so that the page stays alive
-  const FAINT = 0.05; // weights that are not drawn
+  const FAINT = 0.02; // weights that are not drawn
   const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
   return class Hero extends attnbook.writing({ element }, Interactive) {
     static LINES = 4;
     static STYLE = `
       :host { container-type: inline-size; }
-      .frame { display: grid; grid-template-columns: minmax(0, 1fr) 18rem; gap: .4rem 2.5rem;
+      .frame { display: grid; gap: .4rem 2.5rem; align-content: start;
+        grid-template: "text panel" auto "text result" 1fr "said result" / minmax(0, 1fr) 18rem;
         padding: 1.2rem 1.6rem 1.3rem; border: 0; border-radius: 1rem;
         background: var(--tint); }
-      .text { position: relative; display: grid; grid-template-rows: auto auto 1fr; }
+      .text { position: relative; grid-area: text; display: grid; grid-template-rows: auto auto 1fr; }
       .about { display: flex; justify-content: space-between; align-items: center; gap: 1rem;
-        margin: 0 0 .9rem; color: var(--soft); font-size: .92rem; }
+        margin: 0 0 1.6rem; color: var(--soft); font-size: .92rem; }
       .again { flex: none; min-height: 2rem; border-radius: 1rem; padding: .1rem .9rem; border-color: var(--line);
         font-size: .9rem; cursor: pointer; }
       .again:hover { border-color: var(--weights); background: var(--hover); }
@@ -39,31 +40,34 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
       .french .wrong { color: var(--paper); background: var(--wrong); border-color: var(--wrong); }
       .french .wrong.joined { border-left-color: var(--paper); }
       .french .waiting { border: 1.5px dashed var(--line); color: transparent; background: none; }
+      .french .lit { background: color-mix(in srgb, var(--chip) 8%, var(--paper));
+        box-shadow: inset 0 -4px var(--chip); }
+      .french .wrong.lit { background: color-mix(in srgb, var(--ink) 25%, var(--wrong)); }
       .french [aria-pressed="true"] { box-shadow: 0 0 0 3px var(--weights); }
-      .share { position: absolute; inset: calc(100% + .1rem) -1rem auto; text-align: center;
-        font-size: .8rem; font-variant-numeric: tabular-nums; color: var(--ink); }
-      .share span { padding: 0 .3em; border-radius: .3em; background: var(--paper); }
-      path { fill: var(--weights); opacity: var(--strength); }
-      .one path:not(.on) { opacity: .06; }
-      .one path.on { opacity: .8; }
-      .said { grid-column: 1; max-width: 40rem; margin: .8rem auto 0; text-align: center;
+      .share { position: absolute; inset: auto -1rem calc(100% + .1rem); text-align: center;
+        font-size: .85rem; font-variant-numeric: tabular-nums; color: var(--weights); }
+      path { fill: var(--weights); opacity: .17; } /* one word at a time */
+      path.on { opacity: .85; }
+      .said { grid-area: said; max-width: 40rem; margin: .8rem auto 0; text-align: center;
         min-height: 2.8em; font-size: 1.02rem; font-variant-numeric: normal;
         text-wrap: balance; }
-      .panel { grid-column: 2; grid-row: 1 / 3; display: grid; gap: .55rem; align-content: start; }
+      .panel { grid-area: panel; display: grid; gap: .55rem; align-content: start; }
       .panel > p { margin: 0; }
+      .result { grid-area: result; }
       .title { font-weight: 650; font-size: 1.05rem; }
       .break { display: flex; align-items: center; gap: .7rem; width: 100%; min-height: 3.1rem;
         padding: .3rem .8rem; text-align: left; font-size: .97rem; font-weight: 550; cursor: pointer;
-        border: 1.5px solid var(--line); border-radius: .7rem; background: var(--paper); }
+        border: 1.5px solid var(--soft); border-radius: .7rem; background: var(--paper); }
       .break:hover { border-color: var(--weights); background: var(--hover); }
-      .break i { flex: none; width: 2.2rem; height: 1.25rem; border-radius: 1rem;
-        background: var(--soft); }
-      .break i::after { content: ""; display: block; width: .95rem; height: .95rem;
-        margin: .15rem; border-radius: 50%; background: var(--paper); }
+      .break i { flex: none; width: 2.2rem; height: 1.25rem; border: 1.5px solid var(--soft);
+        border-radius: 1rem; box-sizing: border-box; }
+      .break i::after { content: ""; display: block; width: .75rem; height: .75rem;
+        margin: .15rem; border-radius: 50%; background: var(--soft); }
       .break[aria-pressed="true"] { border-color: var(--wrong);
         background: color-mix(in srgb, var(--wrong) 10%, var(--paper)); }
-      .break[aria-pressed="true"] i { background: var(--wrong); }
-      .break[aria-pressed="true"] i::after { transform: translateX(.95rem); }
+      .break[aria-pressed="true"] i { background: var(--wrong); border-color: var(--wrong); }
+      .break[aria-pressed="true"] i::after { background: var(--paper);
+        transform: translateX(.95rem); }
       .count { display: flex; align-items: baseline; gap: .5rem; margin-top: .5rem;
         line-height: 1.2; color: var(--soft); font-size: .9rem; }
       .count strong { font-size: 2.4rem; font-weight: 700; line-height: 1;
@@ -89,15 +93,18 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
         .said { min-height: 5.6em; }
       }
       @container (max-width: 46rem) {
-        .frame { grid-template-columns: minmax(0, 1fr); padding: 1rem .8rem; gap: .9rem; }
-        .panel { grid-column: 1; grid-row: auto; }
-        .text { min-height: 21rem; }
+        .frame { grid-template: "text" "result" "panel" "said" / minmax(0, 1fr);
+          padding: 1rem .8rem; gap: .8rem; }
+        .count { margin-top: 0; }
+        .meter { grid-template-columns: repeat(50, 1fr); gap: 1px; }
+        .text { min-height: 16.5rem; }
+        .break { min-height: 2.75rem; }
         .row { --gap: .3rem; }
         .about { flex-wrap: wrap; justify-content: center; gap: .3rem; text-align: center; }
         .chip { padding-inline: .5em; }
         .said { margin: 0; }
       }
-      @media print { .panel { display: none; } .frame { display: block; } }
+      @media print { .panel, .result { display: none; } .frame { display: block; } }
     `;
 
     build() {
@@ -124,9 +131,10 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
       this.cells = tested.map(() => element("i"));
       this.controls.className = "panel";
       this.controls.append(element("p", { class: "title" }, "Break it, one part at a time"),
-        ...this.toggles, this.count,
-        element("div", { class: "meter", "aria-hidden": "true" }, ...this.cells));
-      this.controls.before(this.stage, this.said);
+        ...this.toggles);
+      this.controls.before(this.stage);
+      this.said.after(element("div", { class: "result" }, this.count,
+        element("div", { class: "meter", "aria-hidden": "true" }, ...this.cells)));
       this.whenResized(this.stage, () => this.place());
       this.show(0, "first");
       this.setCount([]);
@@ -159,11 +167,12 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
       this.ended = this.all.at(-1).token === T.END;
       this.tokens = this.all.map(({ token }) => token).filter((token) => token !== T.END);
       this.looks = this.all.map(({ maps }, i) => this.meanOfHeads(maps.at(-1).cross, i));
-      this.chosen = this.pressed = null;
+      this.pointed = this.pressed = null;
+      this.shown = STILL.matches ? Infinity : 0;
       this.fill();
       this.sentence(number);
       clearTimeout(this.writing);
-      this.reveal(STILL.matches ? Infinity : 0, STEP[pace]);
+      this.reveal(this.shown, STEP[pace]);
     }
 
     // where the decoder looked for a token, as the mean of its heads
@@ -194,32 +203,38 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
         const told = [text, wrong && "wrong", looks && `looked at ${looks}`].filter(Boolean);
         return element("button", { type: "button", "aria-pressed": false,
           class: kinds(1, written, i, "waiting", wrong && "wrong"), "aria-label": told.join(", "),
-          onclick: () => this.press(i), onmouseenter: () => this.choose(i),
-          onmouseleave: () => this.choose(this.pressed) }, text);
+          onclick: () => this.press(i), onmouseenter: () => this.point(i),
+          onmouseleave: () => this.point(null) }, text);
       });
       const more = this.tokens.length > SHOWN ? [element("span", { class: "chip end" }, "…")] : [];
       this.french.replaceChildren(...this.queries, ...more);
       this.place();
     }
 
-    // a token that is pressed keeps showing its own ribbons alone, one that is pointed at for now
+    // the ribbons of one token are strong: of that which is pointed at, pressed, or written last
+    get lit() {
+      return this.pointed ?? this.pressed ?? Math.min(this.shown, this.queries.length - 1);
+    }
+
     press(i) {
       this.pressed = this.pressed === i ? null : i;
       this.queries.forEach((query, at) => query.setAttribute("aria-pressed", at === this.pressed));
-      this.choose(this.pressed);
+      this.highlight();
     }
 
-    choose(i) {
-      this.chosen = i;
-      this.highlight(i);
+    point(i) {
+      this.pointed = i;
+      this.highlight();
     }
 
-    highlight(i) {
-      this.ribbons.classList.toggle("one", i !== null);
-      for (const path of this.ribbons.children)
-        path.classList.toggle("on", path.query === i);
+    highlight() {
+      for (const path of this.ribbons.children) {
+        path.classList.toggle("on", path.query === this.lit);
+        path.style.display = path.query > this.shown ? "none" : "";
+      }
+      this.queries.forEach((query, i) => query.classList.toggle("lit", i === this.lit));
       this.keys.forEach((key, j) => {
-        const share = i === null ? 0 : this.looks[i][j];
+        const share = this.looks[this.lit]?.[j] ?? 0;
         key.lastChild.replaceChildren(...(share < FAINT ? []
           : [element("span", {}, `${fixed(100 * share, 0)}\u00a0%`)]));
       });
@@ -229,13 +244,9 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
     reveal(upTo, step) {
       this.shown = upTo;
       this.queries.forEach((query, i) => query.classList.toggle("waiting", i > upTo));
-      for (const path of this.ribbons.children) {
-        path.classList.toggle("new", path.query === upTo);
-        path.style.display = path.query > upTo ? "none" : "";
-      }
-      const last = upTo >= this.queries.length;
-      this.highlight(last || step < 500 ? this.chosen : upTo);
-      if (!last) this.writing = setTimeout(() => this.reveal(upTo + 1, step), step);
+      for (const path of this.ribbons.children) path.classList.toggle("new", path.query === upTo);
+      this.highlight();
+      if (upTo < this.queries.length) this.writing = setTimeout(() => this.reveal(upTo + 1, step), step);
     }
 
     // Ribbons: from a French chip, shared out among the English ones by weight
@@ -247,36 +258,13 @@ attnbook.define("hero", ({ Interactive, element, shape, fixed }) => {
           bottom: box.bottom - stage.top };
       };
       const [keys, queries] = [this.keys.map(at), this.queries.map(at)];
+      const lookers = queries.map(({ x, width, top }) => ({ x, width, y: top }));
+      const places = keys.map(({ x, width, bottom }) => ({ x, width, y: bottom }));
       const looks = this.looks.slice(0, queries.length);
-      const unit = 0.75 * Math.min(...[...keys, ...queries].map(({ width }) => width));
-      // at the English, ribbons lie side by side, in the order of the French
-      const ends = keys.map(({ x, width }, j) => {
-        const total = unit * looks.reduce((sum, shares) => sum + shares[j], 0);
-        const scale = Math.min(1, 0.9 * width / total);
-        return { left: x - scale * total / 2, scale };
-      });
-      const paths = [];
-      queries.forEach((query, i) => {
-        let left = query.x - unit / 2;
-        looks[i].forEach((share, j) => {
-          const [end, size] = [ends[j], share * unit];
-          if (share > FAINT) paths.push(this.ribbon([left, left + size, query.top],
-            [end.left, end.left + end.scale * size, keys[j].bottom], i, share));
-          left += size;
-          end.left += end.scale * size;
-        });
-      });
+      const paths = ribbons(lookers, places, looks, FAINT).map(({ looker, d }) =>
+        Object.assign(shape("path", { d }), { query: looker }));
       this.ribbons.replaceChildren(...paths);
-      if (this.shown !== undefined)
-        for (const path of paths) path.style.display = path.query > this.shown ? "none" : "";
-    }
-
-    ribbon([a, b, low], [c, d, high], query, share) {
-      const middle = (low + high) / 2;
-      const path = shape("path", { d: `M${a},${low} C${a},${middle} ${c},${middle} ${c},${high} ` +
-        `H${d} C${d},${middle} ${b},${middle} ${b},${low} Z`,
-      style: `--strength: ${0.15 + 0.6 * share}` });
-      return Object.assign(path, { query });
+      this.highlight();
     }
 
     sentence(number) {

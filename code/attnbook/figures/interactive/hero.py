@@ -9,15 +9,7 @@ from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive
 from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out, running, trained
 
-NUMBERS = (
-    481,
-    97,
-    1066,
-    2003,
-    76,
-    30_071,
-    4_500,
-)  # the first stands there; a button shows the rest
+NUMBERS = (97, 481, 72, 1066, 2003, 30_071, 4_500)  # the first opens; a button shows the rest
 ABOUT = "This small Transformer runs in your page. It turns English into French."
 HINT = " The ribbons show where it looked for each word."
 BREAKS = {  # what each button says, the switches that it sets, and what is gone then
@@ -45,8 +37,8 @@ def hero() -> Interactive:
     held-out numbers come out right. All of that is computed in the page.
 
     >>> hero().alt
-    'A small Transformer writes “four hundred eighty-one” as “quatre cent quatre-vingt-un”. \
-Ribbons show at which English words it looked for each French one.'
+    'A small Transformer writes “ninety-seven” as “quatre-vingt-dix-sept”. Ribbons show at which \
+English words it looked for each French one.'
     """
     translator = trained()
     words = translator.source_tokenizer.spell(NUMBERS[0])

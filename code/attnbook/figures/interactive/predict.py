@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from attnbook.exercises import MultipleChoice, catalogue
 from attnbook.exercises.words import listed
 from attnbook.figures.interactive.base import Interactive
+from attnbook.figures.predict_results import fold_results
 
 
 def predict(
@@ -18,7 +19,7 @@ def predict(
     ``predict("2.0")`` asks the choice 2.0 of the catalogue: its options are letters, and what they
     stand for is the list in the text above. For any other question, ``options`` has the answers,
     each with what is said to whoever chooses it: what speaks against it or, for the answer that is
-    ``right``, why it is so.
+    ``right``, why it is so. In JupyterLab, the result that decides is then behind a switch.
 
     >>> figure = predict(
     ...     options={
@@ -42,6 +43,7 @@ def predict(
     texts = [answer["text"] for answer in answers]
     if len(texts) < 2 or right not in texts:
         raise ValueError(f"two or more options, one of them right: got {texts} and right={right!r}")
+    fold_results()
     data = {"options": answers, "right": texts.index(right)}
     return Interactive("predict", data, alt=f"Your prediction: {listed(texts, last='or')}?")
 

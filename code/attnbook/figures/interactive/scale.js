@@ -1,60 +1,170 @@
-// The weights of one query for any number of features, with and without the division by √d.
-attnbook.define("scale", ({ Interactive, softmax, fixed }) =>
-  class Scale extends Interactive {
+// Scores, weights and gradient of one query for any number of features, undivided and divided by √d.
+attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }) => {
+  const SATURATED = 0.01; // a row whose Jacobian is smaller does not learn
+  const SIDES = ["q·k", "q·k ÷ √d"];
+  const GAP = 4; // between two bars, in percent of their room
+
+  return class Scale extends Interactive {
+    static LINES = 6;
     static STYLE = `
-      .measures { margin-top: .6rem; }
-      .measures .name { max-width: none; color: var(--soft); }
-      .measures .bar { background: var(--soft); }
+      .room { container-type: inline-size; }
+      .controls { align-items: center; }
+      .controls label { flex: 1 1 20rem; color: var(--ink); }
+      .controls input { flex: 1; min-width: 5rem; accent-color: var(--weights); }
+      .sides { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr));
+        gap: 0 clamp(.9rem, 5cqi, 3rem); }
+      .design { font-size: 17px; font-weight: 600; }
+      .name { margin: .3rem 0 0; color: var(--soft); font-size: 13px; }
+      .name.key { color: var(--key); } .name.weight { color: var(--weights); }
+      .line { position: relative; height: 34px; margin: 0 7px; }
+      .line::before { content: ""; position: absolute; inset: 25px -7px auto; height: 2px;
+        background: var(--line); }
+      .tick { position: absolute; top: 0; width: 4rem; margin-left: -2rem; color: var(--soft);
+        font-size: 12.5px; line-height: 16px; text-align: center; }
+      .tick::after { content: ""; position: absolute; left: calc(50% - .5px); top: 17px;
+        height: 18px; border-left: 1px solid var(--soft); }
+      .score { position: absolute; top: 19px; width: 14px; height: 14px; margin-left: -7px;
+        border-radius: 50%; background: var(--key); opacity: .75; }
+      .score.best { background: var(--weights); opacity: 1; }
+      .fan { margin: 0 7px; width: calc(100% - 14px); }
+      .join { fill: none; stroke: var(--soft); opacity: .6; vector-effect: non-scaling-stroke; }
+      .shares { display: flex; gap: ${GAP}%; align-items: end; height: 5.3rem; padding: 1.3rem 7px 0;
+        border-bottom: 1px solid var(--line); }
+      .share { position: relative; flex: 1; background: var(--weights); }
+      .share::after { content: ""; position: absolute; left: calc(50% - .5px); bottom: 100%;
+        height: calc(5.3rem * (1 - var(--weight)) + 1.3rem); border-left: 1px solid var(--soft);
+        opacity: .6; }
+      .share.best::after { bottom: calc(100% + 1.3rem); height: calc(5.3rem * (1 - var(--weight))); }
+      .best[data-weight]::before { content: attr(data-weight); position: absolute; bottom: 100%;
+        left: -2rem; right: -2rem; text-align: center; color: var(--weights); font-weight: 600;
+        font-size: 13px; }
+      .meter { height: 12px; background: var(--hover); border-radius: 6px; overflow: hidden; }
+      .meter div { height: 100%; background: var(--ink); }
+      .verdict { min-height: calc(1.4em * var(--verdict, 1)); margin: .2rem 0 0; font-weight: 600; }
+      @container (max-width: 50rem) { .verdict { --verdict: 2; } }
+      @container (max-width: 34rem) { .verdict { --verdict: 3; } }
+      @container (max-width: 26rem) { .verdict { --verdict: 4; } .half { display: none; } }
+      .short { display: none; }
+      @container (max-width: 44rem) { .long { display: none; } .short { display: inline; } }
+      @media (prefers-reduced-motion: no-preference) {
+        .share { transition: height .2s; }
+        .meter div { transition: width .2s; } }
     `;
-    static SATURATED = 0.01; // a row whose Jacobian is smaller does not learn
 
     build() {
       const { sizes, scores } = this.data;
-      const keys = scores[0][0].map((_, j) => `key ${j + 1}`);
-      this.row = this.size = 0;
-      this.divided = false;
-      const set = (name) => (value) => {
-        this[name] = value;
-        this.draw();
-      };
+      this.draws = scores.length;
+      this.row = 0;
+      this.size = Math.max(0, sizes.length - 3); // far enough for the two sides to differ
       this.slider("Features d", { min: 0, max: sizes.length - 1, value: this.size,
-        text: (place) => String(sizes[place]) }, set("size"));
-      this.toggle("divide by √d", set("divided"));
-      if (scores.length > 1)
-        this.choice("Draw", scores.map((_, i) => `draw ${i + 1}`), set("row"));
-      this.weights = this.bars(keys);
-      this.measures = this.bars(["largest weight", "size of the Jacobian"], "measures");
-      this.stage.append(this.weights.list, this.measures.list);
+        text: (place) => String(sizes[place]) }, (size) => {
+        this.size = size;
+        this.draw();
+      });
+      if (this.draws > 1)
+        this.button("Draw other random vectors", () => {
+          this.row = (this.row + 1) % this.draws;
+          this.draw();
+        });
+      // one scale for all sizes and draws, so that one sees the scores move apart
+      this.reach = Math.max(...scores.flat(2).map(Math.abs));
+      this.sides = SIDES.map((name) => this.side(name));
+      this.stage.className = "room";
+      this.stage.append(element("div", { class: "sides" }, ...this.sides.map(({ node }) => node)));
     }
 
-    measure() {
+    // where a score stands, in percent
+    place(score) {
+      return 50 + 50 * score / this.reach;
+    }
+
+    // numbers on the line: 0, one that is round and as far out as possible, and half of it
+    ticks() {
+      const digits = Math.floor(Math.log10(this.reach));
+      const step = Math.max(...[1, 2, 5, 10].map((n) => n * 10 ** digits)
+        .filter((step) => step <= this.reach));
+      return [-1, -0.5, 0, 0.5, 1].map((part) => element("span", {
+        class: `tick ${part % 1 ? "half" : ""}`, style: `left: ${this.place(part * step)}%` },
+      String(part * step).replace("-", "−")));
+    }
+
+    // One column: scores on a line, weights as bars in the order of the scores, and how much
+    // softmax reacts. A thin line joins each score and its weight.
+    side(name) {
+      const keys = this.data.scores[0][0];
+      const dots = keys.map(() => element("span", { class: "score" }));
+      const bars = keys.map(() => element("span", { class: "share" }));
+      const [meter, verdict] = [element("div"), element("p", { class: "verdict" })];
+      const joins = keys.map(() => shape("path", { class: "join" }));
+      const moves = element("span");
+      const gradient = element("p", { class: "name" },
+        element("span", { class: "long" }, "how much the weights move if a score moves"),
+        element("span", { class: "short" }, "weights move"), ": ", moves);
+      const named = (kind, text) => element("p", { class: `name ${kind}` }, text);
+      const drawn = (kind, ...parts) =>
+        element("div", { class: kind, "aria-hidden": "true" }, ...parts);
+      const node = element("div", {}, element("div", { class: "design" }, name),
+        named("key", `scores of ${keys.length} keys`), drawn("line", ...this.ticks(), ...dots),
+        shape("svg", { class: "fan", height: 22, viewBox: "0 0 100 1",
+          preserveAspectRatio: "none", "aria-hidden": "true" }, ...joins),
+        drawn("shares", ...bars), named("weight", "their weights"),
+        gradient, drawn("meter", meter), verdict);
+      return { node, dots, joins, bars, meter, verdict, moves };
+    }
+
+    measure(divided) {
       const { sizes, scores } = this.data;
-      const divisor = this.divided ? Math.sqrt(sizes[this.size]) : 1;
-      const divided = scores[this.row][this.size].map((score) => score / divisor);
-      const weights = softmax(divided);
+      const divisor = divided ? Math.sqrt(sizes[this.size]) : 1;
+      const now = scores[this.row][this.size].map((score) => score / divisor);
+      const weights = softmax(now);
       const slopes = weights.flatMap((w, i) => weights.map((v, j) => w * ((i === j) - v)));
-      return { scores: divided, weights, largest: Math.max(...weights),
-        jacobian: Math.hypot(...slopes) };
+      const largest = Math.max(...weights);
+      return { scores: now, weights, largest, jacobian: Math.hypot(...slopes) };
     }
 
     paint() {
-      const { weights, largest, jacobian } = this.measure();
+      const measured = [false, true].map((divided) => this.measure(divided));
+      this.sides.forEach((side, k) => this.paintSide(side, measured[k]));
       const d = this.data.sizes[this.size];
-      this.weights.show(weights, weights.map((weight) => fixed(weight)));
-      // no Jacobian of softmax is larger than 0.5
-      this.measures.show([largest, 2 * jacobian],
-        [fixed(largest), `${fixed(jacobian, 3)} of 0.5`]);
-      this.say(`d = ${d}, ${this.divided ? "divided by √d" : "undivided"}: key ` +
-        `${weights.indexOf(largest) + 1} has the largest weight, ${fixed(largest)}. The size of ` +
-        `the Jacobian is ${fixed(jacobian, 3)} of at most 0.5: this row ` +
-        `${jacobian < Scale.SATURATED ? "is saturated" : "still listens"}.`);
+      const root = fixed(Math.sqrt(d), Number.isInteger(Math.sqrt(d)) ? 0 : 1);
+      const ends = ({ scores }) =>
+        `between ${fixed(Math.min(...scores), 1)} and ${fixed(Math.max(...scores), 1)}`;
+      const [undivided, divided] = measured;
+      this.say(`With ${d} features, the scores lie ${ends(undivided)}. Softmax gives one key `
+        + `${fixed(undivided.largest)} of the weight. Divided by √${d}\u00a0=\u00a0${root}, the scores lie `
+        + `${ends(divided)}, and no key gets more than ${fixed(divided.largest)}.`);
+    }
+
+    paintSide(side, { scores, weights, largest, jacobian }) {
+      const keys = range(scores.length).sort((i, j) => scores[i] - scores[j]);
+      const width = (100 - GAP * (keys.length - 1)) / keys.length;
+      keys.forEach((key, rank) => {
+        const [x, weight, bar] = [this.place(scores[key]), weights[key], side.bars[rank]];
+        side.dots[rank].style.left = `${x}%`;
+        side.joins[rank].setAttribute("d", `M${x},0 L${rank * (width + GAP) + width / 2},1`);
+        bar.style.height = `${100 * weight}%`;
+        bar.style.setProperty("--weight", weight);
+        bar.dataset.weight = fixed(weight);
+        for (const part of [side.dots[rank], bar])
+          part.classList.toggle("best", rank === keys.length - 1);
+      });
+      side.moves.textContent = fixed(jacobian, 3);
+      side.meter.style.width = `${200 * jacobian}%`; // no Jacobian of softmax is larger than 0.5
+      side.verdict.textContent = jacobian < SATURATED
+        ? "One key has it all, and nothing reacts any more."
+        : largest >= 0.95 ? "One key has nearly all, and softmax hardly reacts."
+          : largest >= 0.6 ? "One key has most of it, and softmax still reacts."
+            : "Several keys share it, and softmax reacts.";
     }
 
     numbers() {
-      const { scores, weights, largest, jacobian } = this.measure();
-      return [["", "score", "weight"],
-        ...weights.map((weight, j) => [`key ${j + 1}`, fixed(scores[j], 3), fixed(weight, 3)]),
-        ["largest weight", "", fixed(largest, 3)],
-        ["size of the Jacobian", "", fixed(jacobian, 3)]];
+      const [a, b] = [this.measure(false), this.measure(true)];
+      const both = (name, of) => [name, ...of(a), ...of(b)];
+      return [["", "q·k", "weight", "q·k ÷ √d", "weight"],
+        ...a.weights.map((_, j) => both(`key ${j + 1}`, ({ scores, weights }) =>
+          [fixed(scores[j], 3), fixed(weights[j], 3)])),
+        both("largest weight", ({ largest }) => ["", fixed(largest, 3)]),
+        both("size of the Jacobian", ({ jacobian }) => ["", fixed(jacobian, 3)])];
     }
-  });
+  };
+});

@@ -1,4 +1,4 @@
-"""The weights of one query, with and without the division by √d."""
+"""Scores and weights of one query, with and without the division by √d."""
 
 import math
 
@@ -12,14 +12,16 @@ from attnbook.figures.interactive.base import MOST_KEYS, Interactive, finite, ro
 def scale(
     query: Float[Tensor, "draw d"], key: Float[Tensor, "draw key d"], *, alt: str
 ) -> Interactive:
-    """The weights of one query as features are added, with and without the division by √d.
+    """Scores, weights and gradient of one query as features are added, undivided and divided by √d.
 
     The reader slides d through the powers of two from 2 up to the length of the vectors; d
-    means their first d features. Shown with the weights are the largest of them and the
-    size of softmax's Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ).
+    means their first d features. Both sides show the scores on the same axis, the weights that
+    softmax makes of them, in the order of the scores, and the size of softmax's Jacobian, the root
+    of the sum of its squared entries wᵢ ([i = j] − wⱼ). The figure begins two sizes before the
+    largest.
 
-    ``query`` and ``key`` are some draws, among which the reader chooses: in each, one query and its
-    2 to 12 keys. ``alt`` says what can be seen.
+    ``query`` and ``key`` are some draws, which a button shows one after the other: in each, one
+    query and its 2 to 12 keys. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if query and key do not match, if there are fewer than 2 features, or
     keys beyond 2 to 12, or if a number is not finite.
@@ -39,14 +41,15 @@ def scale(
     partial = (query[:, None] * key).cumsum(dim=-1)  # (draws, keys, d)
     scores = partial[..., [d - 1 for d in sizes]].mT  # (draws, sizes, keys)
     still, panels = style.subplots(2, height=3.0, sharey=True)
-    last, names = scores[0, -1], range(1, key.shape[1] + 1)
+    first = max(0, len(sizes) - 3)  # what the script shows first
+    d, names = sizes[first], range(1, key.shape[1] + 1)
     for axes, divisor, title, color in (
         (panels[0], 1.0, "undivided", style.NEUTRAL),
-        (panels[1], math.sqrt(sizes[-1]), "÷ √d", style.WEIGHTS),
+        (panels[1], math.sqrt(d), "÷ √d", style.WEIGHTS),
     ):
-        weights = (last / divisor).softmax(dim=-1).tolist()
+        weights = (scores[0, first] / divisor).softmax(dim=-1).tolist()
         axes.bar(names, weights, color=color)
-        axes.set(title=f"d = {sizes[-1]}, {title}", xlabel="key", ylim=(0, 1))
+        axes.set(title=f"d = {d}, {title}", xlabel="key", ylim=(0, 1))
     panels[0].set_ylabel("weight")
     data = {"sizes": sizes, "scores": rounded(scores)}
     return Interactive("scale", data, alt=alt, still=still)

@@ -3,39 +3,49 @@
 attnbook.define("stack", ({ Interactive, element, shape }) => {
   const T = attnbook.translator;
   const SHOWN = 8; // tokens; more are left out
-  const FAINT = 0.04; // weights that are not drawn
+  const FAINT = 0.05; // weights that are not drawn
 
   return class Stack extends attnbook.writing({ element }, Interactive) {
     static LINES = 5;
     static STYLE = `
       .middle { justify-content: center; align-items: center; }
-      .flow { position: relative; display: grid; justify-items: center; gap: 0; }
+      .flow { position: relative; display: grid; justify-items: center; gap: 0; max-width: 44rem;
+        margin: 0 auto; padding: 0 1.6rem; }
       .flow > svg { position: absolute; inset: 0; z-index: 1; height: 100%; pointer-events: none; }
       .row { position: relative; display: flex; flex-wrap: wrap; justify-content: center; gap: .4rem; }
-      .note { position: relative; margin: .1rem 0 .35rem; text-align: center; }
-      .chip { min-height: 2.2rem; padding: .2rem .6rem; border: 1.5px solid var(--chip);
+      .texts { min-height: 4.8rem; align-content: flex-start; } /* two lines: nothing jumps */
+      .english { align-content: flex-end; }
+      .note { margin: 1rem 0 0; text-align: center; }
+      .chip { box-sizing: border-box; min-height: 2.2rem; padding: .2rem .6rem; border: 1.5px solid var(--chip);
         border-radius: .5rem; display: inline-flex;
         align-items: center; color: var(--chip); font-weight: 600; background: var(--paper); }
       .chip.reads { --chip: var(--key); } .chip.french { --chip: var(--query); cursor: pointer; }
       .chip.end { --chip: var(--soft); font-weight: 400; border-style: dashed; }
+      .chip.later { font-weight: 400; border-style: dashed; border-width: 1px; }
       .chip.wrong { --chip: var(--wrong); text-decoration: underline wavy 1px; }
       .chip[aria-pressed="true"].french { box-shadow: 0 0 0 2px var(--chip); }
       .block { position: relative; display: grid; gap: 1.6rem; justify-items: center;
-        margin: 4.4rem 0 2.2rem; padding: .8rem 1rem; border: 1.5px solid var(--line);
-        border-radius: .8rem; background: var(--paper); box-shadow: 5px -5px 0 -1px var(--paper),
-          5px -5px 0 0 var(--line), 10px -10px 0 -1px var(--paper), 10px -10px 0 0 var(--line); }
+        margin: 3.6rem 0 2.6rem; padding: 1.2rem 1.4rem 1rem; border: 1.5px solid var(--soft);
+        border-radius: .8rem; background: var(--paper); }
+      .block > .title { position: absolute; left: .9rem; bottom: .4rem; margin: 0; color: var(--soft);
+        font-size: 13px; }
       .part { min-height: 2.4rem; padding: .2rem .8rem; cursor: pointer; font-weight: 600;
-        border-radius: .6rem; border: 1.5px solid var(--part); color: var(--part); }
+        line-height: 1.15; border-radius: .6rem; border: 1.5px solid var(--part); color: var(--part);
+        background: color-mix(in srgb, var(--part) 14%, var(--paper)); }
+      .part::after { content: "on" / ""; display: block; font-size: 11.5px; font-weight: 400; }
       .head { --part: var(--weights); } .network { --part: var(--ink); padding-inline: 2.4rem; }
-      .part[aria-checked="false"] { border-style: dashed; color: var(--soft);
-        border-color: var(--soft); font-weight: 400; text-decoration: line-through; }
-      .look { fill: none; stroke: var(--weights); stroke-linecap: round; }
+      .part[aria-checked="false"] { --part: var(--soft); border-style: dashed; background: none; }
+      .part[aria-checked="false"]::after { content: "off" / ""; }
+      .look { fill: none; stroke: var(--weights); opacity: .8; }
       .pipe { fill: none; stroke: var(--soft); stroke-width: 1.5; }
-      @media (prefers-reduced-motion: no-preference) {
-        .look { transition: stroke-width .2s, opacity .2s; } }
+      .tip { fill: var(--soft); }
+      @media (min-width: 700px) {
+        .row { gap: 1rem; } .texts { min-height: 5.4rem; } .chip { font-size: 17px; padding-inline: .9rem; }
+        .block { padding-inline: 2.6rem; margin-top: 4.6rem; } .part { padding-inline: 1.3rem; } }
+      @media (prefers-reduced-motion: no-preference) { .look { transition: stroke-width .2s; } }
       @media (max-width: 600px) {
-        .row.texts { min-height: 4.9rem; align-content: flex-start; } /* two lines: nothing jumps */
-        .row.english { align-content: flex-end; }
+        .english { min-height: 4.8rem; }
+        .flow { padding: 0 1.2rem 0 0; }
         .chip { padding-inline: .4rem; } .part { padding-inline: .5rem; }
         .network { padding-inline: 1rem; } .block { padding-inline: .5rem; } }
     `;
@@ -48,15 +58,16 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
         class: `part ${key === "network" ? key : "head"}`, onclick: () => this.toggle(key) }, name);
       this.heads = Array.from({ length: this.data.heads }, (_, i) => part(`head ${i + 1}`, i));
       this.network = part("small network", "network");
-      this.english = element("div", { class: "row texts english", role: "group",
+      this.english = element("div", { class: "row english", role: "group",
         "aria-label": "English" });
       this.french = element("div", { class: "row texts", role: "group", "aria-label": "French" });
       this.curves = shape("svg", { "aria-hidden": "true" });
-      this.label = element("p", { class: "note" });
+      const back = element("p", { class: "note" }, "a word that is written is read before the next");
       this.named = element("b");
       this.flow = element("div", { class: "flow" }, this.curves, this.english,
-        element("div", { class: "block", role: "group", "aria-label": "Parts to switch off" },
-          element("div", { class: "row" }, ...this.heads), this.network), this.label, this.french);
+        this.block = element("div", { class: "block", role: "group",
+          "aria-label": "Parts to switch off" }, element("p", { class: "title" }, "a block"),
+        element("div", { class: "row" }, ...this.heads), this.network), this.french, back);
       this.stage.append(this.flow);
       this.button("Another number", () => {
         this.at = (this.at + 1) % this.data.numbers.length;
@@ -115,13 +126,15 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
     }
 
     paint() {
-      this.words.forEach((word, i) => word.setAttribute("aria-pressed", i === this.chosen));
+      this.words.forEach((word, i) => {
+        word.setAttribute("aria-pressed", i === this.chosen);
+        word.classList.toggle("later", i > this.chosen);
+      });
       [...this.heads, this.network].forEach((part, i) =>
         part.setAttribute("aria-checked", !this.off.has(i < this.heads.length ? i : "network")));
       const right = T.join(this.written.map((token) => this.nameOf(1, token)))
         === T.join(this.wanted.filter((token) => token !== T.END).map((token) => this.nameOf(1, token)));
       const name = this.written.length ? `“${this.nameOf(1, this.written[this.chosen])}”` : "nothing";
-      this.label.textContent = `writes ${name}`;
       const told = this.looks().map((weights, head) => {
         const most = weights.indexOf(Math.max(...weights));
         const word = this.source[most] === T.END ? "the end" : `“${this.nameOf(0, this.source[most])}”`;
@@ -131,7 +144,7 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
       const where = looking ? [looking.replace(" at", " looks most at"), ...others].join(", ")
         : "no head looks";
       this.say(`To write ${name}, ${where}. `
-        + `So ${this.number.toLocaleString("en")} is written ${right ? "correctly" : "wrong"}.`);
+        + `The French for ${this.number.toLocaleString("en")} is ${right ? "right" : "wrong"}.`);
       this.drawCurves();
     }
 
@@ -142,21 +155,34 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
         const box = node.getBoundingClientRect();
         return [box.x + box.width / 2 - left, (low ? box.bottom : box.top) - top];
       };
+      const tip = ([x, y], way) => shape("path", { class: "tip", d: way === "left"
+        ? `M${x},${y} l8,-5 v10z` : `M${x},${y} l-5,-8 h10z` });
+      const arrow = (d, to, way) => [shape("path", { class: "pipe", d }), tip(to, way)];
       const line = (from, to) => {
         const middle = (from[1] + to[1]) / 2;
         return `M${from} C${from[0]},${middle} ${to[0]},${middle} ${to}`;
       };
       const looks = this.looks();
-      const pipe = (from, to) => shape("path", { class: "pipe", d: line(from, to) });
       const on = this.heads.filter((_, head) => !this.off.has(head));
       this.curves.setAttribute("viewBox", `0 0 ${width} ${height}`);
       this.curves.replaceChildren(
         ...this.heads.flatMap((button, head) => (this.off.has(head) ? [] : looks[head]
           .map((weight, j) => (weight < FAINT ? "" : shape("path", { class: "look",
-            d: line(at(this.keys[j], true), at(button)), "stroke-width": 1 + 11 * weight,
-            opacity: 0.25 + 0.5 * weight }))))),
-        ...on.map((button) => pipe(at(button, true), at(this.network))),
-        this.words.length ? pipe(at(this.network, true), at(this.label)) : "");
+            d: line(at(this.keys[j], true), at(button)), "stroke-width": 16 * weight }))))),
+        ...on.flatMap((button) => arrow(line(at(button, true), at(this.network)), at(this.network))),
+        ...(this.words.length ? this.pathsOfWriting(at, arrow, line) : []));
+    }
+
+    // from the network to the word that it writes, and from there back into the block
+    pathsOfWriting(at, arrow, line) {
+      const word = this.words[this.chosen];
+      const { left } = this.flow.getBoundingClientRect();
+      const [x, y] = at(word, true);
+      const edge = this.block.getBoundingClientRect().right - left;
+      const [far, low] = [edge + 16, at(this.french, true)[1] + 11];
+      const middle = at(this.network)[1] - 12;
+      return [...arrow(line(at(this.network, true), at(word)), at(word)),
+        ...arrow(`M${x},${y} V${low} H${far} V${middle} H${edge + 7}`, [edge + 1, middle], "left")];
     }
 
     numbers() {

@@ -36,6 +36,7 @@ attnbook.define("token", (shared) => {
       .band > * { grid-row: var(--row); grid-column: var(--column) / span var(--span); }
       .crowded .cell { font-size: 11.5px; letter-spacing: -.3px; }
       .head, .side { color: var(--role); text-align: center; white-space: nowrap; }
+      .head { padding-top: .3rem; }
       .side { padding-right: .3rem; text-align: right; }
       .token { display: flex; justify-content: center; min-width: 0; max-width: 6rem; }
       .token.side { justify-content: end; }
@@ -45,20 +46,22 @@ attnbook.define("token", (shared) => {
       .cell { height: 28px; min-height: 0; padding: 0; overflow: hidden; border-radius: 0;
         border: 1px solid color-mix(in srgb, var(--role) 45%, var(--paper)); font-size: inherit;
         line-height: 26px; text-align: center; font-variant-numeric: tabular-nums; }
-      .cell[aria-disabled="true"] { border: 1px dashed var(--line); opacity: 1; }
+      .cell[inert] { border: 1px dashed var(--line); }
       .lit { border-color: var(--role); background: linear-gradient(90deg, color-mix(in srgb,
-        var(--role) var(--tint, 22%), var(--paper)) var(--share, 100%), var(--paper) 0); }
+        var(--role) var(--strength, 22%), var(--paper)) var(--share, 100%), var(--paper) 0); }
       .used { box-shadow: inset 0 0 0 2px var(--role); }
       .open { outline: 3px solid var(--ink); outline-offset: 1px; z-index: 1; }
       .cell:focus-visible { outline: 3px solid var(--weights); z-index: 2; }
       .lens { height: calc(24px + 30px * var(--rows)); margin: .4rem 0; padding: .3rem .5rem;
-        align-content: start; overflow: hidden; background: var(--hover); border-radius: .3rem;
+        align-content: start; overflow: hidden; background: var(--paper); border-radius: .3rem;
+        box-shadow: inset 0 0 0 1px var(--line);
         grid-template-columns: auto repeat(var(--cells), minmax(0, 4rem)) auto; }
       .lens .cell { position: relative; background: var(--paper); overflow: visible; }
       .lens .sum { margin-left: 9px; }
       .lens .sum::before { content: "+"; position: absolute; left: -10px; }
       .lens b { justify-self: start; padding-left: .4rem; white-space: nowrap; }
       .hint { grid-column: 1 / -1; }
+      @media print { .steps { display: none; } }
       @container (max-width: 599px) {
         .names { flex-basis: 100%; order: -1; }
         .names { gap: .15rem; }
@@ -76,9 +79,25 @@ attnbook.define("token", (shared) => {
       }
     `;
 
+    #print = matchMedia("print");
+    #printing = ({ matches }) => { // on paper stands the last step
+      if (matches) this.onScreen = this.step;
+      this.go(matches ? this.names.length - 1 : this.onScreen);
+    };
+
+    connectedCallback() {
+      super.connectedCallback();
+      this.#print.addEventListener("change", this.#printing);
+    }
+
+    disconnectedCallback() {
+      super.disconnectedCallback();
+      this.#print.removeEventListener("change", this.#printing);
+    }
+
     build() {
       const { tokens, x, W_K, W_V, follow } = this.data;
-      this.step = 0;
+      this.step = 1; // the first that computes something
       this.follow = follow;
       this.opened = null; // the cell under the mouse or in focus
       this.controls.append(element("span", { class: "note" }, "Follow"));
@@ -129,7 +148,7 @@ attnbook.define("token", (shared) => {
       return [element("span", {}, this.data.tokens[i]), below(i)];
     }
 
-    // Rows of tokens, with the query above the keys and the output below the values. On a telephone
+    // Rows of tokens, with the query above all and the output below the values. On a telephone
     // these are two bands, one below the other.
     picture(dModel, dK, dV) {
       const n = this.data.tokens.length;
@@ -140,7 +159,7 @@ attnbook.define("token", (shared) => {
         `--row: ${row}; --column: ${column}; --span: ${span}; --role: var(--${role})`;
       const text = (kind, style, words = "") => element("div", { class: kind, style }, words);
       const head = (kind, words, span = 1) =>
-        text("head", at(KINDS[kind][1], 1, start[kind], span), words);
+        text("head", at(KINDS[kind][1], 2, start[kind], span), words);
       const names = (kind, column) => range(n).map((j) =>
         fill(text(`side token ${kind}`, at("ink", j + 3, column)), {}, this.label(j)));
       const cell = (kind, row, f = 0, j = null) => {
@@ -158,7 +177,7 @@ attnbook.define("token", (shared) => {
       const columns = (count, rem = 3.2) => `repeat(${count}, minmax(0, ${rem}rem))`;
       const left = `auto ${columns(dModel)} 12px ${columns(dK)}`;
       const right = `${columns(3, 3.8)} 12px ${columns(dV)}`;
-      this.asks = text("side", at("query", 2, 1, dModel + 1));
+      this.asks = text("side", at("query", 1, 1, dModel + 1));
       this.gives = text("side", at("ink", n + 3, start.score, 3));
       this.scores = head("score");
       this.sides = [...names("", 1), ...names("again", start.score - 1)];
@@ -171,7 +190,7 @@ attnbook.define("token", (shared) => {
         onfocusout: () => this.open(null) },
       element("div", { class: "band", style: `--own: ${left}; --left: 0` },
         head("x", "x", dModel), head("k", dK > 2 ? "keys k = x W_K" : "k", dK), this.asks,
-        ...row("q", 2, dK), ...this.sides.slice(0, n), ...block("x", dModel), ...block("k", dK)),
+        ...row("q", 1, dK), ...this.sides.slice(0, n), ...block("x", dModel), ...block("k", dK)),
       element("div", { class: "band", style: `--own: auto ${right}; --left: ${start.score - 2}` },
         this.scores, head("scaled", `÷ √${dK}`), head("weight", "weight"),
         head("v", dV > 1 ? "values v" : "v", dV), ...this.sides.slice(n), ...block("score"),
@@ -263,8 +282,8 @@ attnbook.define("token", (shared) => {
       const mixing = this.step >= 5 && kind === "v";
       node.textContent = text;
       node.setAttribute("aria-label", `${kind}${below(j ?? this.follow)}` +
-        `${Array.isArray(vectors) ? `, number ${f + 1}` : ""}: ${text || "not yet computed"}`);
-      node.setAttribute("aria-disabled", !ready);
+        `${Array.isArray(vectors) ? `, number ${f + 1}` : ""}: ${text}`);
+      node.inert = !ready; // nothing to point at, to reach or to read aloud
       const first = kind === "x" && j === this.follow && f === 0;
       node.tabIndex = (this.opened ? cell === this.opened : first) ? 0 : -1;
       const mixed = this.step === 5 && step === 4;
@@ -273,7 +292,7 @@ attnbook.define("token", (shared) => {
       node.classList.toggle("open", ready && kind === shown.kind && j === shown.j
         && (shown.f ?? f) === f);
       if (kind === "weight") node.style.setProperty("--share", `${100 * now.weight[j]}%`);
-      if (kind === "v") node.style.setProperty("--tint", mixing ? `${60 * now.weight[j]}%` : "22%");
+      if (kind === "v") node.style.setProperty("--strength", mixing ? `${60 * now.weight[j]}%` : "22%");
     }
 
     // a row of products has plus signs between its cells, and their sum after them

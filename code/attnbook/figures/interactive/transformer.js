@@ -5,13 +5,20 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
     static STYLE = `
       .frame { max-width: var(--figure-width, 46rem); }
       .stage { container-type: inline-size; }
-      .both { display: grid; gap: 0 1.5rem; grid-template: "map text" auto "map inside" 1fr
-        / minmax(0, 22rem) minmax(0, 1fr); }
+      .both { display: grid; gap: 0 1.5rem; grid-template: "map how" auto "map text" auto
+        "map inside" auto "map norms" 1fr / minmax(0, 22rem) minmax(0, 1fr); }
       .map { grid-area: map; }
+      .how { grid-area: how; margin-top: 0; }
       .text { grid-area: text; }
       .inside { grid-area: inside; }
+      .norms { grid-area: norms; }
       @container (max-width: 599px) {
-        .both { grid-template: "text" "map" "inside" / minmax(0, 24rem); gap: .6rem; } }
+        .both { grid-template: "how" "text" "map" "inside" "norms" / minmax(0, 24rem);
+          gap: .6rem; }
+        .both .how { margin: 0; } }
+      @container (min-width: 760px) {
+        .both { grid-template-columns: minmax(0, 24rem) minmax(0, 1fr); }
+        .both .box { font-size: 13.5px; } }
       .sheet { position: relative; }
       .sheet svg { position: absolute; inset: 0; height: 100%; }
       .stream { fill: none; stroke: var(--line); stroke-width: 7; }
@@ -19,8 +26,16 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       #tip path { fill: var(--soft); }
       .box { position: absolute; min-height: 0; padding: 0; overflow: hidden; font-size: 12.5px;
         line-height: 1.1; border-radius: .25rem; cursor: pointer; }
-      .attention { background: color-mix(in srgb, var(--weights) 16%, var(--paper)); }
-      .round { border-radius: 50%; }
+      .attention { background: color-mix(in srgb, var(--weights) 22%, var(--paper));
+        border-color: var(--weights); }
+      .network { background: color-mix(in srgb, var(--other) 24%, var(--paper));
+        border-color: var(--other); }
+      .norm { background: color-mix(in srgb, var(--soft) 24%, var(--paper)); }
+      .round { border: 2px solid var(--ink); border-radius: 50%; font-weight: 700; }
+      .norms { align-self: end; font-size: 13px; }
+      .norms p { margin: .6rem 0 0; color: var(--soft); }
+      input[type="radio"] { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
+      sub { font-size: .8em; line-height: 0; vertical-align: -.2em; }
       .box.near { border: 2px dashed var(--weights); }
       .box[aria-pressed="true"] { color: var(--paper); background: var(--weights);
         border-color: var(--weights); }
@@ -30,6 +45,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         .box { transition: left .5s, top .5s, width .5s; } }
       .text { align-content: start; }
       .text p { min-height: 0; margin: 0 0 .4rem; }
+      .text .part { margin: .2rem 0 .1rem; font-weight: 600; }
       @media (max-width: 600px) { .frame { padding: .6rem .5rem; } }
       .text span { display: block; }
       a { color: var(--query); }
@@ -47,8 +63,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
     static TABLE = "All parts";
-    static PRE = "The encoder reads the source, the decoder writes the target, one token after " +
-      "the other. Data flow upwards. Click or tap a box, or go there with Tab and the arrow keys.";
+    static HOW = "Data flow upwards. Click or tap a box, or go there with Tab and the arrow keys.";
+    static PRE = "Pre-norm: each norm stands beside the stream, before a sub-layer, and one more " +
+      "tops each stack. Up to there, the stream itself passes through no norm.";
     static POST = "Post-norm, as in 2017: the norms have moved onto the stream, after each " +
       "addition, and no further one tops the stack. What comes in never passes unchanged.";
 
@@ -57,25 +74,45 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         this.buildThumbnail();
         return;
       }
-      this.picked = null; // a box
-      this.toggle("post-norm (2017)", (on) => {
-        this.post = on;
-        this.picked = null;
-        this.draw();
-      });
+      this.controls.remove();
       this.boxes = [];
       this.stage.className = "stage";
       const [stacks, inside] = this.data.sheets.map((sheet) => this.sheet(sheet));
+      this.picked = this.first("self-attention");
+      this.moved = false; // whether readers have just chosen the place of the norms
+      this.heading = element("p", { class: "part" });
       this.more = element("p", { class: "more" });
       this.stage.append(element("div", { class: "both", role: "group",
         "aria-label": "The parts; the arrow keys go from one to the next",
         onkeydown: (event) => this.key(event) },
-      element("div", { class: "text stack" }, element("div", {}, this.said, this.more),
-        ...this.texts().map((all) => element("div", { "aria-hidden": "true" },
+      element("p", { class: "note how" }, Transformer.HOW),
+      element("div", { class: "text stack" }, element("div", {}, this.heading, this.said, this.more),
+        ...this.texts().map(([part, ...all]) => element("div", { "aria-hidden": "true" },
+          element("p", { class: "part" }, part),
           ...all.map((lines) => element("p", {}, ...lines))))),
       element("div", { class: "map" }, stacks),
       element("div", { class: "inside" },
-        element("p", { class: "note" }, "Inside every attention:"), inside)));
+        element("p", { class: "note" }, "Inside every attention:"), inside),
+      element("div", { class: "norms", role: "radiogroup", "aria-label": "Place of the norms" },
+        element("p", { "aria-hidden": "true" }, "The norms stand"),
+        this.norms("before each part (pre-norm)", false),
+        this.norms("after each addition (post-norm, 2017)", true))));
+    }
+
+    // the first box of a part, which is the encoder's
+    first(part) {
+      return this.boxes.find(({ box }) => box.part === part).box;
+    }
+
+    // a choice between the two places of the norms
+    norms(label, post) {
+      return element("label", {}, element("input", { type: "radio", name: "norms",
+        checked: !post, onchange: () => {
+          this.post = post;
+          this.picked = this.first("norm");
+          this.moved = true;
+          this.draw();
+        } }), label);
     }
 
     // what lies below the boxes
@@ -94,6 +131,12 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       return inside(one, other) || inside(other, one);
     }
 
+    // what follows "_" is a subscript
+    label(text) {
+      const [before, below] = text.split("_");
+      return below ? [before, element("sub", {}, below)] : [before];
+    }
+
     sheet(sheet) {
       const [width, height] = sheet.size;
       const first = this.boxes.length === 0; // its arrow head serves both
@@ -103,8 +146,10 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       const boxes = sheet.boxes.map((box) => {
         const node = element("button", { type: "button", class: "box",
           onclick: () => this.pick(box), onfocus: () => this.pick(box) },
-        box.label);
-        node.classList.toggle("attention", box.part.endsWith("attention"));
+        ...this.label(box.label));
+        const role = box.part.endsWith("attention") ? "attention"
+          : { "feed-forward": "network", norm: "norm" }[box.part];
+        if (role) node.classList.add(role);
         if (box.label === "+") {
           node.classList.add("round");
           node.setAttribute("aria-label", `+ ${box.part}`);
@@ -128,6 +173,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
 
     pick(box) {
       this.picked = box;
+      this.moved = false;
       this.draw();
     }
 
@@ -144,23 +190,25 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         Object.assign(node.style, { left: `${100 * x / width}%`, top: `${100 * y / height}%`,
           width: `${100 * w / width}%`, height: `${100 * h / height}%` });
         node.classList.toggle("gone", !place);
-        node.classList.toggle("near", this.picked !== null && this.related(box, this.picked));
-        node.setAttribute("aria-pressed", box.part === this.picked?.part);
-        node.tabIndex = box === (this.picked ?? this.boxes[0].box) ? 0 : -1;
+        node.classList.toggle("near", this.related(box, this.picked));
+        node.setAttribute("aria-pressed", box.part === this.picked.part);
+        node.tabIndex = box === this.picked ? 0 : -1;
       });
+      this.heading.textContent = this.picked.part;
       this.say(this.sentence());
-      this.more.replaceChildren(...this.picked ? this.about(this.picked) : []);
+      this.more.replaceChildren(...this.about(this.picked));
     }
 
     // what is said of every box, so that there is room for it
     texts() {
-      const boxes = this.boxes.map(({ box }) =>
-        [[this.data.parts[box.part][0]], this.about(box)]);
-      return [...boxes, [[Transformer.PRE]], [[Transformer.POST]]];
+      const norm = this.first("norm");
+      return [...this.boxes.map(({ box }) => [box, this.data.parts[box.part][0]]),
+        [norm, Transformer.PRE], [norm, Transformer.POST]]
+        .map(([box, text]) => [box.part, [text], this.about(box)]);
     }
 
     sentence() {
-      if (this.picked) return this.data.parts[this.picked.part][0];
+      if (!this.moved) return this.data.parts[this.picked.part][0];
       return this.post ? Transformer.POST : Transformer.PRE;
     }
 

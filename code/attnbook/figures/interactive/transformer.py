@@ -1,9 +1,12 @@
 """The whole Transformer as a map."""
 
+import re
+
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attnbook.figures import style
+from attnbook.figures.drawings.svg import tint
 from attnbook.figures.interactive.base import Interactive
 
 # What a part does, the shape of what leaves it, and the chapters about it. L is the length of the
@@ -28,6 +31,11 @@ PARTS = {
         "Each place has a vector that is added here, since attention alone knows no word order.",
         "(batch, L, d_model)",
         [5, 6],
+    ),
+    "word plus position": (
+        "Word and position are added to one vector. Here the residual stream begins.",
+        "(batch, L, d_model)",
+        [6, 8],
     ),
     "residual stream": (
         "What a sub-layer computes is added to the stream of vectors, which goes straight through "
@@ -88,7 +96,7 @@ PARTS = {
         [2, 10],
     ),
     "scaling": (
-        "Divided by √d_k, scores keep their size however many features a key has.",
+        "Divided by √dₖ, scores keep their size however many features a key has.",
         "(batch, h, L_query, L_key)",
         [3],
     ),
@@ -108,7 +116,7 @@ PARTS = {
         [2],
     ),
     "heads": (
-        "The heads' outputs are put side by side and mixed by one more projection, W_O.",
+        "The heads' outputs are put side by side and mixed by one more projection.",
         "(batch, L_query, d_model)",
         [7],
     ),
@@ -126,9 +134,11 @@ def transformer(*, here: str | None = None) -> Interactive:
     """The Transformer of encoder and decoder as a map: each box says what it does, and where.
 
     A box that is chosen tells in a sentence what it does, the shape of what leaves it, and the
-    numbers of the chapters about it. On the book's pages the numbers become titles with links,
-    which the figure reads from the navigation of the page. The map is pre-norm, and a switch shows
-    the post-norm of 2017. Below it is the inside of every attention.
+    numbers of the chapters about it; at first this is the encoder's self-attention. On the book's
+    pages the numbers become titles with links, which the figure reads from the navigation of the
+    page. Attention, network, norms and sums have colours of their own. The map is pre-norm, and
+    readers can change it to the post-norm of 2017. Beside or below it is the inside of every
+    attention.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
     part lit: where in the whole a chapter is.
@@ -184,7 +194,7 @@ def _both_stacks() -> dict:
             _box(side, f"{side} tokens", edge, 0, 164),
             _box("embedding", "embedding", edge, 34, 164),
             _box("positions", "positions", left, 72, 106),
-            _box("positions", "+", stream - 12, 72, 24),
+            _box("word plus position", "+", stream - 12, 72, 24),
         ]
         lines += [
             _line("stream", (stream, 24), (stream, top)),
@@ -233,7 +243,7 @@ def _branch(side: str, start: int, end: int) -> dict:
 def _inside() -> dict:
     """Boxes and lines of one attention, in two rows."""
     rows = [
-        [("projections", "Q, K, V"), ("scores", "Q Kᵀ"), ("scaling", "÷ √dₖ"), ("mask", "mask")],
+        [("projections", "Q, K, V"), ("scores", "Q Kᵀ"), ("scaling", "÷ √d_k"), ("mask", "mask")],
         [("softmax", "softmax"), ("mixing", "× V"), ("heads", "heads, W_O")],
     ]
     boxes, lines = [], []
@@ -248,6 +258,15 @@ def _inside() -> dict:
     turn = [[WIDTH - 37, 26], [WIDTH - 37, 33], [52, 33], [52, 40]]
     lines.append({"kind": "branch", "points": turn})
     return {"size": [WIDTH, 66], "frames": [], "boxes": boxes, "lines": lines}
+
+
+def _fill(part: str) -> str:
+    """The colour of a part's role."""
+    if part.endswith("attention"):
+        return tint(style.WEIGHTS, 0.2)
+    return {"feed-forward": tint(style.OTHER, 0.25), "norm": tint(style.NEUTRAL, 0.2)}.get(
+        part, "white"
+    )
 
 
 def _still(sheets: list[dict], here: str | None) -> plt.Figure:
@@ -265,12 +284,12 @@ def _still(sheets: list[dict], here: str | None) -> plt.Figure:
         for box in sheet["frames"] + sheet["boxes"]:
             framed, lit = box["part"] == "", box["part"] == here
             x, y, width, height = box["at"]
-            color = "#f5f5f5" if framed else style.WEIGHTS if lit else "white"
+            color = "#f5f5f5" if framed else style.WEIGHTS if lit else _fill(box["part"])
             edge = "none" if framed else style.NEUTRAL
             corner, order = (x, top + y), 0 if framed else 2
             axes.add_patch(Rectangle(corner, width, height, fc=color, ec=edge, zorder=order))
             if here is None:
-                text = box["label"].replace("masked ", "masked\n")
+                text = re.sub(r"(\w)_(\w)", r"$\1_\2$", box["label"]).replace("masked ", "masked\n")
                 place = box.get("middle", x + width / 2), top + y + (14 if framed else height / 2)
                 axes.text(*place, text, ha="center", va="center", fontsize=8, linespacing=1)
     axes.set(xlim=(-4, WIDTH + 4), ylim=(HEIGHT + 90, -4))

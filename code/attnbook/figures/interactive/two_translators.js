@@ -1,12 +1,16 @@
-// Two recurrent translators get the same number. One has a single vector of it, which fills up token
-// by token; the other looks back at each token. recurrent.js computes both.
-attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax, fixed }) => {
+// Two recurrent translators get the same number. One has a single vector of it, whose room stays the
+// same; the other has a vector of each token, and looks back at all. recurrent.js computes both.
+attnbook.define("two-translators", (shared) => {
+  const { Interactive, element, shape, dot, softmax, fixed, ribbon, ribbons } = shared;
   const T = attnbook.translator;
   const R = attnbook.recurrent({ dot, softmax });
-  const PACE = { read: 260, write: 330 }; // milliseconds for a token
+  const PACE = { read: 220, write: 380, between: 1400 }; // milliseconds for a token, between numbers
   const LONGEST = 20; // tokens
   const FAINT = 0.04; // weights that are not drawn
-  const DESIGNS = { one_vector: "One vector", looking_back: "Looking back" };
+  const DESIGNS = {
+    one_vector: ["One vector", (size) => `${size} numbers for all tokens`],
+    looking_back: ["Looking back", (size) => `${size} numbers for each token`],
+  };
   const DIGITS = ["", "one digit", "two digits", "three digits", "four digits", "five digits", "six digits"];
   const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -14,63 +18,89 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
     static LINES = 5;
     static STYLE = `
       :host { container-type: inline-size; }
-      .frame { --figure-width: 60rem; padding: 1rem 1.1rem; border: 0; border-radius: .8rem;
+      .frame { --figure-width: 60rem; padding: 1rem 1.1rem .6rem; border: 0; border-radius: .8rem;
         background: var(--tint); }
       form, .steps { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; }
       .controls { align-items: center; margin-bottom: .8rem; }
-      input { width: 6.5rem; min-height: 2rem; padding: .1rem .5rem; border: 1px solid var(--soft);
+      input { width: 5.5rem; min-height: 2rem; padding: .1rem .5rem; border: 1px solid var(--soft);
         border-radius: .3rem; background: var(--paper); }
       button { cursor: pointer; }
       .steps button { border-color: var(--line); font-variant-numeric: tabular-nums; }
       .steps [aria-pressed="true"] { border-color: var(--weights); box-shadow: 0 0 0 1px var(--weights);
         background: var(--hover); font-weight: 600; }
+      .again { min-width: 6.5rem; margin-left: auto; border-color: var(--line); }
       .refused { flex-basis: 100%; margin: 0; color: var(--wrong); }
       .refused:empty { display: none; }
-      .panels { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
-      .panel { position: relative; min-width: 0; padding: .7rem .8rem; border-radius: .6rem;
-        background: var(--paper); border: 1px solid var(--line); }
-      .head { display: flex; justify-content: space-between; gap: .5rem; margin-bottom: .5rem; }
+      .panels { display: grid; gap: .7rem; }
+      .panel { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); gap: 1rem; min-width: 0;
+        padding: .7rem .9rem; border: 1px solid var(--line); border-radius: .6rem;
+        background: var(--paper); }
+      .about { display: grid; align-content: start; gap: .15rem; }
       .title { font-size: 1.05rem; font-weight: 650; white-space: nowrap; }
-      .verdict { text-align: right; font-weight: 600; }
+      .about .note { margin: 0; white-space: nowrap; }
+      .verdict { min-height: 1.4em; font-weight: 600; }
       .verdict.good { color: var(--right); }
       .verdict.bad { color: var(--wrong); }
+      .shares { display: flex; flex-wrap: wrap; align-items: end; gap: 3px; align-self: end; margin-top: .5rem; }
+      .shares span { flex: 1; color: var(--soft); font-size: 12px; line-height: 1.4; text-align: center; }
+      .shares i { display: block; height: 2.2rem; margin-bottom: 2px; border-radius: 2px;
+        background: linear-gradient(to top, var(--bar) var(--share), var(--line) 0); --bar: var(--rivals); }
+      .shares::after { content: "right, by number of digits"; flex-basis: 100%; color: var(--soft);
+        font-size: 12px; }
+      .shares .on { color: var(--ink); font-weight: 600; }
+      .shares .on i { --bar: var(--right); }
+      .flow { --scale: 1; position: relative; display: grid; grid-template: auto 1fr auto / minmax(0, 1fr);
+        min-width: 0; min-height: 10.5rem; font-size: calc(.92rem * var(--scale)); }
       svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
-      .row { position: relative; display: flex; flex-wrap: wrap; justify-content: center;
-        align-content: flex-start; gap: .3rem; }
-      .english { align-content: flex-end; }
-      .chip { --chip: var(--key); display: inline-flex; align-items: center; min-height: 1.9rem; padding: 0 .45em;
-        border: 1.5px solid var(--chip); border-radius: .45em; font-size: .92rem; font-weight: 600;
-        color: var(--chip); background: color-mix(in srgb, var(--chip) 5%, var(--paper)); }
+      .row { position: relative; display: flex; justify-content: space-evenly; gap: .3em; }
+      .token { display: grid; justify-items: center; align-items: center; gap: .25rem; }
+      .chip { --chip: var(--key); display: inline-flex; align-items: center; min-height: 2.05em;
+        box-sizing: border-box; padding: 0 .45em; border: 1.5px solid var(--chip); border-radius: .45em; font-weight: 600;
+        white-space: nowrap; color: var(--chip);
+        background: color-mix(in srgb, var(--chip) 5%, var(--paper)); }
       .french .chip { --chip: var(--query); }
-      .row .chip.end { --chip: var(--soft); font-weight: 400; border-style: dashed; }
+      .chip.end { --chip: var(--soft); font-weight: 400; border-style: dashed; }
       .chip.reading { color: var(--paper); background: var(--chip); }
-      .french .wrong { color: var(--paper); background: var(--wrong); border-color: var(--wrong); }
+      .french .wrong { --chip: var(--wrong); background: repeating-linear-gradient(135deg,
+        color-mix(in srgb, var(--wrong) 20%, var(--paper)) 0 3px, var(--paper) 3px 7px); }
+      .french .wrong::before { content: "✗" / ""; margin-right: .25em; }
       .french .missing { --chip: var(--wrong); border-style: dashed; background: var(--paper); }
-      .french .waiting { visibility: hidden; }
-      .between { position: relative; display: grid; place-items: center; height: 7.5rem; }
-      .vector { display: flex; align-items: center; gap: 2px; height: 3.6rem; padding: 0 .45rem;
-        border: 2px solid var(--value); border-radius: .4rem; background: var(--paper); }
-      .vector i { position: relative; width: 7px; height: 100%; border-inline: 0; }
+      .waiting { visibility: hidden; }
+      .between { position: relative; display: grid; place-items: center; }
+      .vector { display: flex; gap: .07em; height: 1.5em; padding: 0 .25em; border-radius: .25em;
+        border: 1.5px solid var(--value); background: var(--paper); }
+      .vector i { position: relative; width: .16em; height: 100%; }
       .vector i::after { content: ""; position: absolute; left: 0; right: 0; background: var(--value);
         top: calc(50% - max(var(--x), 0) * 45%); bottom: calc(50% + min(var(--x), 0) * 45%);
         min-height: 1px; }
-      .vector i:nth-child(9) { margin-left: 5px; } /* what the second GRU has read */
-      .between .note { position: absolute; left: calc(50% + 5.9rem); width: 4.5rem; margin: 0; }
-      path { fill: none; stroke: var(--weights); opacity: .7; }
-      .one_vector path { stroke: var(--soft); stroke-width: 1.5; opacity: .35; }
-      .one_vector path.on { stroke: var(--value); stroke-width: 3; opacity: 1; }
+      .vector i:nth-child(9) { margin-left: .2em; } /* what the second GRU has read */
+      path { fill: var(--weights); opacity: .6; }
+      path.late { display: none; }
+      .busy path { opacity: .25; }
+      .busy path.on { opacity: .8; }
+      .one_vector path { fill: var(--value); opacity: .4; }
+      .one_vector path.on { opacity: 1; }
       @media (prefers-reduced-motion: no-preference) {
         .vector i::after { transition: top .2s, bottom .2s; }
+        path { transition: opacity .2s; }
+      }
+      @container (max-width: 47rem) {
+        .panel { grid-template-columns: minmax(0, 1fr); gap: .5rem; }
+        .about { grid-template-columns: 1fr auto; column-gap: .5rem; }
+        .verdict { grid-area: 1 / 2; }
+        .shares { display: none; }
       }
       @container (max-width: 38rem) {
-        .frame { padding: .8rem .6rem; }
-        .panels { grid-template-columns: 1fr; gap: .6rem; }
-        .between { height: 5.4rem; }
-        .vector { height: 3rem; }
-        .chip { min-height: 1.7rem; font-size: .85rem; }
-        .between .note { width: 3.5rem; }
+        .frame { padding: .8rem .6rem .4rem; }
+        .panel { padding: .6rem .7rem; }
+        .flow { grid-template: minmax(16.4rem, auto) / auto 1fr auto; font-size: .85rem; }
+        .row { flex-direction: column; justify-content: space-around; gap: .2rem; }
+        .french { align-items: end; }
+        .token { grid-template-columns: minmax(5.2em, max-content) auto; justify-items: start; }
+        .chip { min-height: 1.9em; }
         .steps { gap: .25rem; font-size: .88rem; }
         .steps button { padding-inline: .35rem; }
+        .again { margin: 0; }
       }
     `;
 
@@ -78,11 +108,13 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
       this.models = R.models();
       this.known = this.data.tokens.map((tokens) => new Map(tokens.map((t, i) => [t, i])));
       this.buildControls();
-      this.panels = Object.entries(DESIGNS).map(([design, title]) => this.panel(design, title));
+      this.panels = Object.keys(DESIGNS).map((design) => this.panel(design));
       this.stage.className = "panels";
       this.stage.append(...this.panels.map(({ section }) => section));
       this.whenResized(this.stage, () => this.place());
-      this.show(this.data.number);
+      this.fill(STILL.matches ? this.data.number : this.data.first);
+      this.at(Infinity);
+      if (!STILL.matches) this.playWhenSeen();
     }
 
     paint() {}
@@ -99,34 +131,84 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
         this.read(this.input.value);
       } }, element("label", { for: "typed" }, "or your own"), this.input,
       element("button", { type: "submit" }, "Translate"));
+      this.again = element("button", { type: "button", class: "again",
+        onclick: () => (this.again.textContent === "Stop" ? this.stop() : this.tour()) }, "Play again");
+      this.again.hidden = STILL.matches;
       this.controls.append(element("div", { class: "steps", role: "group",
-        "aria-label": "Make the number longer" }, "Make it longer:", ...this.steps), form, this.refused);
+        "aria-label": "Make the number longer" }, "Make it longer:", ...this.steps), form, this.again,
+      this.refused);
     }
 
-    panel(design, title) {
+    panel(design) {
+      const [title, note] = DESIGNS[design];
+      const { features, right } = this.data;
       const [english, french] = ["English", "French"].map((language) => element("div", {
         class: `row ${language.toLowerCase()}`, role: "group", "aria-label": language }));
       const lines = shape("svg", { "aria-hidden": "true" });
       const verdict = element("span", { class: "verdict" });
-      const bars = this.data.features.map(() => element("i"));
-      const vector = element("div", { class: "vector", "aria-hidden": "true" }, ...bars);
-      const between = element("div", { class: "between" },
-        ...(design === "one_vector" ? [vector, element("p", { class: "note" },
-          `${bars.length} numbers`)] : []));
+      const vector = this.vector();
+      const shares = right[design].map((count, i) => element("span", {},
+        element("i", { style: `--share: ${fixed(100 * count / right.tested[i], 0)}%` }), `${i + 1}`));
+      const about = element("div", { class: "about" }, element("span", { class: "title" }, title),
+        element("p", { class: "note" }, note(features.length)), verdict,
+        element("div", { class: "shares", "aria-hidden": "true" }, ...shares));
+      const flow = element("div", { class: "flow" }, lines, english,
+        element("div", { class: "between" }, ...(design === "one_vector" ? [vector] : [])), french);
       const section = element("div", { class: `panel ${design}`, role: "group", "aria-label": title },
-        lines, element("div", { class: "head" }, element("span", { class: "title" }, title), verdict), this.roomy(english, 0), between,
-        this.roomy(french, 1));
-      return { design, section, english, french, lines, verdict, bars, vector };
+        about, flow);
+      return { design, section, flow, english, french, lines, verdict, vector, shares };
     }
 
-    // a row that has the room of the longest number's tokens, so that nothing jumps
-    roomy(row, side) {
-      const longest = Math.max(...this.data.steps);
-      const texts = [...T.tokensOf(side ? T.spellFrench(longest) : T.spell(longest)), "end"];
-      const room = element("div", { class: "row", "aria-hidden": "true" },
-        ...texts.map((text) => element("span", { class: "chip" }, text)));
-      return element("div", { class: "stack" }, room, row);
+    // as many bars as a state has numbers
+    vector() {
+      return element("div", { class: "vector", "aria-hidden": "true" },
+        ...this.data.features.map(() => element("i")));
     }
+
+    // ------------------------------------------------------------------ playing
+
+    playWhenSeen() {
+      this.seen = new IntersectionObserver((entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        this.seen.disconnect();
+        this.tour();
+      }, { threshold: 0.3 });
+      this.seen.observe(this.stage);
+    }
+
+    // a short number that both get right, then the one that is too long for one vector
+    tour() {
+      this.show(this.data.first, this.data.number);
+    }
+
+    stop() {
+      clearTimeout(this.playing);
+      this.next = null;
+      this.again.textContent = "Play again";
+      this.at(Infinity);
+    }
+
+    show(number, next = null) {
+      clearTimeout(this.playing);
+      this.seen?.disconnect();
+      this.next = next;
+      this.fill(number);
+      if (STILL.matches) this.at(Infinity);
+      else this.play(0);
+    }
+
+    play(time) {
+      this.at(time);
+      const last = Math.max(...this.panels.map(({ source, chips }) => source.length + chips.length));
+      if (time < last) {
+        const pace = time < this.panels[0].source.length ? PACE.read : PACE.write;
+        this.playing = setTimeout(() => this.play(time + 1), pace);
+      } else if (this.next !== null)
+        this.playing = setTimeout(() => this.show(this.next), PACE.between);
+      this.again.textContent = time < last || this.next !== null ? "Stop" : "Play again";
+    }
+
+    // ------------------------------------------------------------------ translating
 
     // what was typed: a number below a million, or trouble
     read(typed) {
@@ -152,40 +234,34 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
         texts: found.map(({ token }) => this.data.tokens[1][token]) };
     }
 
-    show(number) {
-      clearTimeout(this.playing);
+    // both translators' texts of a number
+    fill(number) {
       this.number = number;
       this.steps.forEach((step, i) => step.setAttribute("aria-pressed", this.data.steps[i] === number));
       this.wanted = T.tokensOf(T.spellFrench(number));
-      for (const panel of this.panels) this.fill(panel);
+      for (const panel of this.panels) this.fillPanel(panel);
+      this.time = Infinity;
       this.place();
-      if (STILL.matches) this.at(Infinity);
-      else this.play(0);
     }
 
-    play(time) {
-      this.at(time);
-      const last = Math.max(...this.panels.map(({ source, chips }) => source.length + chips.length));
-      const pace = time < this.panels[0].source.length ? PACE.read : PACE.write;
-      if (time <= last) this.playing = setTimeout(() => this.play(time + 1), pace);
-    }
-
-    fill(panel) {
+    fillPanel(panel) {
       const found = this.write(panel.design, this.number);
       const marks = this.compare(found.texts);
       const right = found.ended && marks.every(({ kind }) => kind === "right");
-      const after = R.prefill(this.models[panel.design].parameters, found.source).after;
-      Object.assign(panel, found, { marks, right, after });
+      Object.assign(panel, found, { right, ...R.prefill(this.models[panel.design].parameters, found.source) });
       panel.keys = found.source.map((token) => {
         const end = token === T.END;
         return element("span", { class: end ? "chip end" : "chip" }, end ? "end" : this.data.tokens[0][token]);
       });
+      panel.states = panel.design === "one_vector" ? [] : panel.keys.map(() => this.vector());
       panel.chips = marks.map(({ kind, text, at }) => Object.assign(element("span",
         { class: `chip ${kind}`, "aria-label": kind === "right" ? null : `${text}, ${kind}`,
           role: kind === "right" ? null : "img" },
         kind === "missing" ? "missing" : text), { at }));
-      panel.english.replaceChildren(...panel.keys);
+      panel.english.replaceChildren(...panel.keys.map((key, j) =>
+        element("span", { class: "token" }, key, ...panel.states.slice(j, j + 1))));
       panel.french.replaceChildren(...panel.chips);
+      panel.shares.forEach((share, i) => share.classList.toggle("on", i + 1 === String(this.number).length));
     }
 
     // Which tokens are right, wrong and missing, with the fewest changes from what is wanted;
@@ -212,34 +288,46 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
       return marks;
     }
 
+    // ------------------------------------------------------------------ drawing
+
     // a moment: first both read a token at each step, then they write one
     at(time) {
+      this.time = time;
       for (const panel of this.panels) {
-        const { source, chips, lines, keys, after, bars } = panel;
+        const { source, chips, lines, keys } = panel;
         const read = Math.min(time, source.length);
         const written = time - source.length;
-        const isReading = time < source.length;
-        keys.forEach((key, j) => key.classList.toggle("reading",
-          isReading && (j === read - 1 || j === source.length - read)));
-        bars.forEach((bar, k) => bar.style.setProperty("--x", fixed(after[read][k]).replace("−", "-")));
+        const busy = written < chips.length;
+        const isRead = (j) => busy && written <= 0 && (j === read - 1 || j === source.length - read);
+        keys.forEach((key, j) => key.classList.toggle("reading", isRead(j)));
+        this.fillVectors(panel, read);
         chips.forEach((chip, i) => chip.classList.toggle("waiting", i >= written));
+        lines.classList.toggle("busy", busy);
         for (const path of lines.children) {
-          path.style.display = path.step === undefined || path.step < written ? "" : "none";
-          path.classList.toggle("on", path.token !== undefined &&
-            isReading && (path.token === read - 1 || path.token === source.length - read));
+          path.classList.toggle("late", path.step >= written);
+          path.classList.toggle("on", isRead(path.token) || (busy && path.step === written - 1));
         }
-        const done = written >= chips.length;
-        panel.verdict.className = `verdict ${done ? (panel.right ? "good" : "bad") : ""}`;
-        panel.verdict.textContent = !done ? "" : panel.right ? "✓ right" : `✗ wrong: ${this.saying(panel)}`;
+        panel.verdict.className = `verdict ${busy ? "" : panel.right ? "good" : "bad"}`;
+        panel.verdict.textContent = busy ? "" : panel.right ? "✓ right" : `✗ ${this.saying(panel)}`;
       }
       if (this.panels.every(({ source, chips }) => time - source.length >= chips.length)) this.sentence();
       else this.said.textContent = "";
     }
 
+    // what each GRU knows after some tokens: the first begins on the left, the second on the right
+    fillVectors({ vector, states, after, memory, source }, read) {
+      const half = this.data.features.length / 2;
+      const set = (node, numbers) => [...node.children].forEach((bar, k) =>
+        bar.style.setProperty("--x", fixed(numbers[k]).replace("−", "-")));
+      set(vector, after[read]);
+      states.forEach((state, j) => set(state, memory[j].map((number, k) =>
+        ((k < half ? j < read : j >= source.length - read) ? number : 0))));
+    }
+
     // what a French text says that is wrong
     saying({ texts, ended }) {
       const said = T.numberOfFrench(T.join(texts));
-      return !ended ? "it does not stop" : said === null ? "no number" : `it says ${said.toLocaleString("en")}`;
+      return !ended ? "It does not stop." : said === null ? "It writes no number." : `It says ${said.toLocaleString("en")}`;
     }
 
     sentence() {
@@ -250,40 +338,59 @@ attnbook.define("two-translators", ({ Interactive, element, shape, dot, softmax,
       const whose = digits < 3 ? `all ${tested} numbers of ${DIGITS[digits]}`
         : `${tested} numbers of ${DIGITS[digits]} that they never saw in training`;
       const results = this.panels.map(({ right }) => (right ? "right" : "wrong"));
-      this.say(`${number.toLocaleString("en")}: one vector is ${results[0]}, looking back is ${results[1]}. ` +
-        `Of ${whose}, one vector gets ${one} right, and looking back ${looking}.`);
+      this.say(`${number.toLocaleString("en")}: one vector gets it ${results[0]}, looking back gets it ` +
+        `${results[1]}. Of ${whose}, one vector gets ${one} right, and looking back ${looking}.`);
     }
 
-    // lines between tokens, as thick as a weight
+    // smaller letters where a row would be too long, and what joins its tokens
     place() {
-      for (const { design, section, keys, chips, looks, lines, vector } of this.panels) {
-        const stage = section.getBoundingClientRect();
-        const of = (node) => {
-          const box = node.getBoundingClientRect();
-          return { x: box.x - stage.x + box.width / 2, top: box.top - stage.top, bottom: box.bottom - stage.top };
-        };
-        const paths = [];
-        const join = (from, to, width, more) => {
-          const middle = (from.bottom + to.top) / 2;
-          paths.push(Object.assign(shape("path", { "stroke-width": width,
-            d: `M${from.x},${from.bottom} C${from.x},${middle} ${to.x},${middle} ${to.x},${to.top}` }), more));
-        };
-        if (design === "one_vector") {
-          keys.forEach((key, token) => join(of(key), of(vector), 1.5, { token }));
-          chips.forEach((chip, step) => join(of(vector), of(chip), 1.5, { step }));
-        } else
-          chips.forEach((chip, step) => (looks[chip.at] ?? []).forEach((weight, j) => {
-            if (weight > FAINT) join(of(keys[j]), of(chip), fixed(9 * weight, 1), { step });
-          }));
-        const hidden = new Set([...lines.children].filter((p) => p.style.display).map((p) => p.step));
-        for (const path of paths) if (hidden.has(path.step)) path.style.display = "none";
-        lines.replaceChildren(...paths);
+      for (const { flow } of this.panels) flow.style.removeProperty("--scale");
+      const rows = this.panels.flatMap(({ english, french }) => [english, french]);
+      const scale = Math.min(1, ...rows.map((row) => row.clientWidth / row.scrollWidth || 1));
+      for (const panel of this.panels) {
+        panel.flow.style.setProperty("--scale", fixed(scale, 3));
+        panel.lines.replaceChildren(...this.ribbonsOf(panel));
       }
+      this.at(this.time);
+    }
+
+    // Where a node of a panel is: its middle x and width along its row, `near` and `far` across it
+    where(node, { flow, turned }) {
+      const [box, frame] = [node, flow].map((some) => some.getBoundingClientRect());
+      const [x, y] = [box.x - frame.x, box.y - frame.y];
+      return turned ? { x: y + box.height / 2, width: box.height, near: x, far: x + box.width }
+        : { x: x + box.width / 2, width: box.width, near: y, far: y + box.height };
+    }
+
+    ribbonsOf(panel) {
+      const { keys, states, chips, vector, looks } = panel;
+      panel.turned = getComputedStyle(panel.french).flexDirection === "column"; // on a telephone
+      const path = (d, what) => Object.assign(shape("path", { d,
+        transform: panel.turned && "matrix(0 1 1 0 0 0)" }), what);
+      const at = (nodes) => nodes.map((node) => this.where(node, panel));
+      const written = at(chips);
+      if (panel.design === "looking_back")
+        return ribbons(written.map((chip) => ({ ...chip, y: chip.near })),
+          at(states).map((state) => ({ ...state, y: state.far })),
+          chips.map((chip) => looks[chip.at] ?? states.map(() => 0)), FAINT)
+          .map(({ looker, d }) => path(d, { step: looker }));
+      // everything goes into one vector, and comes out of it
+      const box = this.where(vector, panel);
+      const line = (x, y) => [x - 1.5, x + 1.5, y]; // all as wide: they are no weights
+      const part = (i, of, y) => line(box.x + 0.8 * box.width * ((i + 0.5) / of - 0.5), y);
+      const thin = ({ x }, y) => line(x, y);
+      return [
+        ...at(keys).map((key, token) =>
+          path(ribbon(thin(key, key.far), part(token, keys.length, box.near)), { token })),
+        ...written.map((chip, step) =>
+          path(ribbon(part(step, chips.length, box.far), thin(chip, chip.near)), { step })),
+      ];
     }
 
     disconnectedCallback() {
       super.disconnectedCallback();
-      clearTimeout(this.playing);
+      this.seen?.disconnect();
+      if (this.shadowRoot) this.stop();
     }
   };
 });

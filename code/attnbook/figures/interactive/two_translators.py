@@ -9,15 +9,18 @@ from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive
 from attnbook.two_translators import D_MODEL, NUMBERS, load, looks, measured, translate
 
-STEPS = (1, 21, 321, 4321, 54_321)
+FIRST = 21  # both get it right
+STEPS = (1, FIRST, 321, 4321, 54_321)
+FAINT = 0.04  # weights that are not drawn, as in the script
 
 
 def two_translators(number: int = 54_321) -> Interactive:
     """Two translators of numbers, English to French, that get the same number.
 
     Both run in the page, with the weights of ``attnbook.two_translators``. One squeezes the number
-    into one vector, which fills up while it reads. The other looks back at all tokens for each one
-    that it writes, and lines show where it looks. Readers lengthen the number, or type one.
+    into one vector. The other keeps a vector for each token and looks back at them for each token
+    that it writes, and ribbons show where it looks. When the figure comes into view, it plays once:
+    first 21, then ``number``. Readers lengthen the number, or type one.
 
     Raises ``ValueError`` for a number that is not between 0 and 999,999.
 
@@ -38,6 +41,7 @@ def two_translators(number: int = 54_321) -> Interactive:
         f"writes {told[0]} The one that looks back writes {told[1]}"
     )
     data = {
+        "first": FIRST,
         "number": number,
         "steps": STEPS,
         "features": list(range(D_MODEL)),
@@ -48,32 +52,33 @@ def two_translators(number: int = 54_321) -> Interactive:
 
 
 def _still(number: int, written: dict[str, list[str]], wanted: list[str]) -> plt.Figure:
-    """Both translators side by side: English above, French below, and what joins them."""
-    still, panels = style.subplots(columns=2)
-    still.set_size_inches(8, 3.2)
+    """Both translators, one below the other: English above, French below, and what joins them."""
+    still, panels = style.subplots(nrows=2, height=4.4)
+    still.set_figwidth(8)
     english = [*NUMBERS.source.split(NUMBERS.source.spell(number)), SPECIAL[END].strip("<>")]
     for axes, (design, tokens), title in zip(
         panels, written.items(), ("One vector", "Looking back"), strict=True
     ):
-        reads = [i / max(len(english) - 1, 1) for i in range(len(english))]
-        writes = [i / max(len(tokens) - 1, 1) for i in range(len(tokens))]
-        right = tokens == wanted
-        same = SequenceMatcher(None, tokens, wanted, autojunk=False).get_matching_blocks()
-        hits = {i for block in same for i in range(block.a, block.a + block.size)}
+        reads, writes = (
+            [(i + 0.5) / len(side) for i in range(len(side))] for side in (english, tokens)
+        )
+        blocks = SequenceMatcher(None, tokens, wanted, autojunk=False).get_matching_blocks()
+        hits = {i for block in blocks for i in range(block.a, block.a + block.size)}
         for x, text in zip(reads, english, strict=True):
-            axes.text(x, 1.04, text, rotation=60, color=style.KEY, size=9)
+            axes.text(x, 1.05, text, color=style.KEY, size=10, ha="center")
         for i, (x, text) in enumerate(zip(writes, tokens, strict=True)):
-            color = style.QUERY if i in hits else style.RED
-            axes.text(x, -0.04, text, rotation=60, color=color, size=9, ha="right", va="top")
+            shown, color = (text, style.QUERY) if i in hits else (f"✗ {text}", style.RED)
+            axes.text(x, -0.05, shown, color=color, size=10, ha="center", va="top")
         if design == "one_vector":
-            axes.plot(0.5, 0.5, "s", markersize=22, color=style.VALUE)
+            axes.plot(0.5, 0.5, "s", markersize=16, color=style.VALUE)
             for x, y in [*((x, 1) for x in reads), *((x, 0) for x in writes)]:
                 axes.plot([x, 0.5], [y, 0.5], color=style.NEUTRAL, linewidth=0.8, zorder=0)
         else:
             for x, row in zip(writes, looks(load()[design], number, tokens), strict=True):
                 for place, weight in zip(reads, row, strict=True):
-                    axes.plot([place, x], [1, 0], color=style.WEIGHTS, linewidth=8 * weight)
-        axes.set_title(f"{title}: {'right' if right else 'wrong'}", pad=62)
-        axes.set(xlim=(-0.1, 1.15), ylim=(-0.02, 1.02))
+                    if weight > FAINT:
+                        axes.plot([place, x], [1, 0], color=style.WEIGHTS, linewidth=8 * weight)
+        axes.set_title(f"{title}: {'right' if tokens == wanted else 'wrong'}", loc="left", pad=22)
+        axes.set(xlim=(0, 1), ylim=(-0.2, 1.02))
         axes.axis("off")
     return still

@@ -4,7 +4,8 @@ attnbook.define("waves", ({ Interactive, element, shape, range, dot, fixed }) =>
     static STYLE = `
       .clocks { display: grid; grid-template-columns: repeat(8, minmax(0, 6rem)); gap: .3rem .2rem;
         font-size: 13px; text-align: center; color: var(--soft); }
-      @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); } }
+      @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); }
+        .controls label { flex: 1 1 100%; } input[type="range"] { flex: 1; } }
       .face { fill: none; stroke: var(--line); stroke-width: 2; }
       .rotation { fill: var(--soft); opacity: .3; }
       .hand { fill: none; stroke: var(--ink); stroke-width: 5; stroke-linecap: round; }

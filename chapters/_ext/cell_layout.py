@@ -33,9 +33,11 @@ WIDE = {
     "decoding",
     "roles",
     "scale",
+    "stack",
     "token",
     "transformer",
     "two-translators",
+    "waves",
 }
 WIDEST_IN_TEXT = 710  # pixels of a file, at 120 an inch, that fit into it
 _CAPTION = re.compile(r"(?:Figure (?:\d+\.)?\d+|Interactive figure)\. ")

@@ -7,13 +7,16 @@ Sphinx calls its functions in this order:
 2. Before pages are written, ``_write_figures_scripts`` writes the scripts of interactive figures.
 3. For each page, ``_rework`` adds the scripts of the figures that it has. Then it changes the
    HTML: code with fewer elements, true names of what unfolds, pictures of a known size that lead
-   to their files, and drawings as a part of the page, where they have its letters.
+   to their files, drawings as a part of the page, where they have its letters, and the still
+   pictures of interactive figures in files of their own.
 4. After the last page, ``_drop_unused_icons`` keeps of the theme's 1,900 icons those in use, and
    ``_write_palette`` puts the colours of ``palette.toml`` before the book's styles.
 
 Building pages runs none of the book's code, and so never waits for torch.
 """
 
+import base64
+import hashlib
 import html
 import re
 import struct
@@ -32,6 +35,9 @@ _ICON = re.compile(r"\bfa-[\w-]+")
 _ICON_RULE = re.compile(r"((?:\.fa-[\w-]+:before,?)+)\{content:[^}]*\}")
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
+_STILL = re.compile(
+    r'<img (alt="[^"]*") src="data:image/png;base64,([\w+/=]+)">'
+)
 _DRAWING = re.compile(
     r'^<svg xmlns="http://www.w3.org/2000/svg" class="attnbook"'
 )
@@ -73,6 +79,7 @@ def _rework(app, pagename, templatename, context, doctree) -> None:
     for change in (_lighten, _name_truly):
         body = change(body)
     body = _place_pictures(body, _sources(app))
+    body = _take_out_stills(body, app, context["pathto"])
     if body:
         context["body"] = body
 
@@ -83,7 +90,9 @@ def _add_scripts(app, body: str) -> None:
     if shown:
         app.add_js_file(FIGURES_SCRIPT)
     for kind in sorted(shown):
-        app.add_js_file(_script_file(kind))
+        # the weights of a model are too much to wait for before anything is painted
+        later = "defer" if figure_assets.carries_weights(kind) else None
+        app.add_js_file(_script_file(kind), loading_method=later)
 
 
 def _lighten(body: str) -> str:
@@ -135,7 +144,7 @@ def _place_pictures(body: str, sources: dict[str, Path]) -> str:
             if _DRAWING.match(drawing):
                 image = drawing
         elif source and source.suffix == ".png" and " width=" not in image:
-            width, height = _size(source)
+            width, height = _size(source.read_bytes())
             image = image.replace(
                 "<img ",
                 f'<img srcset="{file} 1.25x" width="{width * 4 // 5}" height="{height * 4 // 5}" ',
@@ -146,10 +155,30 @@ def _place_pictures(body: str, sources: dict[str, Path]) -> str:
     return _PICTURE.sub(place, body)
 
 
-def _size(picture: Path) -> tuple[int, int]:
-    """Width and height of a PNG, in pixels, which stand at the beginning of its file."""
-    with picture.open("rb") as file:
-        return struct.unpack(">II", file.read(24)[16:])
+def _take_out_stills(body: str, app, pathto) -> str:
+    """Write the pictures in interactive figures into files, which are fetched without scripts only.
+
+    They are a third of a page, and the page would be painted later.
+    """
+
+    def take_out(picture: re.Match) -> str:
+        alt, content = picture[1], base64.b64decode(picture[2])
+        width, height = _size(content)
+        file = f"_images/still-{hashlib.sha256(content).hexdigest()[:16]}.png"
+        path = Path(app.outdir, file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return (
+            f'<img {alt} src="{pathto(file, 1)}" loading="lazy"'
+            f' width="{width}" height="{height}">'
+        )
+
+    return _STILL.sub(take_out, body)
+
+
+def _size(picture: bytes) -> tuple[int, int]:
+    """Width and height of a PNG, in pixels, which stand at its beginning."""
+    return struct.unpack(">II", picture[16:24])
 
 
 def _drop_unused_icons(app, exception) -> None:

@@ -43,6 +43,11 @@ def kinds() -> list[str]:
     return sorted(names - needed - {SHARED})
 
 
+def carries_weights(kind: str) -> bool:
+    """Whether the script of a kind carries the weights of a model, some 50 kB."""
+    return any(name.endswith("_data") for name in NEEDS.get(kind, ()))
+
+
 def script_of(kind: str) -> str:
     """All that a kind of figure needs beside the script that all share."""
     return "".join(map(script, [*NEEDS.get(kind, ()), kind]))
@@ -112,7 +117,7 @@ def _in_8_bits(file: bytes) -> dict:
         power = np.ceil(np.log2(np.where(most > 0, most / 127, 1)))
         whole = rows / 2**power
         if (whole != whole.round()).any():
-            raise ValueError(f"{name} is not rounded to 8 bits: train with --bits 8")
+            raise ValueError(f"{name} is not rounded to 8 bits, so train it with --bits 8")
         shapes.append([name, len(rows), columns])
         numbers += whole.astype(np.int8).tobytes()
         powers += power.astype(np.int8).tobytes()

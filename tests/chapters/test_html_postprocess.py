@@ -75,6 +75,8 @@ def test_without_scripts_a_still_picture_stands_with_a_sentence(chromium, html):
     page.goto((html / SCALING).as_uri())
     figure = page.locator("attnbook-scale")
     assert figure.locator("img").is_visible() and figure.locator("p").is_visible()
+    assert figure.locator("img").evaluate("e => e.naturalWidth") > 300
+    assert "data:image/png" not in (html / SCALING).read_text("utf8")  # it is a file of its own
     context.close()
 
 
@@ -95,7 +97,9 @@ def test_the_map_of_the_transformer_links_to_chapters_by_their_titles(open_page)
         assert text == f"Chapter {title['number']} · {title['question']}"
 
 
-PICTURES = ":is(img[src*=_images], svg.attnbook):not(.glimpse > *)"  # but those that are blurred
+PICTURES = (  # but those that are blurred, or in an interactive figure
+    ":is(img[src*=_images], svg.attnbook):not(.glimpse > *, [src*=still])"
+)
 
 
 def test_a_picture_leads_to_its_file(scaling, html):
@@ -108,7 +112,7 @@ def test_a_picture_leads_to_its_file(scaling, html):
 
 def test_the_letters_of_a_plot_are_as_large_as_the_pages(scaling, html):
     """A plot has 12 points at 120 pixels an inch, the page 16 pixels: 12 points at 96."""
-    plot = scaling.query_selector("div.cell_output img[src$='.png']")
+    plot = scaling.query_selector("div.cell_output a > img[src$='.png']")
     with Image.open(html / "chapters" / plot.get_attribute("src")) as file:
         pixels = file.width
     assert plot.evaluate("e => e.naturalWidth") == pytest.approx(pixels * 96 / 120, abs=1)
@@ -168,6 +172,16 @@ def test_beside_a_figure_stands_its_caption_and_in_its_corner_a_switch_for_its_c
     switch.press("Enter")
     assert cell.locator("pre").is_visible()
     switch.press("Enter")
+
+
+def test_on_a_telephone_the_switch_for_the_code_covers_no_plot(open_page):
+    page = open_page(SCALING, width=390)
+    cells = page.locator("div.cell.tag_hide-input:has(a.picture > img)").all()
+    seen = [cell for cell in cells if cell.locator("img").is_visible()]
+    assert seen
+    for cell in seen:
+        plot, switch = (cell.locator(part).bounding_box() for part in ("img", "summary"))
+        assert switch["y"] + switch["height"] <= plot["y"]
 
 
 def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):

@@ -51,7 +51,8 @@ def test_all_maths_is_rendered_and_no_mark_of_emphasis_is_left(page, html, name)
 def test_every_interactive_figure_works_by_scripts_of_the_page_and_no_other_comes(page, html, name):
     source = (html / name).read_text("utf8")
     figures = re.findall(r"<attnbook-([\w-]+) label=", source)
-    found = re.findall(r'<script src="\S*_static/(interactive[\w-]*)\.js\?v=\w+">', source)
+    script = r'<script (?:defer="defer" )?src="\S*_static/(interactive[\w-]*)\.js\?v=\w+">'
+    found = re.findall(script, source)
     kinds = sorted({kind.replace("-", "_") for kind in figures})
     assert found == (["interactive", *(f"interactive-{kind}" for kind in kinds)] if kinds else [])
     assert "attnbook.define" not in source

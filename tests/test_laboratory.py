@@ -63,8 +63,8 @@ def test_fresh_runs_agree_up_to_what_the_call_allows(capsys):
         (rows(right=float("nan")), "right is nan"),
         (rows(design="no map"), "seed 0, row 1: design is no map, stored is one map"),
         (rows(steps=301), "steps is 301, stored is 300"),
-        (rows()[:1], "seed 0: 1 rows, stored are 2"),
-        ([{"right": 51.5}] * 2, r"columns \['right'\], stored are \['seed', 'design'"),
+        (rows()[:1], "seed 0 has 1 rows, but 2 are stored"),
+        ([{"right": 51.5}] * 2, r"columns \['right'\], but \['seed', 'design'"),
     ],
 )
 def test_a_fresh_run_that_differs_names_seed_column_and_both_values(fresh, says):
@@ -79,7 +79,7 @@ def test_rows_that_are_not_compared_are_left_out_and_no_others():
     for without in (None, {"design": ["two maps"]}):
         with pytest.raises(AssertionError, match=r"right is 3, stored is 51\.5"):
             assert_replicates(stored, elsewhere, skip=without, right=0.5)
-    with pytest.raises(AssertionError, match="seed 0: 0 rows, stored are 1"):
+    with pytest.raises(AssertionError, match="seed 0 has 0 rows, but 1 are stored"):
         assert_replicates(stored, {0: rows()[:1]}, skip={"design": ["one map"]})
 
 

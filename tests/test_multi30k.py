@@ -36,7 +36,7 @@ def test_the_true_checksums_are_ten_and_well_formed():
 
 def test_multi30k_is_read_from_the_folder_named(small_multi30k, tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNBOOK_MULTI30K", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"val\.en\.gz: ATTNBOOK_MULTI30K"):
+    with pytest.raises(FileNotFoundError, match=r"val\.en\.gz\. ATTNBOOK_MULTI30K"):
         Multi30k().texts("val")
     for name, content in small_multi30k.items():
         (tmp_path / name).write_bytes(content)

@@ -191,11 +191,11 @@ def attention(
     _require_equal_features("query", query, "key", key)
     _require_a_value_per_key(key, value)
     if not 0.0 <= dropout <= 1.0:
-        raise ValueError(f"dropout is a probability between 0 and 1: got {dropout}")
+        raise ValueError(f"dropout must be a probability between 0 and 1: got {dropout}")
     length_query, length_key = query.shape[-2], key.shape[-2]
     if causal and length_query != length_key:
         raise ValueError(
-            "causal attention compares positions of one sequence: "
+            "causal attention needs as many queries as keys, all of one sequence: "
             f"got {length_query} queries and {length_key} keys"
         )
     batch = _batch_of(query, key, value)
@@ -294,13 +294,15 @@ def _require_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
 
 def _require_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     if mask.dtype != torch.bool:
-        raise TypeError(f"a mask is boolean, True where attending is allowed: got {mask.dtype}")
+        raise TypeError(
+            f"a mask must be boolean, True where attending is allowed: got {mask.dtype}"
+        )
     try:
         fits = torch.broadcast_shapes(mask.shape, shape) == tuple(shape)
     except RuntimeError:
         fits = False
     if not fits:
         raise ValueError(
-            f"mask of shape {tuple(mask.shape)} does not broadcast to "
+            f"the mask of shape {tuple(mask.shape)} does not broadcast to "
             f"(..., query, key) = {tuple(shape)}"
         )

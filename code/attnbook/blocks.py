@@ -163,7 +163,7 @@ class DecoderBlock(nn.Module):
         """
         if past is not None and x.shape[1] != 1:
             raise ValueError(
-                f"with the past in a cache, tokens come one at a time: got {x.shape[1]}"
+                f"with the past in a cache, tokens must come one at a time: got {x.shape[1]}"
             )
         residual = self.self_attention_residual
         normed = residual.before(x)

@@ -111,7 +111,7 @@ def on_token(index: int) -> Change:
 
 
 def forced(weights: Float[Tensor, "*#batch #query #key"]) -> Change:
-    """A change: these weights in place of the model's, in which several axes may be 1."""
+    """A change: these weights instead of the model's; several of their axes may be 1."""
 
     def change(old: Weights, allowed: Allowed) -> Weights:
         return weights.to(old).expand_as(old)
@@ -120,7 +120,7 @@ def forced(weights: Float[Tensor, "*#batch #query #key"]) -> Change:
 
 
 def permuted(seed: int) -> Change:
-    """A change: each query's weights, dealt anew at random to what it may attend to.
+    """A change: each query's weights, shuffled among the tokens that it may attend to.
 
     Its weights are as sharp as before and look at the wrong tokens.
     """
@@ -161,7 +161,7 @@ def divisor(*within: nn.Module, number: float) -> Iterator[None]:
     Raises ``ValueError`` if there is no attention within, or for a number that is not above 0.
     """
     if not 0 < number < math.inf:
-        raise ValueError(f"scores can be divided by a number above 0: got {number}")
+        raise ValueError(f"scores can only be divided by a number above 0: got {number}")
 
     def replaced(layer: MultiHeadAttention) -> Callable:
         attend: Callable = layer.attend
@@ -238,7 +238,7 @@ def without(*sublayers: nn.Module, tokens: slice | Sequence[int] = slice(None)) 
 
 @contextmanager
 def without_residual(*within: nn.Module) -> Iterator[None]:
-    """Let each sub-layer's update stand alone, in place of the sum with what it has read.
+    """Let each sub-layer's update alone go on, instead of its sum with what the sub-layer has read.
 
     Raises ``ValueError`` if there is no residual stream within.
     """
@@ -281,7 +281,7 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
     a permutation of 0, 1, … or if no positions are added within.
     """
     if sorted(order) != list(range(len(order))):
-        raise ValueError(f"order has each of 0 to {len(order) - 1} once: got {order}")
+        raise ValueError(f"order must have each of 0 to {len(order) - 1} once: got {order}")
 
     def replaced(forward: Callable) -> Callable:
         def changed(x, start=0):
@@ -335,7 +335,7 @@ def _switch(
     place, _, what = name.partition("_")
     if place in attentions and what == "heads_off":
         if isinstance(value, str):
-            raise ValueError(f"{name} takes a list of heads: got {value!r}")
+            raise ValueError(f"{name} must be a list of heads: got {value!r}")
         return [without_heads(layer, value) for layer in attentions[place]]
     if place in attentions and what == "weights":
         layers = attentions[place]
@@ -365,7 +365,7 @@ def _switch(
             },
         }.get(name, {})
     if value not in choices:
-        raise ValueError(f"{name}={value!r} is no switch; it may be {list(choices)}")
+        raise ValueError(f"{name}={value!r} is no switch; its value must be one of {list(choices)}")
     return [choices[value]()]
 
 

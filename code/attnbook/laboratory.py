@@ -61,7 +61,9 @@ def comments_and_rows(text: str) -> tuple[list[str], list[dict[str, str]]]:
     names, *rows = csv.reader(lines[len(comments) :])
     for row in rows:
         if len(row) != len(names):
-            raise ValueError(f"{len(names)} columns, {', '.join(names)}, but a row is {row}")
+            raise ValueError(
+                f"there are {len(names)} columns, {', '.join(names)}, but a row is {row}"
+            )
     return comments, [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -134,7 +136,9 @@ def paired(first: ArrayLike, second: ArrayLike) -> Pairs:
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.shape != second.shape or first.ndim != 1 or not len(first):
-        raise ValueError(f"pairs need equally many runs: got {first.shape} and {second.shape}")
+        raise ValueError(
+            f"pairs need the same number of runs: got {first.shape} and {second.shape}"
+        )
     return Pairs(first - second)
 
 
@@ -158,7 +162,7 @@ def assert_replicates(
     r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
 
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
-    ``skip`` names rows that are not compared, by a column and its values: what is not run anew.
+    ``skip`` names rows that are not compared, by a column and its values: what is not run again.
     ``chaotic`` names runs that depend on rounding. On another processor these end elsewhere, as
     another seed would: they must lie where the stored seeds lie, or half their span beyond.
     Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
@@ -178,10 +182,14 @@ def assert_replicates(
         rows = [row for row in rows if not _is_named(row, skip)]
         kept = where(stored, seed=seed)
         if len(rows) != len(kept["seed"]):
-            raise AssertionError(f"seed {seed}: {len(rows)} rows, stored are {len(kept['seed'])}")
+            raise AssertionError(
+                f"seed {seed} has {len(rows)} rows, but {len(kept['seed'])} are stored"
+            )
         for i, row in enumerate(rows):
             if {"seed", *row} != {*stored}:
-                raise AssertionError(f"seed {seed}: columns {[*row]}, stored are {[*stored]}")
+                raise AssertionError(
+                    f"seed {seed} has the columns {[*row]}, but {[*stored]} are stored"
+                )
             settings = {name: kept[name][i] for name in row if name not in within}
             for name, value in row.items():
                 place = f"seed {seed}, row {i + 1}: {name}"

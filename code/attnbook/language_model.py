@@ -246,7 +246,7 @@ def generate(
     With the temperature 0 the likeliest token is next (greedy). Otherwise it is drawn from the
     softmax of ``scores / temperature``, of which ``top_p`` keeps only the likeliest tokens, as few
     as have this probability together. ``seed`` decides the draws. Generation ends before one of the
-    ``end_tokens``, or after ``max_new_tokens``. ``cached=False`` computes all tokens anew for each
+    ``end_tokens``, or after ``max_new_tokens``. ``cached=False`` computes all tokens again for each
     new one: the same tokens but for rounding, and slower.
 
     Raises ``ValueError`` for an empty text, a negative temperature, or a ``top_p`` that is not
@@ -254,7 +254,7 @@ def generate(
     Source: Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, section 3.1 (top-p).
     """
     if len(tokens) == 0:
-        raise ValueError("a text to go on with has at least one token: got none")
+        raise ValueError("a text to continue needs at least one token: got none")
     require_at_least_1(max_new_tokens=max_new_tokens)
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be 0 or a finite positive number: got {temperature}")

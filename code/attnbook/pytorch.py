@@ -41,7 +41,7 @@ def to_pytorch(module: nn.Module) -> nn.Module:
 def _attention_to_pytorch(ours: MultiHeadAttention) -> nn.MultiheadAttention:
     if ours.num_kv_heads != ours.num_heads:
         raise ValueError(
-            "in PyTorch's module every head has keys of its own: "
+            "in PyTorch's module, every head has keys of its own: "
             f"got num_heads={ours.num_heads} and num_kv_heads={ours.num_kv_heads}"
         )
     maps = ours.q_proj, ours.k_proj, ours.v_proj

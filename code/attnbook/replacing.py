@@ -25,7 +25,7 @@ def replaced_forward(
 
 @contextmanager
 def replaced_attribute(name: str, values: Mapping[nn.Module, object]) -> Iterator[None]:
-    """Let modules have another attribute, or another function in place of a method."""
+    """Let modules have another attribute, or another function instead of a method."""
     before = {module: vars(module).get(name, _CLASS_HAS_IT) for module in values}
     for module, value in values.items():
         setattr(module, name, value)
@@ -65,6 +65,4 @@ def require_some(found: list[Part], within: Sequence[nn.Module], name: str) -> l
 def require_heads(layer: MultiHeadAttention, heads: Sequence[int]) -> None:
     unknown = [head for head in heads if not 0 <= head < layer.num_heads]
     if unknown:
-        raise ValueError(
-            f"{layer.num_heads} heads are counted from 0 to {layer.num_heads - 1}: got {unknown}"
-        )
+        raise ValueError(f"the heads are counted from 0 to {layer.num_heads - 1}: got {unknown}")

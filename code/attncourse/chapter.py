@@ -1,4 +1,4 @@
-"""Which chapters and laboratory notebooks there are, and what stands in one.
+"""Which chapters and laboratory notebooks there are, and what is in one.
 
 A laboratory notebook, ``chapters/lab/NN-question.ipynb``, belongs to chapter NN. The front chapter,
 ``chapters/00-…``, comes before chapter 1: it has no number on its page, and no exercises.
@@ -42,7 +42,8 @@ EXERCISE_TAGS = {"setup", "exercise"}  # of code that is no part of a chapter's 
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 
 ABOUT_SOLUTIONS = (
-    " A solution is folded below each exercise. The last one has no check, but a model answer."
+    " A solution is folded below each exercise."
+    " Instead of a check, the last one has a model answer."
 )
 
 COMPARE_SENTENCE = re.compile(r"(, then compare| Then compare)\.$", re.M)
@@ -69,7 +70,7 @@ def notebooks(root: Path) -> list[Path]:
 
 
 def in_laboratory(path: Path) -> bool:
-    """Whether a notebook is one of the laboratory, by the folder it stands in."""
+    """Whether a notebook is one of the laboratory, by its folder."""
     return path.parent.name == "lab"
 
 
@@ -126,7 +127,7 @@ def find_chapter(root: Path, told: str) -> Path:
             return path
     raise UsageError(
         f"no such chapter: {told}; there are {', '.join(path.stem for path in chapters(root))}, "
-        "and each goes by its number, too; in the laboratory are "
+        "and each also goes by its number; the laboratory has "
         f"{', '.join(path.stem for path in laboratory(root)) or 'none'}"
     )
 
@@ -182,7 +183,7 @@ def seen_from_chapters(path: Path) -> str:
 
 @dataclass
 class ChapterExercise:
-    """An exercise as it stands in a chapter: its text, and its cells or its model answer."""
+    """An exercise as a chapter has it: its text, and its cells or its model answer."""
 
     id: str
     stars: int

@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 
 from attnbook.figures import interactive, style
 from attnbook.laboratory import read_runs
+from attncourse import UsageError
 from attncourse.chapter import EXERCISE_TAGS, tags, write_notebook
 from attncourse.chromium import new_page
 
@@ -27,9 +28,11 @@ HASH = "source_hash"  # in the metadata of an output that has a picture
 def run(path: Path) -> None:
     """Execute a chapter as a learner would, alone in an empty folder, and store its outputs.
 
-    Raises ``nbclient.exceptions.CellExecutionError`` if a cell fails; the file is then unchanged.
+    Raises ``nbclient.exceptions.CellExecutionError`` if a cell fails, and ``UsageError`` if
+    somebody has edited the file meanwhile; the file is then unchanged.
     """
-    notebook = nbformat.read(path, as_version=4)
+    before = path.read_bytes()
+    notebook = nbformat.reads(before.decode(), as_version=4)
     known = {shown[SVG]: shown[PNG] for shown in _drawings(notebook) if PNG in shown}
     with tempfile.TemporaryDirectory() as empty_folder:
         NotebookClient(
@@ -48,6 +51,10 @@ def run(path: Path) -> None:
     fold(notebook)
     # the version of whoever ran it last is not a property of the chapter
     notebook.metadata.language_info = {"name": "python"}
+    if path.read_bytes() != before:
+        raise UsageError(
+            f"{path} was edited while it ran, so its outputs are not stored: run it again"
+        )
     write_notebook(path, notebook)
 
 

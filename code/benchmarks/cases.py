@@ -169,7 +169,7 @@ def training_side(
 
 
 def greedy_side(ours: bool, where: Where) -> Run:
-    """Greedy decoding of 64 tokens each; theirs computes the whole target anew for each token."""
+    """Greedy decoding of 64 tokens each; theirs computes the whole target again for each token."""
     model = translation_model(where, 256, WORDS, 0.0).eval()
     source, _, lengths = sentences(where, WORDS)
     if ours:

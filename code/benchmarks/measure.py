@@ -49,7 +49,7 @@ def rounds(case: Case, where: Where, most: int, limit: float) -> list[tuple[floa
 
 
 def peak_bytes(prepare: Callable[[Where], Run], where: Where) -> int:
-    """The most memory that one run needs above what was there before it."""
+    """The most memory that one run needs above the memory in use before it."""
     if where[0].type == "cuda":
         run = prepare(where)
         run()

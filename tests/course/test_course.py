@@ -155,7 +155,7 @@ def test_chapters_and_the_laboratory_are_told_apart_with_parts_and_without(tmp_p
     assert find_chapter(tmp_path, "2") == maps
     for told in ("02-why", "lab/02-why", "chapters/lab/02-why.ipynb"):
         assert find_chapter(tmp_path, told) == why
-    with pytest.raises(UsageError, match=r"02-maps, .* the laboratory are 02-why, 10-cost"):
+    with pytest.raises(UsageError, match=r"02-maps, .* the laboratory has 02-why, 10-cost"):
         find_chapter(tmp_path, "10")
 
 
@@ -189,7 +189,7 @@ def test_what_does_not_exist_is_named_and_nothing_is_written(
 @pytest.mark.parametrize("chapter", ["3", "03-scaling", SCALING])
 def test_a_forgotten_folder_is_noticed(root, monkeypatch, chapter):
     monkeypatch.chdir(root)
-    with pytest.raises(SystemExit, match="first the folder to write to"):
+    with pytest.raises(SystemExit, match="give the folder to write to first"):
         commands.main(["assignment", chapter])
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from attnbook import laboratory
 from attncourse import UsageError, chromium
-from attncourse.run import HASH, PNG, SVG, add_pictures, fold, pictures
+from attncourse.run import HASH, PNG, SVG, add_pictures, fold, pictures, run
 
 DRAWING = """from attnbook.figures import drawings
 import torch
@@ -39,6 +39,16 @@ def test_a_drawing_is_stored_with_a_picture_of_its_size(tmp_path):
     assert pixels.max() == 255 and pixels.min() < 100, "dark on white"
     ((_, output, current),) = pictures(nbformat.read(path, as_version=4))
     assert output.metadata == {HASH: current}
+
+
+def test_what_was_edited_while_a_notebook_ran_is_not_lost(tmp_path):
+    path = tmp_path / "edited.ipynb"
+    edit = f"open({str(path)!r}, 'a').write(' ')"
+    nbformat.write(new_notebook(cells=[new_code_cell(edit)]), path)
+    with pytest.raises(UsageError, match=r"edited\.ipynb was edited while it ran"):
+        run(path)
+    assert path.read_text().endswith(" ")
+    assert nbformat.read(path, as_version=4).cells[0].execution_count is None
 
 
 SETUP, ABOVE, ANSWER, PLOT = "%pip install", 'runs = read_runs("01-a")', "x = ...", "draw(runs)"

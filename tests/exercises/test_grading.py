@@ -99,7 +99,7 @@ def test_an_answer_that_knows_one_shape_from_an_earlier_cell_is_found_out(scores
         return first if result.shape == first.shape else result
 
     report = grade(scores, remembers_one_shape)
-    assert not report.passed and "On 3 of 4 inputs it is right." in " ".join(report.failures)
+    assert not report.passed and "On 3 of 4 inputs, it is right." in " ".join(report.failures)
 
 
 def test_an_answer_that_remembers_an_earlier_call_or_draws_numbers_is_found_out():
@@ -109,7 +109,7 @@ def test_an_answer_that_remembers_an_earlier_call_or_draws_numbers_is_found_out(
         first.append(weights)
         return right(weights) * (1 + len(first) / 100)
 
-    assert "nor on earlier calls" in failures_of("3.3", growing)
+    assert "must not depend on random numbers or on earlier calls" in failures_of("3.3", growing)
     assert not graded("3.3", lambda weights: right(first[0])).passed
     noisy = failures_of("3.3", lambda weights: right(weights) + 0.1 * torch.rand(()))
     assert "Called twice with the same input" in noisy
@@ -162,13 +162,13 @@ def test_an_error_on_some_inputs_leaves_no_doubt_about_the_others():
 
     first, second = graded("3.2", stops_at_two_heads).failures[:2]
     assert first.startswith("It raises ValueError")
-    assert second.startswith("Where it runs, the result is not right: it is off by up to 1.")
+    assert second.startswith("Where it runs, the result is not right. It is off by up to 1.")
 
 
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda s: -s, "by the same factor everywhere: the sign."),
+        (lambda s: -s, "It has the wrong sign everywhere."),
         (lambda s: s * 3, "by the same factor everywhere."),
         (lambda s: s + 3, "by the same amount everywhere."),
         (lambda s: s * torch.arange(1.0, s.shape[-2] + 1)[:, None], "ach row is the right one t"),
@@ -192,10 +192,10 @@ TABLE = [[1.0, 2.0], [3.0, 4.0]]
     ("value", "right", "sentence"),
     [
         ([[1.0, 3.0], [2.0, 4.0]], TABLE, "Two of its axes are exchanged."),
-        ([[1.0, 9.0], [3.0, 9.0]], TABLE, "Along axis 1 only the first entry is right."),
-        ([[1.0, 2.0], [3.0, 9.0]], TABLE, "Along axis 0 only the first entry is right."),
+        ([[1.0, 9.0], [3.0, 9.0]], TABLE, "Along axis 1, only the first entry is right."),
+        ([[1.0, 2.0], [3.0, 9.0]], TABLE, "Along axis 0, only the first entry is right."),
         ([[9.0, 2.0], [9.0, 9.0]], TABLE, "off by up to 8."),
-        ([1.0, -1e9, 2.0], [1.0, -math.inf, 2.0], "must be infinite where it is not."),
+        ([1.0, -1e9, 2.0], [1.0, -math.inf, 2.0], "It is finite where it must be infinite."),
         ([1.0, -math.inf, 2.5], [1.0, -math.inf, 2.0], "off by up to 0.5."),
         ([1.0, -1e9, 2.5], [1.0, -math.inf, 2.0], "off by up to 0.5."),
         ([0.123] * 3, [0.0] * 3, "off by up to 0.12."),
@@ -213,7 +213,7 @@ def test_numbers_that_should_be_zero_are_not_wrong_by_a_factor():
 
 
 def test_a_squeezed_result_is_named():
-    missing = "An axis of size 1 is missing: is there a `squeeze`?"
+    missing = "An axis of size 1 is missing. Is there a `squeeze`?"
     squeezed = failures_of("3.2", lambda q, k: right_scores(q, k).squeeze())
     assert f"it has (2,). {missing}" in squeezed
     assert missing not in failures_of("3.2", lambda q, k: right_scores(q, k)[0])
@@ -221,7 +221,7 @@ def test_a_squeezed_result_is_named():
     def broadcast(x, gamma, epsilon):
         return gamma * x / (x.square().mean(-1).squeeze()[..., None] + epsilon).sqrt()
 
-    grown = "An axis of size 1 has grown: does a step before it `squeeze`?"
+    grown = "An axis of size 1 has grown. Does an earlier step `squeeze`?"
     assert f"it has (2, 2, 3, 4). {grown}" in failures_of("8.2", broadcast)
     assert grown not in failures_of("4.3", lambda s: s.softmax(-1).log())
 
@@ -259,13 +259,15 @@ def test_half_precision_is_named(dtype):
 def test_a_result_that_was_never_filled_is_called_empty(id):
     exercise = EXERCISES[id]
     report = graded(id, lambda *given: torch.zeros_like(exercise.reference(*given)))
-    assert report.failures[0] == "The result is all zeros, whatever comes in: is it ever filled?"
+    assert (
+        report.failures[0] == "The result is all zeros, whatever the inputs are. Is it ever filled?"
+    )
     assert report.diagnosis is None or "All your weights are 0." in report.explanation
 
 
 def test_a_mask_that_was_never_filled_is_called_empty():
     nowhere = failures_of("8.4", lambda document: document[:, :, None] * document[:, None] < 0)
-    assert nowhere.startswith("The result is False everywhere: is it ever filled?")
+    assert nowhere.startswith("The result is False everywhere. Is it ever filled?")
 
 
 def sparsemax_with_one_support(scores):
@@ -329,7 +331,7 @@ def test_a_number_has_as_many_digits_as_tell_it_from_the_other(value, other, tex
 def test_a_sentence_never_shows_one_number_twice_where_two_are_meant():
     infinite = torch.tensor([torch.inf, 1.0])
     assert changed(infinite, infinite * 1.0013, "from {} to {}") == "From 1 to 1.001."
-    assert row_sums(torch.tensor([[0.5, 0.5002]])) == "One sums to 1.0002."
+    assert row_sums(torch.tensor([[0.5, 0.5002]])) == "One row sums to 1.0002."
 
 
 def test_the_counterexample_is_a_part_of_the_smallest_input_with_the_result_and_the_right_one():

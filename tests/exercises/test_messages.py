@@ -76,7 +76,7 @@ def test_what_wrong_results_have_in_common_is_said_of_them_alone(id, mistake, se
 
 @pytest.mark.parametrize("mistake", ["without W_O", "projections transposed"])
 def test_a_property_that_presupposes_the_rest_is_not_believed_of_a_known_mistake(mistake):
-    assert "What one head asks" not in report_on("7.4", mistake)
+    assert "The queries of one head" not in report_on("7.4", mistake)
 
 
 def test_no_axis_is_blamed_once_a_mistake_is_recognised():
@@ -130,7 +130,7 @@ def test_no_thread_is_left_after_a_check(monkeypatch):
 
 def test_one_more_input_is_one():
     exercise = doubling((torch.ones(2),), (torch.ones(3),))
-    assert "Likewise on 1 more input." in str(grade(exercise, lambda x: x[:, None]))
+    assert "The same happens on 1 more input." in str(grade(exercise, lambda x: x[:, None]))
 
 
 def too_wide(x):

@@ -102,7 +102,7 @@ def test_numbers_held_out_by_length_are_the_longer_ones():
         (lambda: batches_by_length([3, 9], 8), "9 tokens.*max_tokens=8"),
         (lambda: EpochSampler([], 8), "no pairs"),
         (lambda: EpochSampler([([4], [5])], 10)(-1), "got -1"),
-        (lambda: SubwordTokenizer.learn(["a b"], 500), "no 500 subwords"),
+        (lambda: SubwordTokenizer.learn(["a b"], 500), "500 subwords could not be learned"),
     ],
 )
 def test_bad_input_raises_an_error_that_names_it(call, says):

@@ -315,7 +315,7 @@ def test_what_cannot_be_changed_is_an_error_with_the_values():
         (without_residual(), "no residual stream within nothing"),
         (without_positions(block), "no part with positions within EncoderBlock"),
         (shuffled_positions(model, order=[0, 2, 2]), r"0 to 2 once: got \[0, 2, 2\]"),
-        (broken(model, cross_heads_off="off"), "cross_heads_off takes a list of heads: got 'off'"),
+        (broken(model, cross_heads_off="off"), "_heads_off must be a list of heads: got 'off'"),
     ):
         with pytest.raises(ValueError, match=says), intervention:
             pass

@@ -136,7 +136,7 @@ def test_wrong_sizes_raise_an_error_that_names_them(d_model, heads, says):
 def test_another_batch_is_not_broadcast():
     layer = make()
     x, memory = draw(0, (1, 4, 12), (3, 7, 12))
-    with pytest.raises(ValueError, match="same batch: got 1 and 3"):
+    with pytest.raises(ValueError, match="same batch size: got 1 and 3"):
         layer(x, memory)
 
 

@@ -59,7 +59,7 @@ def test_two_processes_reach_the_parameters_of_one(two_processes, tmp_path):
 def test_two_processes_refuse_different_folders(two_processes):
     for rank in (0, 1):
         said = (two_processes[0] / f"said-{rank}.txt").read_text()
-        assert "different trainings" in said and "[30, 0] steps" in said
+        assert "different training runs" in said and "[30, 0] steps" in said
 
 
 def test_the_command_runs_in_two_processes(two_processes, tmp_path, capsys):

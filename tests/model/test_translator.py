@@ -101,7 +101,7 @@ def test_a_translation_ends_where_learned_positions_end():
 
 @pytest.mark.usefixtures("no_shape_checks")
 def test_texts_come_in_a_list_and_in_batches(translator):
-    with pytest.raises(TypeError, match="got the text 'one'"):
+    with pytest.raises(TypeError, match="got the single text 'one'"):
         translator.translate("one")
     with pytest.raises(ValueError, match=r"batch_size must.*got 0"):
         translator.translate(["one"], batch_size=0)

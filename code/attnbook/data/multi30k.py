@@ -65,15 +65,15 @@ class Multi30k:
         path = Path(folder) / name
         if not path.exists():
             raise FileNotFoundError(
-                f"there is no {path}: ATTNBOOK_MULTI30K has to name the folder with the files "
-                "of Multi30k, or be unset to download them"
+                f"there is no {path}. ATTNBOOK_MULTI30K must name the folder with the files of "
+                "Multi30k, or be unset to download them"
             )
         content = path.read_bytes()
         found = hashlib.sha256(content).hexdigest()
         if found != _SHA256[name]:
             raise ValueError(
                 f"{path} is not the file of Multi30k: its SHA-256 is {found}, "
-                f"expected {_SHA256[name]}. Delete it and get it again."
+                f"but {_SHA256[name]} is expected. Delete the file and download it again."
             )
         return content
 
@@ -83,16 +83,16 @@ class Multi30k:
             import pooch
         except ImportError as error:
             raise ImportError(
-                'pooch is missing, which downloads Multi30k: pip install "attnbook[score]", '
-                "or pip install pooch"
+                "pooch, which downloads Multi30k, is missing. Install it with pip install "
+                '"attnbook[score]", or pip install pooch'
             ) from error
         folder = Path(torch.hub.get_dir()) / "multi30k"
         try:
             path = pooch.retrieve(self.URL + name, _SHA256[name], fname=name, path=folder)
         except (OSError, ValueError) as error:
             raise ConnectionError(
-                f"{self.URL + name} could not be downloaded ({error}). Files that are complete "
-                f"stay in {folder}: try again, and only the others are fetched. Without a "
-                "network, get the files elsewhere and name their folder in ATTNBOOK_MULTI30K."
+                f"{self.URL + name} could not be downloaded ({error}). Complete files stay in "
+                f"{folder}, so a second try downloads only the others. Without a network, "
+                "download the files elsewhere and name their folder in ATTNBOOK_MULTI30K."
             ) from error
         return Path(path)

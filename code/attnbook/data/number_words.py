@@ -51,7 +51,7 @@ class NumberTokenizer:
     def spell(self, number: int) -> str:
         """Write a number in words. Raises ``ValueError`` below 0 and from 10¹² on."""
         if not 0 <= number < 10**12:
-            raise ValueError(f"numbers from 0 to 10**12 - 1 can be spelt: got {number}")
+            raise ValueError(f"only numbers from 0 to 10**12 - 1 can be spelt: got {number}")
         words = num2words(number, lang=self.language)
         if self.language == "en":
             words = words.replace(",", "").replace(" and ", " ")
@@ -158,7 +158,7 @@ class NumberDataset:
             if tries == 1000 * (len(drawn) + 10):
                 part = "held out" if held_out else "for training"
                 raise ValueError(
-                    f"of {tries} numbers below {self.below} only {len(drawn)} are {part} "
+                    f"of {tries} numbers below {self.below}, only {len(drawn)} are {part} "
                     f"with longest={self.longest}"
                 )
             number = generator.randrange(self.below)

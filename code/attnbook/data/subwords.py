@@ -44,7 +44,7 @@ class SubwordTokenizer:
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise ValueError(f"no {size} subwords: {error}") from error
+            raise ValueError(f"{size} subwords could not be learned: {error}") from error
         return cls(model.getvalue())
 
     @classmethod

@@ -64,7 +64,7 @@ def hint(id: str) -> None:
     for number, text in enumerate(hints[:given], start=1):
         print(f"Hint {number} of {len(hints)}: {text}")
     if given == len(hints):
-        print("That was the last hint. In the book a solution is folded below the exercise.")
+        print("That was the last hint. In the book, a solution is folded below the exercise.")
 
 
 def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float:
@@ -79,7 +79,9 @@ def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float
     exercise = _find(id)
     seeds = [*seeds]
     if not seeds:
-        raise ValueError("seeds is empty: an answer must be tried on the inputs of at least one")
+        raise ValueError(
+            "seeds is empty, but an answer must be tried on the inputs of at least one seed"
+        )
     for seed in seeds:
         report = grade.grade(exercise, answer, seed)
         if not report.passed:
@@ -93,7 +95,7 @@ def _find(id: str) -> Exercise:
         chapter = str(id).split(".")[0] + "."
         near = [known for known in _EXERCISES if known.startswith(chapter)]
         raise KeyError(
-            f"no exercise {id!r} has a check and hints; those that have are "
-            f"{', '.join(map(repr, near or _EXERCISES))}, each in quotes"
+            f"no exercise {id!r} has a check and hints. Write the number in quotes, as one of "
+            f"{', '.join(map(repr, near or _EXERCISES))}"
         )
     return _EXERCISES[id]

@@ -14,30 +14,33 @@ cures_of_the_fixed_context = MultipleChoice(
     "Cures of the fixed context",
     hints=[
         "How many bits does a number of six digits carry? Do 32 numbers have room for them?",
-        "There can be room, and yet packing and unpacking have to be learned.",
+        "Even if there is room, packing and unpacking have to be learned.",
     ],
     answer="A",
-    because="At this dose each cure helps, and with both more than half of the gap closes. So the "
-    "bottleneck is a price to be paid in parameters and steps, not a wall.",
+    because="With twice the room or twice the training, part of the gap closes. With both, more "
+    "than half of it closes. So the bottleneck is not a wall, but a price that is paid in "
+    "parameters and steps.",
 )
 cures_of_the_fixed_context.wrong_option(
     "B",
     "the bottleneck taken for a lack of room",
     "This assumes that 32 numbers have no room for a long source. But six digits are about 20 "
-    "bits, and with twice the room and the same training most of the long numbers are still wrong.",
+    "bits, which need far less room than that. And with twice the room and the same training, most "
+    "of the long numbers are still wrong.",
 )
 cures_of_the_fixed_context.wrong_option(
     "C",
     "the bottleneck taken for unfinished training",
-    "This assumes that the model needs time and nothing else. After twice the steps most of the "
-    "long numbers are still wrong. Many times the steps close more of the gap: that is the price.",
+    "This assumes that the model needs nothing but time. But after twice the steps, most of the "
+    "long numbers are still wrong. Only many times the steps close more of the gap, and that is "
+    "the price.",
 )
 cures_of_the_fixed_context.wrong_option(
     "D",
     "the bottleneck taken for a wall",
-    "This assumes that what is too long can't pass through one vector, whatever the training. But "
-    "six digits are about 20 bits, 32 numbers have room for far more, and with more room and more "
-    "training far more of the long numbers are right.",
+    "This assumes that a text that is too long can't pass through one vector, whatever the "
+    "training. But six digits are about 20 bits, and 32 numbers have room for far more. With more "
+    "room and more training, the model also gets far more of the long numbers right.",
 )
 
 
@@ -49,43 +52,43 @@ number_of_weights = NumericAnswer(
     hints=[
         "The map has a row for each token that the decoder writes and a column for each token that "
         "the encoder reads.",
-        "`END` is a token too, on either side.",
+        "`END` is a token, too, on both sides.",
     ],
 )
 number_of_weights.wrong_value(
     "both END tokens forgotten",
     108.0,
-    "You multiplied the words of both sides. But the encoder also has a state for its END, and "
-    "the decoder also looks back when it writes its own.",
+    "You multiplied the numbers of words on the two sides. But the encoder also has a state for "
+    "its END, and the decoder also looks back when it writes its own END.",
 )
 number_of_weights.wrong_value(
     "the END of the target forgotten",
     120.0,
-    "You gave the map a row for each word written. The decoder looks back once more, before it "
-    "writes END.",
+    "You gave the map one row for each word of the target. But the decoder looks back once more, "
+    "before it writes END.",
 )
 number_of_weights.wrong_value(
     "the END of the source forgotten",
     117.0,
-    "You gave the map a column for each word read. The encoder reads END as well, and has a state "
-    "for it that can be looked at.",
+    "You gave the map one column for each word of the source. But the encoder also reads END, and "
+    "the decoder can look at the state of END.",
 )
 number_of_weights.wrong_value(
     "rows and columns added",
     23.0,
-    "You added what is written and what is read. Each token written has a weight for each token "
-    "read, so there are far more.",
+    "You added the number of target tokens and the number of source tokens. But each target token "
+    "has a weight for each source token, so there are far more weights.",
 )
 number_of_weights.wrong_value(
     "the target against itself",
     169.0,
-    "You counted target tokens against target tokens. That is attention within one sentence; here "
+    "You counted target tokens against target tokens. That is attention within one sentence. Here "
     "the keys come from the source.",
 )
 number_of_weights.wrong_value(
     "the source against itself",
     100.0,
-    "You counted source tokens against source tokens. That is attention within one sentence; here "
+    "You counted source tokens against source tokens. That is attention within one sentence. Here "
     "the queries come from the target.",
 )
 
@@ -94,10 +97,12 @@ gated_step = Exercise(
     "1.2",
     "A gated step",
     hints=[
-        "`torch.cat([x, h], dim=-1)` puts them side by side, with the shape (batch, d_in + d).",
+        "`torch.cat([x, h], dim=-1)` puts the input and the state side by side. The result has the "
+        "shape (batch, d_in + d).",
         "Both matrices are applied to the same pair. The sigmoid belongs to the gate, the tanh to "
         "the candidate.",
-        "Mix feature by feature: the gate's share of the old state, the rest of the candidate.",
+        "Mix feature by feature. The gate is the share of the old state, and the rest is the share "
+        "of the candidate.",
     ],
     differentiable=True,
 )
@@ -134,28 +139,28 @@ def _(f, x, h, gate, candidate):
     return changed(h, f(x, h, open_gate, candidate), "a feature goes from {} to {}")
 
 
-@gated_step.holds("A closed gate (u = 0) forgets: the new state is the candidate.")
+@gated_step.holds("A closed gate (u = 0) forgets, and the new state is the candidate.")
 def _(f, x, h, gate, candidate):
     x, h = x.abs() + 0.1, h.abs() + 0.1
     return changed(
         torch.tanh(_pair(x, h) @ candidate),
         f(x, h, torch.full_like(gate, -300.0), candidate),
-        "a feature of the candidate is {}, of the new state {}",
+        "a feature of the candidate is {}, but in the new state it is {}",
     )
 
 
 @gated_step.mistake("the gate used the wrong way round")
 def _(x, h, gate, candidate):
-    """You let u choose the candidate and 1 − u the old state. A gate near 1 is then to keep, and
-    in fact forgets."""
+    """You let u choose the candidate and 1 − u the old state. A gate near 1 should keep the old
+    state, but yours forgets it."""
     keep = torch.sigmoid(_pair(x, h) @ gate)
     return (1 - keep) * h + keep * torch.tanh(_pair(x, h) @ candidate)
 
 
 @gated_step.mistake("the state in front of the input")
 def _(x, h, gate, candidate):
-    """You put h before x. The rows of both matrices then meet the wrong features, and if the
-    sizes fit nothing complains."""
+    """You put h before x. The rows of both matrices then meet the wrong features. PyTorch does not
+    complain, because the sizes still fit."""
     both = torch.cat([h, x], dim=-1)
     keep = torch.sigmoid(both @ gate)
     return keep * h + (1 - keep) * torch.tanh(both @ candidate)
@@ -163,24 +168,24 @@ def _(x, h, gate, candidate):
 
 @gated_step.mistake("tanh for the gate")
 def _(x, h, gate, candidate):
-    """You squeeze the gate with tanh, into −1 to 1. A share can't be negative: the state may then
-    grow or change its sign."""
+    """You squeeze the gate with tanh, which gives numbers between −1 and 1. But a share can't be
+    negative. With a negative share, the state may grow or change its sign."""
     keep = torch.tanh(_pair(x, h) @ gate)
     return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
 
 
 @gated_step.mistake("a sigmoid for the candidate")
 def _(x, h, gate, candidate):
-    """You squeeze the candidate into 0 to 1. No feature of a state that is forgotten could then
-    ever become negative."""
+    """You squeeze the candidate into numbers between 0 and 1. Whenever the old state is forgotten,
+    no feature of the new one can then be negative."""
     keep = torch.sigmoid(_pair(x, h) @ gate)
     return keep * h + (1 - keep) * torch.sigmoid(_pair(x, h) @ candidate)
 
 
 @gated_step.mistake("the candidate not squeezed")
 def _(x, h, gate, candidate):
-    """You mix in the candidate as it is. Over many steps its features can then grow without a
-    limit."""
+    """You mix in the candidate without tanh. Over many steps, the features of the state can then
+    grow without limit."""
     keep = torch.sigmoid(_pair(x, h) @ gate)
     return keep * h + (1 - keep) * (_pair(x, h) @ candidate)
 
@@ -195,16 +200,16 @@ def _(x, h, gate, candidate):
 
 @gated_step.mistake("the old state kept in full")
 def _(x, h, gate, candidate):
-    """You keep all of the old state and add a share of the candidate. Nothing is ever forgotten,
-    and the state can grow with every step."""
+    """You keep all of the old state and add a share of the candidate. Then nothing is ever
+    forgotten, and the state can grow with every step."""
     keep = torch.sigmoid(_pair(x, h) @ gate)
     return h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
 
 
 @gated_step.mistake("the gate ignores the old state")
 def _(x, h, gate, candidate):
-    """You compute the gate from the input alone. What to keep depends on what is there, so the old
-    state has a say in it."""
+    """You compute the gate from the input alone. But what to keep also depends on what is already
+    there, so the gate needs the old state, too."""
     keep = torch.sigmoid(x @ gate[: x.shape[-1]])
     return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
 
@@ -214,10 +219,10 @@ context_vectors = Exercise(
     "Context vectors of padded sources",
     hints=[
         "`torch.arange(n) < lengths[:, None]` is True for the real tokens: (batch, n).",
-        "Padding has to vanish before softmax shares out the weight. Which energy gives a weight "
+        "Padding must be hidden before softmax shares out the weight. Which energy gives a weight "
         "of exactly 0?",
-        "`energies.masked_fill(~is_real[:, None], -torch.inf)`; then softmax over the source, "
-        "then the weighted sum.",
+        "Start with `energies.masked_fill(~is_real[:, None], -torch.inf)`. Then take softmax over "
+        "the source, and after it the weighted sum.",
     ],
     differentiable=True,
 )
@@ -268,7 +273,7 @@ def _(generator):
         )
 
 
-@context_vectors.holds("What stands in the padding changes nothing.")
+@context_vectors.holds("Other numbers in the padding change nothing.")
 def _(f, query, memory, lengths):
     real = _is_real(memory, lengths).mT  # (batch, n, 1)
     other = torch.where(real, memory, torch.full_like(memory, 7.0))
@@ -284,57 +289,57 @@ def _(f, query, memory, lengths):
     states = torch.tensor([[[math.log(3), 0.0, 1.0], [0.0, 0.0, 0.0]]])
     share = f(torch.tensor([[[1.0, 0.0, 0.0]]]), states, torch.tensor([2])).flatten()[-1].item()
     if not abs(share - 0.75) < 1e-4:
-        return f"Its weight should be 0.75 and is {told_apart(share, 0.75)}."
+        return f"Its weight should be 0.75, but is {told_apart(share, 0.75)}."
 
 
 @context_vectors.mistake("padding ignored")
 def _(query, memory, lengths):
-    """You attend to the padding as if it were text. The context then depends on how much padding
-    the other sources of the batch force on this one."""
+    """You attend to the padding as if it were text. The context then depends on how much padding a
+    source gets, and so on the other sources of its batch."""
     return _attend(query, memory, torch.ones(1, 1, memory.shape[1], dtype=torch.bool))
 
 
 @context_vectors.mistake("padded energies set to 0")
 def _(query, memory, lengths):
-    """You set the energies of padding to 0. But e⁰ = 1, so padding still gets weight, and more
-    than a real token with a negative energy."""
+    """You set the energies of padding to 0. But e⁰ = 1, so padding still gets weight. It even gets
+    more than a real token with a negative energy."""
     energies = (query @ memory.mT).masked_fill(~_is_real(memory, lengths), 0.0)
     return energies.softmax(dim=-1) @ memory
 
 
 @context_vectors.mistake("the mask applied after softmax")
 def _(query, memory, lengths):
-    """You remove the weights of padding after softmax has shared them out. The rest sums to less
-    than 1, and the context shrinks as the padding grows."""
+    """You remove the weights of padding after softmax has shared them out. The remaining weights
+    sum to less than 1, and the context shrinks as the padding grows."""
     weights = (query @ memory.mT).softmax(dim=-1) * _is_real(memory, lengths)
     return weights @ memory
 
 
 @context_vectors.mistake("the mask inverted")
 def _(query, memory, lengths):
-    """You hide the real tokens and show the padding. A source without padding has then nothing
-    left to attend to."""
+    """You hide the real tokens and show the padding. A source without padding then has nothing left
+    to attend to."""
     return _attend(query, memory, ~_is_real(memory, lengths))
 
 
 @context_vectors.mistake("one padded state too many")
 def _(query, memory, lengths):
-    """You let one state after the last real token take part. Positions count from 0, so a source
-    of two tokens has the positions 0 and 1."""
+    """You let one state after the last real token take part. But positions are counted from 0, so a
+    source of two tokens has the positions 0 and 1."""
     return _attend(query, memory, _is_real(memory, lengths + 1))
 
 
 @context_vectors.mistake("the last real token hidden")
 def _(query, memory, lengths):
-    """You hide one token too many. The last real token is never looked at, and a source of one
-    token has nothing left."""
+    """You hide one token too many. The last real token is never looked at, and a source with a
+    single token has nothing left to look at."""
     return _attend(query, memory, _is_real(memory, lengths - 1))
 
 
 @context_vectors.mistake("softmax over the queries")
 def _(query, memory, lengths):
-    """You share out each state among the queries. Then a query's weights don't sum to 1: several
-    may crowd on it, or none."""
+    """You share out each state among the queries. But each query must share out its weight among
+    the states, and your weights of one query don't sum to 1."""
     energies = query @ memory.mT
     weights = energies.softmax(dim=1) * _is_real(memory, lengths)
     return weights @ memory
@@ -342,7 +347,7 @@ def _(query, memory, lengths):
 
 @context_vectors.mistake("the plain mean of the states")
 def _(query, memory, lengths):
-    """You give every real token the same weight. The query plays no part then, and every step of
+    """You give every real token the same weight. Then the query plays no part, and every step of
     the decoder gets the same context."""
     weights = _is_real(memory, lengths) / lengths[:, None, None]
     return (weights @ memory).expand_as(query)
@@ -350,31 +355,32 @@ def _(query, memory, lengths):
 
 @context_vectors.mistake("no softmax")
 def _(query, memory, lengths):
-    """You mix the states with the energies themselves. These may be negative and sum to anything,
-    so the result is not a mixture."""
+    """You mix the states with the energies themselves. But energies may be negative and sum to
+    anything, so the result is not a weighted mean."""
     energies = (query @ memory.mT).masked_fill(~_is_real(memory, lengths), 0.0)
     return energies @ memory
 
 
 @context_vectors.mistake("the energies scaled")
 def _(query, memory, lengths):
-    """You divide the energies by the root of the number of features. That is another energy than
-    the plain dot product, with flatter weights."""
+    """You divide the energies by the root of the number of features. But the task asks for the
+    plain dot product. With your energies, the weights are more even."""
     return _attend(query / math.sqrt(query.shape[-1]), memory, _is_real(memory, lengths))
 
 
 @context_vectors.mistake("the exponentials of large energies")
 def _(query, memory, lengths):
-    """You take the exponentials of the energies as they are. One of 256 is beyond the numbers that
-    the computer has, and infinity divided by infinity is NaN."""
+    """You take the exponentials of the energies as they are. The exponential of 256 is too large
+    for the computer and becomes infinite, and infinity divided by infinity is NaN."""
     shares = (query @ memory.mT).exp() * _is_real(memory, lengths)
     return shares / shares.sum(dim=-1, keepdim=True) @ memory
 
 
-@context_vectors.mistake("the largest energy sought in the padding, too")
+@context_vectors.mistake("the padding included in the maximum")
 def _(query, memory, lengths):
-    """You subtract the largest energy of the whole row, padding included. Where padding scores far
-    more than the real states, all their exponentials become 0, and 0 / 0 is NaN."""
+    """You subtract the largest energy of the whole row, padding included. Where padding has a far
+    higher energy than the real states, the exponentials of the real states all become 0, and 0 / 0
+    is NaN."""
     energies = query @ memory.mT
     shares = (energies - energies.amax(-1, keepdim=True)).exp() * _is_real(memory, lengths)
     return shares / shares.sum(dim=-1, keepdim=True) @ memory
@@ -384,9 +390,9 @@ coverage = Exercise(
     "1.4",
     "How much each source token was looked at",
     hints=[
-        "A row belongs to a token that was written, a column to one that was read. The coverage "
-        "has one number for each column.",
-        "Rows of padding must not count: multiply them by 0, or leave them out.",
+        "A row belongs to a target token, and a column to a source token. The coverage has one "
+        "number for each column.",
+        "Rows of padding must not count. Multiply them by 0, or leave them out.",
         "`torch.arange(m) < target_lengths[:, None]` is True for the real rows: (batch, m).",
     ],
 )
@@ -410,15 +416,15 @@ def _(generator):
         yield energies.softmax(dim=-1), torch.tensor(lengths)
 
 
-@coverage.holds("All coverage together is the number of real target tokens.")
+@coverage.holds("The coverage of all source tokens sums to the number of real target tokens.")
 def _(f, weights, target_lengths):
     sums = f(weights, target_lengths).sum(dim=-1)
     for found, length in zip(sums.tolist(), target_lengths.tolist(), strict=True):
         if not math.isclose(found, length, rel_tol=1e-3):
-            return f"For {length} real tokens it sums to {told_apart(found, length)}."
+            return f"For {length} real tokens, it sums to {told_apart(found, length)}."
 
 
-@coverage.holds("What stands in the rows of padding changes nothing.")
+@coverage.holds("Other numbers in the rows of padding change nothing.")
 def _(f, weights, target_lengths):
     real = _written(weights, target_lengths)
     other = weights * real + weights.flip(-1) * (1 - real)
@@ -431,22 +437,22 @@ def _(f, weights, target_lengths):
 
 @coverage.mistake("rows of padding counted")
 def _(weights, target_lengths):
-    """You add up all rows. The rows after the end of a target belong to no token, but their
+    """You add up all rows. But the rows after the end of a target belong to no token, and their
     weights sum to 1 all the same."""
     return weights.sum(dim=1)
 
 
 @coverage.mistake("the sum over the source")
 def _(weights, target_lengths):
-    """You add up along the source, across each row. Every row of softmax sums to 1, so this says
-    nothing about any token."""
+    """You add up along the source, over the entries of each row. Every row of weights sums to 1, so
+    these sums say nothing about any token."""
     return (weights * _written(weights, target_lengths)).sum(dim=2)
 
 
 @coverage.mistake("the mean over the real rows")
 def _(weights, target_lengths):
-    """You divide by the number of target tokens. That is the share of a source token, and no
-    longer says whether it was looked at once or five times."""
+    """You divide by the number of target tokens. The result is a source token's share of all looks,
+    which no longer says whether the token was looked at once or five times."""
     total = (weights * _written(weights, target_lengths)).sum(dim=1)
     return total / target_lengths[:, None]
 
@@ -454,36 +460,36 @@ def _(weights, target_lengths):
 @coverage.mistake("the mean over all rows")
 def _(weights, target_lengths):
     """You take the mean along the target, padding included. The longer the longest target of the
-    batch, the smaller your numbers get."""
+    batch is, the smaller your numbers get."""
     return (weights * _written(weights, target_lengths)).mean(dim=1)
 
 
 @coverage.mistake("the largest weight")
 def _(weights, target_lengths):
-    """You keep the largest weight that a source token received. Several smaller looks add up, and
-    here they are lost."""
+    """You keep the largest weight that a source token received. But several smaller looks add up,
+    and your result loses them."""
     return (weights * _written(weights, target_lengths)).amax(dim=1)
 
 
 @coverage.mistake("only the strongest look of each row counted")
 def _(weights, target_lengths):
-    """You count how often a source token has the largest weight. A token that gets 0.4 again and
-    again then seems never to have been looked at."""
+    """You count how often a source token has the largest weight. A token that gets a weight of 0.4
+    again and again then seems never to have been looked at."""
     hard = torch.nn.functional.one_hot(weights.argmax(-1), weights.shape[-1])
     return (hard * _written(weights, target_lengths)).sum(dim=1)
 
 
 @coverage.mistake("one padded row too many")
 def _(weights, target_lengths):
-    """You count one row after the end of each target. Positions count from 0, so a target of two
-    tokens has the rows 0 and 1."""
+    """You count one row after the end of each target. But rows are counted from 0, so a target of
+    two tokens has the rows 0 and 1."""
     return (weights * _written(weights, target_lengths + 1)).sum(dim=1)
 
 
 @coverage.mistake("the lengths used on the source axis")
 def _(weights, target_lengths):
-    """You hide source tokens beyond the length of the target. The two lengths have nothing to do
-    with each other: it is rows that are padded here."""
+    """You hide source tokens beyond the length of the target. But the two lengths have nothing to
+    do with each other. Here the rows are padded, not the columns."""
     real = torch.arange(weights.shape[2]) < target_lengths[:, None]
     return (weights * real[:, None]).sum(dim=1)
 
@@ -492,11 +498,11 @@ concat_energy = Exercise(
     "1.5",
     "The concat energy for all pairs",
     hints=[
-        "In [q; k] W the first d_query rows of W meet the query, the others the key. So the "
-        "product is a sum of two.",
+        "In [q; k] W, the first d_query rows of W meet the query, and the other rows meet the key. "
+        "So the product is the sum of two products.",
         "`weight.split([d_query, d_key])` cuts W into these two parts.",
-        "An axis of size 1 in each, at different places, adds every query to every key: "
-        "(..., m, 1, d_hidden) and (..., 1, n, d_hidden).",
+        "Give each part an axis of size 1, at different places, and the sum adds every query to "
+        "every key: (..., m, 1, d_hidden) and (..., 1, n, d_hidden).",
     ],
     differentiable=True,
 )
@@ -534,13 +540,15 @@ def _(generator):
         )
 
 
-@concat_energy.holds("Where every tanh gives 1 the energy is the sum of v.")
+@concat_energy.holds("Where every tanh gives 1, the energy is the sum of v.")
 def _(f, query, key, weight, v):
     energies = f(query.abs() + 1, key.abs() + 1, torch.full_like(weight, 100.0), v)
-    return changed(v.sum().expand_as(energies), energies, "the sum is {}, an energy {}")
+    return changed(v.sum().expand_as(energies), energies, "the sum is {}, but an energy is {}")
 
 
-@concat_energy.holds("If the rows of W that meet the query are 0, all queries score alike.")
+@concat_energy.holds(
+    "If the rows of W that meet the query are 0, all queries have the same energies."
+)
 def _(f, query, key, weight, v):
     weight = weight.clone()
     weight[: query.shape[-1]] = 0.0
@@ -548,78 +556,79 @@ def _(f, query, key, weight, v):
     return changed(
         energies[..., :1, :].expand_as(energies),
         energies,
-        "one query has the energy {}, another {}",
+        "one query has the energy {}, but another has {}",
     )
 
 
 @concat_energy.mistake("the key in front of the query")
 def _(query, key, weight, v):
-    """You put the key first. The rows of W that were meant for the query then meet features of
-    the key."""
+    """You put the key first. The rows of W that are meant for the query then meet features of the
+    key."""
     from_key, from_query = _parts(key, query, weight)  # (…, n, 1), (…, 1, m)
     return (torch.tanh(from_key + from_query) @ v).mT
 
 
 @concat_energy.mistake("tanh left out")
 def _(query, key, weight, v):
-    """You leave out tanh. Then the energy is one number from the query plus one from the key, and
-    softmax ignores what all keys share: the query no longer matters."""
+    """You leave out tanh. Then the energy is one number from the query plus one number from the
+    key. Softmax ignores a number that is added for all keys alike, so the query no longer
+    matters."""
     from_query, from_key = _parts(query, key, weight)
     return (from_query + from_key) @ v
 
 
 @concat_energy.mistake("tanh after v")
 def _(query, key, weight, v):
-    """You apply tanh to the finished energy. Inside, query and key are only added, so they never
-    act on each other, and no energy leaves −1 to 1."""
+    """You apply tanh to the finished energy. Inside it, query and key are only added, so neither
+    changes the effect of the other. And every energy lies between −1 and 1."""
     from_query, from_key = _parts(query, key, weight)
     return torch.tanh((from_query + from_key) @ v)
 
 
 @concat_energy.mistake("v left out")
 def _(query, key, weight, v):
-    """You add up the hidden features without v. Each then counts the same, and none can count
-    against a pair."""
+    """You add up the hidden features without v. Then all features count the same, and no feature
+    can count against a pair."""
     from_query, from_key = _parts(query, key, weight)
     return torch.tanh(from_query + from_key).sum(dim=-1)
 
 
 @concat_energy.mistake("keys in the rows, queries in the columns")
 def _(query, key, weight, v):
-    """You put keys in the rows and queries in the columns. Softmax over a row would then share
-    out one key among the queries."""
+    """You put the keys in the rows and the queries in the columns. Softmax over a row would then
+    share out one key among the queries."""
     from_query, from_key = _parts(query, key, weight)
     return (torch.tanh(from_query + from_key) @ v).mT
 
 
 @concat_energy.mistake("a product instead of a sum")
 def _(query, key, weight, v):
-    """You multiply what comes from the query by what comes from the key. In a matrix product with
-    two vectors side by side, their parts add up."""
+    """You multiply the query's part by the key's part. But when two vectors side by side are
+    multiplied by a matrix, their two parts add up."""
     from_query, from_key = _parts(query, key, weight)
     return torch.tanh(from_query * from_key) @ v
 
 
 @concat_energy.mistake("tanh of each part by itself")
 def _(query, key, weight, v):
-    """You apply tanh to each part and then add. Query and key then never act on each other: every
-    query would prefer the same key."""
+    """You apply tanh to each part and then add. Then neither query nor key changes the effect of
+    the other, and every query would prefer the same key."""
     from_query, from_key = _parts(query, key, weight)
     return (torch.tanh(from_query) + torch.tanh(from_key)) @ v
 
 
 @concat_energy.mistake("a sigmoid instead of tanh")
 def _(query, key, weight, v):
-    """You squeeze with the sigmoid. Its values are never negative, so the energies come out
-    shifted and flatter."""
+    """You use the sigmoid instead of tanh. The sigmoid is never negative, so the energies are
+    shifted and closer together."""
     from_query, from_key = _parts(query, key, weight)
     return torch.sigmoid(from_query + from_key) @ v
 
 
 @concat_energy.mistake("softmax already applied")
 def _(query, key, weight, v):
-    """You return weights, that is energies after softmax. The task asks for the energies that go
-    into it."""
+    """You return weights, that is, energies after softmax. The task asks for the energies before
+    softmax."""
     from_query, from_key = _parts(query, key, weight)
     return (torch.tanh(from_query + from_key) @ v).softmax(dim=-1)
 
@@ -628,9 +637,9 @@ layers_needed = Exercise(
     "1.6",
     "How many layers of convolution it takes",
     hints=[
-        "How far to one side does a single layer see, if its window has 3 tokens? If it has 5?",
-        "Each further layer adds the same reach. The smallest number of layers is a division, "
-        "rounded up.",
+        "How far does a single layer see to one side if its window has 3 tokens? And if it has 5?",
+        "Each further layer adds the same reach. To get the smallest number of layers, divide and "
+        "round up.",
     ],
 )
 
@@ -650,19 +659,19 @@ def _(generator):
     yield from [(2, 3), (5, 7), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
 
 
-@layers_needed.holds("With that many layers a change arrives, with fewer not.")
+@layers_needed.holds("With that many layers, a change arrives; with fewer, it does not.")
 def _(f, distance, window):
     layers, reach = to_float(f(distance, window)), _reach(window)
     seen = layers * reach
     if not distance <= seen + 1e-4:
         return (
-            f"You return {layers:g}; with a window of {window} that many see {seen:g} tokens away, "
-            f"not {distance}."
+            f"You return {layers:g}, but with a window of {window}, so many layers see only "
+            f"{seen:g} tokens away, not {distance}."
         )
     if (layers - 1) * reach >= distance:
         return (
-            f"For a distance of {distance} and a window of {window} you return "
-            f"{layers:g}; fewer would do."
+            f"For a distance of {distance} and a window of {window}, you return "
+            f"{layers:g}, but fewer layers are enough."
         )
 
 
@@ -670,61 +679,61 @@ def _(f, distance, window):
 def _(f, distance, window):
     layers = to_float(f(distance, window))
     if not min(layers % 1, -layers % 1) < 1e-4:
-        return f"For distance={distance}, window={window} you return {layers:.7g}."
+        return f"For distance={distance} and window={window}, you return {layers:.7g}."
 
 
 @layers_needed.mistake("rounded down")
 def _(distance, window):
-    """You round down. The last part of the way then remains out of sight."""
+    """You round down. Then the last part of the way is not covered."""
     return distance // _reach(window)
 
 
 @layers_needed.mistake("rounded to the nearest")
 def _(distance, window):
-    """You round to the nearest whole number. Where less than half a layer is left over you drop
-    it, and the last part of the way remains out of sight."""
+    """You round to the nearest whole number. Where less than half a layer is left over, you drop
+    it, and the last part of the way is not covered."""
     return round(distance / _reach(window))
 
 
 @layers_needed.mistake("not rounded")
 def _(distance, window):
-    """You return a fraction. A model can't have half a layer, and the way must be covered to its
-    end."""
+    """You return a fraction. But a model can't have half a layer, and its layers must cover the
+    whole way."""
     return distance / _reach(window)
 
 
 @layers_needed.mistake("always one more")
 def _(distance, window):
-    """You divide, round down and add 1. Where the division has no remainder this is one layer too
+    """You divide, round down and add 1. Where the division has no remainder, this is one layer too
     many."""
     return distance // _reach(window) + 1
 
 
 @layers_needed.mistake("the whole window as reach")
 def _(distance, window):
-    """You let a layer reach as far as its window is wide. The window lies on both sides of a
+    """You let a layer reach as far as its window is wide. But the window lies on both sides of a
     position and contains the position itself."""
     return math.ceil(distance / window)
 
 
 @layers_needed.mistake("both sides counted")
 def _(distance, window):
-    """You count the neighbours on both sides. The first input lies on one side of the last output,
-    and the other half of the window looks the wrong way."""
+    """You count the neighbours on both sides. But the first input lies on one side of the last
+    output, and the other half of the window looks the wrong way."""
     return math.ceil(distance / (window - 1))
 
 
 @layers_needed.mistake("half the window, rounded up")
 def _(distance, window):
     """You count the position itself as a step of the reach. A window of 3 would then reach two
-    tokens to each side, which are 5 in all."""
+    tokens to each side, and so contain 5 tokens in all."""
     return math.ceil(distance / ((window + 1) // 2))
 
 
 @layers_needed.mistake("a reach that doubles with each layer")
 def _(distance, window):
-    """You let the reach double with each layer. That is so for convolutions with growing gaps
-    (dilated ones); here every layer adds the same."""
+    """You let the reach double with each layer. It doubles in dilated convolutions, which have
+    growing gaps. Here every layer adds the same reach."""
     return math.ceil(math.log2(distance / _reach(window) + 1))
 
 
@@ -735,8 +744,8 @@ crossing_share = Exercise(
         "`weights.argmax(dim=-1)` gives one place for each row: (..., m).",
         "Compare all places with all: `places[..., :, None] > places[..., None, :]` is True at "
         "(t, u) if t looks further to the right than u.",
-        "Each pair of target tokens occurs twice in this table; only those with t before u count. "
-        "`triu(diagonal=1)` keeps them. Of m tokens there are m (m − 1) / 2 pairs.",
+        "Each pair of target tokens occurs twice in this table, and only the entries with t before "
+        "u count. `triu(diagonal=1)` keeps them. With m tokens, there are m (m − 1) / 2 pairs.",
     ],
 )
 
@@ -777,16 +786,16 @@ def _(f, weights):
 
 @crossing_share.mistake("each pair counted twice in the total")
 def _(weights):
-    """You divide by m (m − 1), the number of ordered pairs. Each pair of tokens can cross only
-    once, so your share never gets above one half."""
+    """You divide by m (m − 1), the number of ordered pairs. But each pair of tokens can cross only
+    once, so your share never exceeds one half."""
     m = weights.shape[-2]
     return _crossings(weights.argmax(dim=-1)) / (m * (m - 1))
 
 
 @crossing_share.mistake("two looks at one place counted as crossing")
 def _(weights):
-    """You also count pairs that look at the same place. One source word that serves three targets
-    would then seem to turn the order round."""
+    """You also count pairs that look at the same place. One source word that belongs to three
+    target words would then seem to reverse the order."""
     places = weights.argmax(dim=-1)
     table = places[..., :, None] >= places[..., None, :]
     count = table.triu(diagonal=1).sum(dim=(-2, -1))
@@ -795,24 +804,24 @@ def _(weights):
 
 @crossing_share.mistake("only neighbouring target tokens compared")
 def _(weights):
-    """You compare each target token with the next one only. Two tokens can cross although others
-    stand between them."""
+    """You compare each target token only with the next one. But two tokens can also cross if there
+    are others between them."""
     places = weights.argmax(dim=-1)
     return (places[..., :-1] > places[..., 1:]).float().mean(dim=-1)
 
 
 @crossing_share.mistake("the share of pairs that go forward")
 def _(weights):
-    """You count the pairs whose later token looks further to the right. Those keep the order of
-    the source."""
+    """You count the pairs whose later token looks further to the right. But these pairs keep the
+    order of the source."""
     places = weights.argmax(dim=-1)
     return _crossings(-places) / _pairs(weights.shape[-2])
 
 
 @crossing_share.mistake("each pair counted in both orders")
 def _(weights):
-    """You count the whole table. It holds every pair twice, once in each order, so that pairs
-    which do not cross count as well."""
+    """You count the whole table. It contains every pair twice, once in each order, so pairs that do
+    not cross are counted as well."""
     places = weights.argmax(dim=-1)
     table = places[..., :, None] > places[..., None, :]
     return table.sum(dim=(-2, -1)) / _pairs(weights.shape[-2])
@@ -820,30 +829,30 @@ def _(weights):
 
 @crossing_share.mistake("divided by m squared")
 def _(weights):
-    """You divide by all entries of the table. A token makes no pair with itself, and each pair is
-    to count once, so even a full reversal stays below one half."""
+    """You divide by the number of entries in the table. But a token makes no pair with itself, and
+    each pair must count only once. Even a full reversal gets less than one half from you."""
     return _crossings(weights.argmax(dim=-1)) / weights.shape[-2] ** 2
 
 
 @crossing_share.mistake("the number instead of the share")
 def _(weights):
-    """You return how many pairs cross. Long targets have more pairs, so the number can't be
-    compared between sentences."""
+    """You return the number of pairs that cross. But long targets have more pairs, so this number
+    can't be compared between sentences."""
     return _crossings(weights.argmax(dim=-1)).float()
 
 
 @crossing_share.mistake("the expected position instead of the largest weight")
 def _(weights):
-    """You compare the mean positions of the looks. A row that is shared between both ends of the
-    source then seems to look at the middle."""
+    """You compare the mean positions of the looks. A row that gives half of its weight to each end
+    of the source then seems to look at the middle."""
     positions = torch.arange(weights.shape[-1], dtype=weights.dtype)
     return _crossings(weights @ positions) / _pairs(weights.shape[-2])
 
 
 @crossing_share.mistake("the largest weight of each column")
 def _(weights):
-    """You ask by which target token each source token is looked at most. The task asks for it the
-    other way: where each target token looks."""
+    """You find the target token that looks most at each source token. But the task asks where each
+    target token looks."""
     return _crossings(weights.argmax(dim=-2)) / _pairs(weights.shape[-1])
 
 
@@ -853,9 +862,9 @@ local_weights = Exercise(
     hints=[
         "`torch.arange(n) - centres[..., None]` is the signed distance of every position from the "
         "centre of every row: (batch, m, n).",
-        "Outside the window an energy of −∞ gives a weight of 0, before the softmax is computed.",
-        "The factor comes after softmax, and nothing is normalised again. With σ = D/2 the "
-        "exponent is −2 (j − p)² / D².",
+        "Before softmax, set the energies outside the window to −∞. Their weights are then 0.",
+        "The factor comes after softmax, and the weights are not normalised again. With σ = D/2, "
+        "the exponent is −2 (j − p)² / D².",
     ],
     differentiable=True,
 )
@@ -890,29 +899,32 @@ def _(generator):
         yield torch.randn(batch, m, n, generator=generator), place, D
 
 
-@local_weights.holds("Outside the window every weight is exactly 0.")
+@local_weights.holds("Outside the window, every weight is exactly 0.")
 def _(f, energies, centres, D):
     outside = _away(energies, centres).abs() > D
     low = torch.where(outside, 0.0, -80.0)  # even then
     for given in (energies, low):
         found = f(given, centres, D)[outside].abs()
         if found.numel() and found.max() > 0:
-            return f"One is {found.max().item():.3g}."
+            return f"One weight there is {found.max().item():.3g}."
 
 
-@local_weights.holds("If the softmax gives all to one position, its weight is the bell there.")
+@local_weights.holds(
+    "If softmax gives all its weight to one position, the result there is the height of the bell."
+)
 def _(f, energies, centres, D):
     away = _away(energies, centres)
     first = (away.abs() <= D).int().argmax(dim=-1, keepdim=True)
     found = f(torch.zeros_like(energies).scatter(-1, first, 60.0), centres, D)
     bell = _bell(away.gather(-1, first), D / 2)
-    return changed(bell, found.gather(-1, first), "the bell is {}, the weight {}")
+    return changed(bell, found.gather(-1, first), "the bell is {}, but the weight is {}")
 
 
 @local_weights.mistake("normalised again at the end")
 def _(energies, centres, D):
-    """You make the rows sum to 1 once more, or put the bell into the softmax, which is the same.
-    Here the bell is to take weight away, the more the further the looks are from the centre."""
+    """You make the rows sum to 1 again, or put the bell into softmax, which does the same. But here
+    the bell must take weight away, and the more of it, the further the looks are from the
+    centre."""
     away = _away(energies, centres)
     weights = _windowed(energies, away, D) * _bell(away, D / 2)
     return weights / weights.sum(dim=-1, keepdim=True)
@@ -920,8 +932,8 @@ def _(energies, centres, D):
 
 @local_weights.mistake("the window cut out after softmax")
 def _(energies, centres, D):
-    """You let all positions take part in the softmax and remove those outside afterwards. Energies
-    that nobody should see have then taken weight from the window."""
+    """You let all positions take part in softmax and remove those outside the window afterwards.
+    Energies that should be hidden have then taken weight from the window."""
     away = _away(energies, centres)
     weights = energies.softmax(dim=-1) * (away.abs() <= D)
     return weights * _bell(away, D / 2)
@@ -929,7 +941,7 @@ def _(energies, centres, D):
 
 @local_weights.mistake("the edge of the window left out")
 def _(energies, centres, D):
-    """You exclude positions exactly D away from the centre. The window of the task includes its
+    """You exclude positions exactly D away from the centre. But the window of the task includes its
     edges."""
     away = _away(energies, centres)
     inside = energies.masked_fill(away.abs() >= D, -math.inf).softmax(dim=-1)
@@ -938,54 +950,54 @@ def _(energies, centres, D):
 
 @local_weights.mistake("no window")
 def _(energies, centres, D):
-    """You let all positions take part and rely on the bell. It gets small far away, but never 0,
-    and the softmax still sees every energy."""
+    """You let all positions take part and rely on the bell. But the bell never reaches 0, however
+    far away a position is, and softmax still sees every energy."""
     away = _away(energies, centres)
     return energies.softmax(dim=-1) * _bell(away, D / 2)
 
 
 @local_weights.mistake("no bell")
 def _(energies, centres, D):
-    """You cut out the window and stop there. The middle of the window is then not favoured, and no
-    gradient tells the centre where to move."""
+    """You cut out the window, but leave out the bell. The middle of the window is then not
+    favoured, and no gradient tells the centre where to move."""
     return _windowed(energies, _away(energies, centres), D)
 
 
 @local_weights.mistake("σ = D")
 def _(energies, centres, D):
-    """You take D itself for σ. The bell is then twice as wide, and hardly falls within the
-    window."""
+    """You take D itself for σ. The bell is then twice as wide as it should be, and hardly falls
+    within the window."""
     away = _away(energies, centres)
     return _windowed(energies, away, D) * _bell(away, D)
 
 
 @local_weights.mistake("the 2 in the exponent forgotten")
 def _(energies, centres, D):
-    """You divide the squared distance by σ² alone. The bell falls too steeply."""
+    """You divide the squared distance by σ² alone. The bell then falls too steeply."""
     away = _away(energies, centres)
     return _windowed(energies, away, D) * torch.exp(-((away / (D / 2)) ** 2))
 
 
 @local_weights.mistake("the distance not squared")
 def _(energies, centres, D):
-    """You use the distance where its square belongs. The bell then has a sharp peak and is
-    too low near the centre."""
+    """You use the distance instead of its square. The bell then has a sharp peak and is too low
+    near the centre."""
     away = _away(energies, centres).abs()
     return _windowed(energies, away, D) * torch.exp(-away / (2 * (D / 2) ** 2))
 
 
 @local_weights.mistake("the centre rounded to a position")
 def _(energies, centres, D):
-    """You round the centre to a whole position. The weights then jump when it moves, and training
-    can't move it a little."""
+    """You round the centre to a whole position. The weights then jump when the centre moves, and
+    training can't move it by a small step."""
     away = _away(energies, centres.round())
     return _windowed(energies, away, D) * _bell(away, D / 2)
 
 
 @local_weights.mistake("energies outside set to 0")
 def _(energies, centres, D):
-    """You set the energies outside the window to 0 before softmax. But e⁰ = 1, so they still take
-    weight, and inside the window too little is left."""
+    """You set the energies outside the window to 0 before softmax. But e⁰ = 1, so the positions
+    outside still take weight, and too little is left inside the window."""
     away = _away(energies, centres)
     inside = energies.masked_fill(away.abs() > D, 0.0).softmax(dim=-1)
     return inside * (away.abs() <= D) * _bell(away, D / 2)
@@ -994,15 +1006,15 @@ def _(energies, centres, D):
 @local_weights.mistake("energies multiplied by the bell")
 def _(energies, centres, D):
     """You multiply the energies by the bell before softmax. A negative energy then gets larger the
-    further away it is, and weights that were to shrink grow."""
+    further away it is, so weights that should shrink grow instead."""
     away = _away(energies, centres)
     return _windowed(energies * _bell(away, D / 2), away, D)
 
 
 @local_weights.mistake("the exponentials of large energies")
 def _(energies, centres, D):
-    """You take the exponentials of the energies as they are. One of 150 is beyond the numbers that
-    the computer has, and infinity divided by infinity is NaN."""
+    """You take the exponentials of the energies as they are. The exponential of 150 is too large
+    for the computer and becomes infinite, and infinity divided by infinity is NaN."""
     away = _away(energies, centres)
     shares = energies.exp() * (away.abs() <= D)
     return shares / shares.sum(dim=-1, keepdim=True) * _bell(away, D / 2)

@@ -12,27 +12,27 @@ one_shared_projection = MultipleChoice(
     "2.0",
     "One projection for queries and keys",
     hints=[
-        "With one projection, compare the score of the woman for the man with that of the man for "
-        "the woman.",
+        "With one projection, compare the score that the woman gives the man with the score that "
+        "the man gives the woman.",
         "Go once round the circle, and write down which score has to be larger than which.",
     ],
     answer="B",
-    because='One trained projection can make "she" and "Anna" alike. But its scores are the same '
-    "in both directions, and a circle has a direction.",
+    because='One trained projection can make "she" and "Anna" alike. But its scores are the '
+    "same in both directions, and a circle needs a direction.",
 )
 one_shared_projection.wrong_option(
     "A",
     "a projection can't change what is similar",
-    "This assumes that with equal projections only words that were alike from the start find each "
-    "other. But the projection is trained and decides what becomes alike: look how far this design "
-    'gets with "she" and "Anna".',
+    "This assumes that with one projection, words find each other only if they were alike from the "
+    "start. But the projection is trained, and it decides which words become alike. Look at how "
+    'far this design gets with "she" and "Anna".',
 )
 one_shared_projection.wrong_option(
     "C",
     "more training cures everything",
-    "This assumes that one projection can be trained for any relation. But with one projection the "
-    "woman scores the man as the man scores the woman, in every sentence: look whether a single "
-    "seed gets round the circle.",
+    "This assumes that one projection can be trained for any relation. But with one projection, "
+    "the woman's score for the man equals the man's score for the woman, in every sentence. Look "
+    "at whether a single seed gets round the circle.",
 )
 
 
@@ -43,51 +43,53 @@ output_by_hand = NumericAnswer(
     within=0.01,
     hints=[
         "The exponential undoes the logarithm: e^(ln 5) = 5. And e^0 = 1.",
-        "The exponentials sum to 8. What are the three weights?",
+        "The three exponentials sum to 8. What are the three weights?",
     ],
 )
 output_by_hand.wrong_value(
     "every value counted alike",
     32 / 3,
-    "You took the plain mean of the three values. The scores differ, so the values do not get "
+    "You took the plain mean of the three values. But the scores differ, so the values do not get "
     "equal shares.",
 )
 output_by_hand.wrong_value(
     "the best key alone",
     0.0,
-    "You returned the value of the key with the highest score. Softmax gives it the largest share, "
-    "but not everything.",
+    "You returned the value of the key with the highest score. Softmax gives this key the largest "
+    "share, but not all of the weight.",
 )
 output_by_hand.wrong_value(
     "the exponentials not divided by their sum",
     40.0,
-    "You multiplied the values by the exponentials themselves. They sum to 8, so the output lies "
-    "outside the range of the values.",
+    "You multiplied the values by the exponentials themselves. The exponentials sum to 8, so the "
+    "output lies outside the range of the values.",
 )
 output_by_hand.wrong_value(
     "scores divided by their sum",
     8 * math.log(2) / math.log(10),
-    "You divided each score by the sum of the scores. Without the exponential a score of 0 gets no "
-    "share at all.",
+    "You divided each score by the sum of the scores. Without the exponential, a score of 0 gets "
+    "no share at all.",
 )
 output_by_hand.wrong_value(
     "scores used as weights",
     8 * math.log(2),
-    "You multiplied the values by the scores. Scores are not shares: they need softmax first.",
+    "You multiplied the values by the scores. But scores are not shares. They must go through "
+    "softmax first.",
 )
 output_by_hand.wrong_value(
     "the values in reverse",
     17.0,
-    "You gave the first key the weight of the last. The order of the weights is that of the keys.",
+    "You gave the first value the weight of the last key. But the weights, the keys and the values "
+    "have the same order.",
 )
 
 cross_attention = Exercise(
     "2.2",
     "One sentence asks another",
     hints=[
-        "Three products first: which of `x` and `memory` goes through which projection?",
-        "Those who ask have queries. Those who are asked have keys and values.",
-        "From there on it is equation (2.2), which the chapter has as `attention`.",
+        "Start with the three products. Which of `x` and `memory` goes through which projection?",
+        "The tokens that ask have queries. The tokens that are asked have keys and values.",
+        "The rest is equation (2.2), which is the chapter's function `attention`.",
     ],
     differentiable=True,
 )
@@ -141,11 +143,11 @@ def _(generator):
         )
 
 
-@cross_attention.holds("With a key projection of zeros every output is the mean of the values.")
+@cross_attention.holds("With a key projection of zeros, every output is the mean of the values.")
 def _(f, x, memory, q_proj, k_proj, v_proj):
     found = f(x, memory, q_proj, torch.zeros_like(k_proj), v_proj)
     mean = (memory @ v_proj).mean(dim=-2, keepdim=True).expand_as(found)
-    return changed(mean, found, "the mean is {}, an output {}")
+    return changed(mean, found, "the mean is {}, but an output is {}")
 
 
 @cross_attention.holds("A token whose scaled score is larger by log 3 counts three times as much.")
@@ -156,13 +158,13 @@ def _(f, x, memory, q_proj, k_proj, v_proj):
     first = torch.tensor([[1.0], [0.0]])
     share = f(first.mT, torch.eye(2), torch.eye(2, 4), k_proj, first).item()
     if not abs(share - 0.75) < 1e-4:
-        return f"Of two tokens its weight should be 0.75 and is {told_apart(share, 0.75)}."
+        return f"Of two tokens, its weight should be 0.75, but is {told_apart(share, 0.75)}."
 
 
 @cross_attention.mistake("the two sentences exchanged")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You let the tokens of `memory` ask those of `x`. The result has a row for each token of
-    `memory`, and says nothing about what the tokens of `x` were looking for."""
+    """You let the tokens of `memory` ask those of `x`. The result then has one row for each token
+    of `memory`, and the tokens of `x` get no answer."""
     return _attention(memory @ q_proj, x @ k_proj, x @ v_proj)
 
 
@@ -175,88 +177,89 @@ def _(x, memory, q_proj, k_proj, v_proj):
 
 @cross_attention.mistake("everything from `memory`")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You take queries, keys and values from `memory`. Nobody asks what the tokens of `x` want to
-    know, and the result has a row for each token of `memory`."""
+    """You take queries, keys and values from `memory`. Then the tokens of `x` ask nothing, and the
+    result has one row for each token of `memory`."""
     return _attention(memory @ q_proj, memory @ k_proj, memory @ v_proj)
 
 
-@cross_attention.mistake("values from those who ask")
+@cross_attention.mistake("the values taken from `x`")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You take the values from `x`. A weight says how much of a token of `memory` is wanted, and
-    there is no token of `x` that belongs to it."""
+    """You take the values from `x`. But each weight belongs to a token of `memory`, and no token of
+    `x` corresponds to that token."""
     return _attention(x @ q_proj, memory @ k_proj, x @ v_proj)
 
 
 @cross_attention.mistake("the tokens mixed without the value projection")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You mix the tokens of `memory` as they are. The value projection is never used, so what is
-    handed over can't be learned."""
+    """You mix the tokens of `memory` as they are. The value projection is never used, so attention
+    can't learn what each token hands over."""
     return _attention(x @ q_proj, memory @ k_proj, memory)
 
 
 @cross_attention.mistake("the key projection for queries and keys")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You send queries and keys through the same projection. Asking and being found are then the
-    same thing, and `q_proj` can't learn."""
+    """You send queries and keys through the same projection. A token then looks for just what it is
+    found by, and `q_proj` can't learn."""
     return _attention(x @ k_proj, memory @ k_proj, memory @ v_proj)
 
 
 @cross_attention.mistake("query projection and key projection exchanged")
 def _(x, memory, q_proj, k_proj, v_proj):
     """You send `x` through the key projection and `memory` through the query projection. Each score
-    is then that of another question."""
+    then answers a different question."""
     return _attention(x @ k_proj, memory @ q_proj, memory @ v_proj)
 
 
 @cross_attention.mistake("key projection and value projection exchanged")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You find tokens by their values and hand over their keys. This only runs where keys and
+    """You find tokens by their values and hand over their keys. This runs only where keys and
     values have the same number of features."""
     return _attention(x @ q_proj, memory @ v_proj, memory @ k_proj)
 
 
 @cross_attention.mistake("keys handed over instead of values")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You mix the keys. They say how a token is found, not what it has to give, and the value
-    projection is never used."""
+    """You mix the keys. But a key says how a token is found, not what the token hands over. And the
+    value projection is never used."""
     return _attention(x @ q_proj, memory @ k_proj, memory @ k_proj)
 
 
 @cross_attention.mistake("no division by √d_k")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You use the scores undivided. The more features a key has, the sharper the weights become."""
+    """You use the scores without the division. The more features a key has, the sharper the weights
+    become."""
     scores = (x @ q_proj) @ (memory @ k_proj).mT
     return scores.softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("divided twice by √d_k")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights come out
-    too even. Does a function that you call divide as well?"""
+    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights become
+    too even. Does a function that you call also divide?"""
     query, key = x @ q_proj, memory @ k_proj
     return (query @ key.mT / query.shape[-1]).softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("√d_model instead of √d_k")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You divide by the root of the number of features of a token. A score adds up as many products
-    as a *key* has features."""
+    """You divide by the root of the number of features of a token. But a score adds up as many
+    products as a *key* has features."""
     scores = (x @ q_proj) @ (memory @ k_proj).mT / math.sqrt(x.shape[-1])
     return scores.softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("√d_v instead of √d_k")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You divide by the root of the number of features of a value. A score adds up as many products
-    as a *key* has features."""
+    """You divide by the root of the number of features of a value. But a score adds up as many
+    products as a *key* has features."""
     scores = (x @ q_proj) @ (memory @ k_proj).mT / math.sqrt(v_proj.shape[-1])
     return scores.softmax(dim=-1) @ (memory @ v_proj)
 
 
 @cross_attention.mistake("softmax over the queries")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """Your softmax runs down the columns, over those who ask. They then compete for each key, and
-    the weights of one query do not sum to 1."""
+    """Your softmax runs down the columns, over the queries. The queries then compete for each key,
+    and the weights of one query do not sum to 1."""
     query, key = x @ q_proj, memory @ k_proj
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return scores.softmax(dim=-2) @ (memory @ v_proj)
@@ -264,8 +267,8 @@ def _(x, memory, q_proj, k_proj, v_proj):
 
 @cross_attention.mistake("no softmax")
 def _(x, memory, q_proj, k_proj, v_proj):
-    """You mix the values by their scores. These may be negative and need not sum to 1, so the
-    output can lie far outside the values."""
+    """You mix the values with the scores. But scores may be negative and need not sum to 1, so the
+    output can lie far outside the range of the values."""
     query, key = x @ q_proj, memory @ k_proj
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return scores @ (memory @ v_proj)
@@ -275,11 +278,12 @@ contributions = Exercise(
     "2.3",
     "Who contributed what",
     hints=[
-        "One entry: the weight of query i on key j, times one feature of value j. No sum.",
-        "The result has one axis more than either input. `weights[..., None]` adds an axis at the "
-        "end.",
-        "The weights need an axis for the features, the values one for the queries: broadcasting "
-        "does the rest.",
+        "Each entry is the weight of query i on key j, times one feature of value j. Nothing is "
+        "summed.",
+        "The result has one more axis than each of the inputs. `weights[..., None]` adds an axis "
+        "at the end.",
+        "The weights need an axis for the features, and the values need an axis for the queries. "
+        "Broadcasting does the rest.",
     ],
 )
 
@@ -303,10 +307,10 @@ def _(generator):
         yield scores.softmax(dim=-1), value
 
 
-@contributions.holds("Summed over the keys, the parts are the output.")
+@contributions.holds("Summed over the keys, the parts give the output.")
 def _(f, weights, value):
     parts = f(weights, value)
-    return changed(weights @ value, parts.sum(dim=-2), "an output is {}, its parts sum to {}")
+    return changed(weights @ value, parts.sum(dim=-2), "an output is {}, but its parts sum to {}")
 
 
 @contributions.holds("What a key contributes depends on its own value alone.")
@@ -323,41 +327,41 @@ def _(f, weights, value):
 
 @contributions.mistake("already summed over the keys")
 def _(weights, value):
-    """You return the output itself. Once the parts are added up nobody can tell which token gave
-    what."""
+    """You return the output itself. Once the parts are added up, nobody can tell which token
+    contributed what."""
     return weights @ value
 
 
 @contributions.mistake("queries and keys exchanged")
 def _(weights, value):
-    """Your first two axes are key, then query. Summed along the axis of the keys, as the task has
-    it, they no longer give the output."""
+    """You put the axis of the keys before the axis of the queries. The task's sum over the keys
+    then no longer gives the output."""
     return (weights[..., :, :, None] * value[..., None, :, :]).transpose(-3, -2)
 
 
-@contributions.mistake("the value of the one who asks")
+@contributions.mistake("the query's own value")
 def _(weights, value):
-    """You multiply each weight by the value of the token that asks. What flows is the value of the
-    token that is attended to."""
+    """You multiply each weight by the value of the token that asks. But attention adds up the
+    values of the tokens that are attended to."""
     return weights[..., :, :, None] * value[..., :, None, :]
 
 
-@contributions.mistake("the weights turned over")
+@contributions.mistake("the weights transposed")
 def _(weights, value):
-    """You use the weight of key j on query i. Rows of the weights belong to those who ask."""
+    """You use the weight of query j on key i. But the rows of the weights belong to the queries."""
     return weights.mT[..., :, :, None] * value[..., None, :, :]
 
 
 @contributions.mistake("the values without their weights")
 def _(weights, value):
-    """You list every value for every query at full size. A token that is hardly attended to would
-    seem to give as much as any other."""
+    """You list every value for every query at full size. A token that is hardly attended to then
+    seems to contribute as much as any other."""
     return torch.ones_like(weights)[..., None] * value[..., None, :, :]
 
 
 @contributions.mistake("divided by the number of keys")
 def _(weights, value):
-    """You divide by the number of keys, as in a plain mean. The weights already sum to 1."""
+    """You divide by the number of keys, as in a plain mean. But the weights already sum to 1."""
     parts = weights[..., :, :, None] * value[..., None, :, :]
     return parts / weights.shape[-1]
 
@@ -375,8 +379,8 @@ weights_on_other_words = Exercise(
     hints=[
         "Which pairs of tokens are the same word? Compare `words` with itself, once with an axis "
         "of size 1 at the end and once before it: a boolean (..., L, L).",
-        "A weight that has to be 0 must be kept out *before* softmax, so that the others share "
-        "everything.",
+        "A score whose weight must be 0 has to be taken out *before* softmax, so that the other "
+        "weights share everything.",
         "For which score is the exponential exactly 0? `scores.masked_fill(same_word, ...)`.",
     ],
     differentiable=True,
@@ -425,7 +429,7 @@ def _(generator):
 def _(f, query, key, words):
     own = f(query, key, words)[_same(words)]
     if not (own == 0).all():
-        return f"One does with weight {own.abs().max().item():.3g}."
+        return f"One does, with a weight of {own.abs().max().item():.3g}."
 
 
 @weights_on_other_words.holds("Each row of weights sums to 1.")
@@ -442,7 +446,7 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("only the token itself excluded")
 def _(query, key, words):
-    """You exclude the diagonal alone. The other copies of the word are still attended to."""
+    """You exclude only the diagonal. The token still attends to the other copies of its word."""
     itself = torch.eye(query.shape[-2], dtype=torch.bool)
     scores = _scores(query, key)
     return scores.masked_fill(itself, -math.inf).softmax(dim=-1)
@@ -450,8 +454,8 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("only the other copies excluded")
 def _(query, key, words):
-    """You exclude the other copies of a word and leave the token itself. It is the same word too,
-    and may take all the weight."""
+    """You exclude the other copies of a word, but not the token itself. The token is the same word,
+    too, and may take all the weight."""
     itself = torch.eye(query.shape[-2], dtype=torch.bool)
     scores = _scores(query, key)
     return scores.masked_fill(_same(words) & ~itself, -math.inf).softmax(dim=-1)
@@ -459,7 +463,7 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("excluded after softmax")
 def _(query, key, words):
-    """You set the weights of the same word to 0 after softmax. Their share is then missing: the
+    """You set the weights of the same word to 0 after softmax. Their share is then missing, and the
     rows sum to less than 1."""
     weights = _scores(query, key).softmax(dim=-1)
     return weights.masked_fill(_same(words), 0.0)
@@ -467,14 +471,14 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("excluded after softmax, then divided again")
 def _(query, key, words):
-    """You remove weights after softmax and divide by what is left. Where a token had given all its
-    weight to its own word nothing is left, and 0/0 is NaN."""
+    """You remove weights after softmax and divide by what is left. Where a token gave all its
+    weight to its own word, nothing is left, and 0/0 is NaN."""
     weights = _scores(query, key).softmax(dim=-1)
     weights = weights.masked_fill(_same(words), 0.0)
     return weights / weights.sum(dim=-1, keepdim=True)
 
 
-@weights_on_other_words.mistake("scores set to 0, or nearly")
+@weights_on_other_words.mistake("scores set to 0 or nearly 0")
 def _(query, key, words):
     """You set the score for the same word to 0, or to a tiny number such as 1e−9. The exponential
     of 0 is 1, so the word still gets a weight."""
@@ -484,7 +488,7 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("only its own word allowed")
 def _(query, key, words):
-    """You excluded all other words and kept the same one: the mask is inverted. A token then sees
+    """Your mask is inverted. It excludes all other words and keeps the same one, so a token sees
     nothing but itself and its copies."""
     scores = _scores(query, key)
     return scores.masked_fill(~_same(words), -math.inf).softmax(dim=-1)
@@ -506,7 +510,7 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("divided twice by √d_k")
 def _(query, key, words):
-    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights come out
+    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights become
     too even."""
     scores = query @ key.mT / query.shape[-1]
     return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
@@ -514,8 +518,8 @@ def _(query, key, words):
 
 @weights_on_other_words.mistake("softmax over the queries")
 def _(query, key, words):
-    """Your softmax runs down the columns. Columns then sum to 1, and rows, the weights of one
-    query, do not."""
+    """Your softmax runs down the columns. Then the columns sum to 1, but a row, which has the
+    weights of one query, does not."""
     scores = _scores(query, key)
     return scores.masked_fill(_same(words), -math.inf).softmax(dim=-2)
 
@@ -524,7 +528,7 @@ score_matrix = Exercise(
     "2.5",
     "One matrix for two projections",
     hints=[
-        "Write the scores with the projections in place: (x W_Q)(x W_K)ᵀ / √d_k.",
+        "Write the scores with both projections: (x W_Q)(x W_K)ᵀ / √d_k.",
         "The transpose of a product is the product of the transposes in reverse: (x W_K)ᵀ = "
         "W_Kᵀ xᵀ.",
         "Everything between x and xᵀ is M.",
@@ -552,61 +556,64 @@ def _(f, q_proj, k_proj):
     for length in (1, 3, 7):
         x = torch.randn(length, len(q_proj), generator=generator)
         scores = _scores(x @ q_proj, x @ k_proj)
-        contradiction = changed(scores, x @ matrix @ x.mT, "a score is {}, yours gives {}")
+        contradiction = changed(
+            scores, x @ matrix @ x.mT, "a score is {}, but your matrix gives {}"
+        )
         if contradiction:
             return contradiction
 
 
-@score_matrix.holds("Exchanging the two projections transposes it.")
+@score_matrix.holds("Exchanging the two projections transposes the matrix.")
 def _(f, q_proj, k_proj):
-    return changed(f(q_proj, k_proj).mT, f(k_proj, q_proj), "an entry should be {} and is {}")
+    return changed(f(q_proj, k_proj).mT, f(k_proj, q_proj), "an entry should be {}, but is {}")
 
 
 @score_matrix.mistake("transposed")
 def _(q_proj, k_proj):
-    """You have the transpose. With it token i would be scored by how well j asks for it: looking
-    for and being found are exchanged."""
+    """You return the transpose. It exchanges the two roles: the score of query i against key j
+    becomes the score of query j against key i."""
     return k_proj @ q_proj.mT / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.mistake("no division by √d_k")
 def _(q_proj, k_proj):
-    """You leave out the division. The matrix gives the scores before scaling."""
+    """You leave out the division. The matrix then gives the scores before scaling."""
     return q_proj @ k_proj.mT
 
 
 @score_matrix.mistake("√d_model instead of √d_k")
 def _(q_proj, k_proj):
-    """You divide by the root of the number of rows, the features of a token. The divisor belongs to
-    the features of a key."""
+    """You divide by the root of the number of rows, which is the number of features of a token. But
+    the divisor belongs to the features of a key."""
     return q_proj @ k_proj.mT / math.sqrt(q_proj.shape[-2])
 
 
 @score_matrix.mistake("divided by d_k instead of its root")
 def _(q_proj, k_proj):
-    """You divide by d_k. All scores come out too small by a factor of √d_k, and the weights too
+    """You divide by d_k. All scores are then too small by a factor of √d_k, and the weights are too
     even."""
     return q_proj @ k_proj.mT / q_proj.shape[-1]
 
 
 @score_matrix.mistake("the projections multiplied along the wrong side")
 def _(q_proj, k_proj):
-    """You transposed the first projection, not the second. The result is as large as a key, not as
-    a token, and only fits where the two happen to be equal."""
+    """You transposed the first projection, not the second. The result has one row and one column
+    for each feature of a key, not of a token. It fits only where the two numbers happen to be
+    equal."""
     return q_proj.mT @ k_proj / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.mistake("the projections multiplied entry by entry")
 def _(q_proj, k_proj):
-    """You multiply matching entries of the two projections. A score mixes every feature of one
-    token with every feature of the other."""
+    """You multiply matching entries of the two projections. But a score combines every feature of
+    one token with every feature of the other."""
     return q_proj * k_proj / math.sqrt(q_proj.shape[-1])
 
 
 @score_matrix.mistake("the two directions averaged")
 def _(q_proj, k_proj):
-    """You average the matrix with its transpose. A symmetric matrix can only express relations that
-    hold both ways."""
+    """You average the matrix with its transpose. But a symmetric matrix can express only relations
+    that hold both ways."""
     product = q_proj @ k_proj.mT / math.sqrt(q_proj.shape[-1])
     return (product + product.mT) / 2
 
@@ -615,10 +622,10 @@ lookup_by_distance = Exercise(
     "2.6",
     "A look-up by distance",
     hints=[
-        "All pairs of a query and a key: give each an axis of size 1 where the other has its "
-        "tokens, and subtract.",
+        "You need all pairs of a query and a key. Give the queries an axis of size 1 where the "
+        "keys have their tokens, do the same the other way round, and subtract.",
         "Square, then sum over the features, the last axis. That leaves (..., L_query, L_key).",
-        "A small distance must give a large weight: where does the minus stand?",
+        "A small distance must give a large weight. Where does the minus sign belong?",
     ],
     differentiable=True,
 )
@@ -662,7 +669,7 @@ def _(generator):
         )
 
 
-@lookup_by_distance.holds("Moving all queries and keys alike changes nothing.")
+@lookup_by_distance.holds("Moving all queries and keys by the same vector changes nothing.")
 def _(f, query, key, value, sharpness):
     return changed(
         f(query, key, value, sharpness),
@@ -677,36 +684,37 @@ def _(f, query, key, value, sharpness):
     keys = torch.tensor([[0.0, 0.0], [side, -2 * side]])
     share = f(torch.zeros(1, 2), keys, torch.tensor([[1.0], [0.0]]), 2.0).item()
     if not abs(share - 0.75) < 1e-4:
-        return f"Of two keys its weight should be 0.75 and is {told_apart(share, 0.75)}."
+        return f"Of two keys, its weight should be 0.75, but is {told_apart(share, 0.75)}."
 
 
-@lookup_by_distance.mistake("the minus forgotten")
+@lookup_by_distance.mistake("the minus sign forgotten")
 def _(query, key, value, sharpness):
-    """Your score grows with the distance. The farthest key then gets the largest weight."""
+    """Your score grows with the distance, because its minus sign is missing. So the farthest key
+    gets the largest weight."""
     distances = _squared_distances(query, key)
     return (sharpness * distances).softmax(dim=-1) @ value
 
 
 @lookup_by_distance.mistake("the distance not squared")
 def _(query, key, value, sharpness):
-    """You use the distance itself. Far keys then keep a larger share, and the weights have a sharp
-    corner where a query meets a key."""
+    """You use the distance itself. Distant keys then keep a larger share, and the weights have a
+    sharp corner where a query meets a key."""
     distances = _squared_distances(query, key).sqrt()
     return (-sharpness * distances).softmax(dim=-1) @ value
 
 
 @lookup_by_distance.mistake("the mean over the features")
 def _(query, key, value, sharpness):
-    """You average the squares over the features. The same distance then counts less, the more
-    features there are."""
+    """You average the squares over the features. The more features there are, the less the same
+    distance then counts."""
     distances = _squared_distances(query, key) / query.shape[-1]
     return (-sharpness * distances).softmax(dim=-1) @ value
 
 
 @lookup_by_distance.mistake("divided by √d_k as well")
 def _(query, key, value, sharpness):
-    """You divide by √d_k, as for dot products. Here the sharpness alone says how soft the look-up
-    is."""
+    """You divide by √d_k, as for dot products. But here, the sharpness alone decides how soft the
+    look-up is."""
     scores = -sharpness * _squared_distances(query, key)
     return (scores / math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
 
@@ -722,14 +730,14 @@ def _(query, key, value, sharpness):
 
 @lookup_by_distance.mistake("the sharpness squared as well")
 def _(query, key, value, sharpness):
-    """You multiply by the sharpness before you square. It then enters twice."""
+    """You multiply by the sharpness before you square. The sharpness is then squared, too."""
     distances = _squared_distances(sharpness * query, sharpness * key)
     return (-distances).softmax(dim=-1) @ value
 
 
 @lookup_by_distance.mistake("divided by the sharpness")
 def _(query, key, value, sharpness):
-    """You divide by the sharpness, as if it were a width. A larger number then makes the look-up
+    """You divide by the sharpness, as if it were a width. A larger sharpness then makes the look-up
     softer."""
     distances = _squared_distances(query, key)
     return (-distances / sharpness).softmax(dim=-1) @ value
@@ -751,23 +759,23 @@ def _(query, key, value, sharpness):
 
 @lookup_by_distance.mistake("the dot product")
 def _(query, key, value, sharpness):
-    """You score by the dot product. It grows with the length of a key, so a long key beats a near
-    one."""
+    """You score by the dot product. It grows with the length of a key, so a long key may beat a
+    near one."""
     return (sharpness * query @ key.mT).softmax(dim=-1) @ value
 
 
 @lookup_by_distance.mistake("the exponentials not divided by their sum")
 def _(query, key, value, sharpness):
-    """You weigh by the exponentials without dividing by their sum. A query far from every key gets
-    an output near 0."""
+    """You weight the values by the exponentials without dividing by their sum. A query far from
+    every key then gets an output near 0."""
     distances = _squared_distances(query, key)
     return (-sharpness * distances).exp() @ value
 
 
 @lookup_by_distance.mistake("exponentials that are all 0")
 def _(query, key, value, sharpness):
-    """You divide exponentials by their sum as they are. Far from all keys every one of them is
-    rounded to 0, and 0 / 0 is NaN."""
+    """You take the exponentials of the scores as they are and divide by their sum. Far from all
+    keys, every exponential is rounded to 0, and 0 / 0 is NaN."""
     shares = (-sharpness * _squared_distances(query, key)).exp()
     return shares / shares.sum(dim=-1, keepdim=True) @ value
 
@@ -776,10 +784,10 @@ q_proj_for = Exercise(
     "2.7",
     "Projections written by hand",
     hints=[
-        "With x = I the queries are the rows of W_Q and the keys those of W_K. Write the scaled "
-        "scores as a product of matrices.",
-        "W_Q W_Kᵀ / √n = wanted. Solve it for W_Q: multiply both sides from the right.",
-        "`torch.linalg.inv` inverts a matrix. Which matrix stands to the right of W_Q?",
+        "With x = I, the queries are the rows of W_Q, and the keys are the rows of W_K. Write the "
+        "scaled scores as a product of matrices.",
+        "Solve W_Q W_Kᵀ / √n = wanted for W_Q. To do so, multiply both sides from the right.",
+        "`torch.linalg.inv` inverts a matrix. Which matrix is to the right of W_Q?",
     ],
 )
 
@@ -798,66 +806,67 @@ def _(generator):
         yield (torch.randn(n, n, generator=generator), 2 * torch.eye(n) + noise)
 
 
-@q_proj_for.holds("The scaled scores of the one-hot tokens are as wanted.")
+@q_proj_for.holds("The scaled scores of the one-hot tokens are the wanted ones.")
 def _(f, wanted, k_proj):
     scores = _scores(f(wanted, k_proj), k_proj)
-    return changed(wanted, scores, "one should be {} and is {}")
+    return changed(wanted, scores, "one should be {}, but is {}")
 
 
-@q_proj_for.holds("Where no scores are wanted, there are no queries.")
+@q_proj_for.holds("If all wanted scores are 0, so are all queries.")
 def _(f, wanted, k_proj):
     q_proj = f(torch.zeros_like(wanted), k_proj)
-    return changed(torch.zeros_like(wanted), q_proj, "an entry should be {} and is {}")
+    return changed(torch.zeros_like(wanted), q_proj, "an entry should be {}, but is {}")
 
 
 @q_proj_for.mistake("the division by √d_k forgotten")
 def _(wanted, k_proj):
-    """You leave the division by √d_k out of the equation. The scores come out too small."""
+    """You leave the division by √d_k out of the equation. The scores are then too small."""
     return wanted @ torch.linalg.inv(k_proj.mT)
 
 
 @q_proj_for.mistake("divided by √d_k once more")
 def _(wanted, k_proj):
-    """You divide by √d_k. Attention will divide by it too, so the scores come out too small by a
+    """You divide by √d_k. But attention divides by √d_k, too, so the scores become too small by a
     factor of d_k."""
     return wanted @ torch.linalg.inv(k_proj.mT) / math.sqrt(len(k_proj))
 
 
 @q_proj_for.mistake("the key projection not transposed")
 def _(wanted, k_proj):
-    """You invert the key projection as it is. In the scores it stands transposed."""
+    """You invert the key projection as it is. But in the scores, it is transposed."""
     return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj)
 
 
 @q_proj_for.mistake("the key projection instead of an inverse")
 def _(wanted, k_proj):
-    """You multiply by the key projection as it is. To undo a linear map one needs its inverse,
-    which is the same only for a reflection."""
+    """You multiply by the key projection as it is. But only an inverse undoes a projection, and a
+    matrix is its own inverse only in special cases, such as a reflection."""
     return math.sqrt(len(k_proj)) * wanted @ k_proj
 
 
 @q_proj_for.mistake("transposed instead of inverted")
 def _(wanted, k_proj):
-    """You multiply by the key projection's transpose. It undoes a linear map only if that is a
-    rotation."""
+    """You multiply by the key projection's transpose. The transpose undoes a projection only in
+    special cases, such as a rotation."""
     return math.sqrt(len(k_proj)) * wanted @ k_proj.mT
 
 
 @q_proj_for.mistake("multiplied from the left")
 def _(wanted, k_proj):
-    """You put the inverse to the left of `wanted`. Products of matrices don't commute, and the key
+    """You put the inverse to the left of `wanted`. But matrix products don't commute, and the key
     projection acts from the right."""
     return math.sqrt(len(k_proj)) * torch.linalg.inv(k_proj.mT) @ wanted
 
 
-@q_proj_for.mistake("the wanted table turned over")
+@q_proj_for.mistake("the wanted table transposed")
 def _(wanted, k_proj):
-    """You use the transpose of `wanted`. Row i then says who looks for i, not whom i looks for."""
+    """You use the transpose of `wanted`. Row i then says which tokens look for token i, not which
+    tokens it looks for."""
     return math.sqrt(len(k_proj)) * wanted.mT @ torch.linalg.inv(k_proj.mT)
 
 
 @q_proj_for.mistake("as if the key projection were the identity")
 def _(wanted, k_proj):
-    """You return the wanted scores, scaled. That is right if every key is one-hot, and the key
-    projection makes other keys of them."""
+    """You return the wanted scores, scaled. That would be right if every key were one-hot, but the
+    key projection turns the one-hot tokens into different keys."""
     return math.sqrt(len(k_proj)) * wanted

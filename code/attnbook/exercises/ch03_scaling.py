@@ -49,26 +49,26 @@ typical_score = NumericAnswer(
 typical_score.wrong_value(
     "the variance, not the standard deviation",
     400.0,
-    "You added up the variances of the 400 products. That gives the variance of the sum, whose "
-    "unit is a score squared; how far a score typically is from 0 is its root.",
+    "You added up the variances of the 400 products. The result is the variance of the score, "
+    "whose unit is a score squared. Its root says how far a score typically is from 0.",
 )
 typical_score.wrong_value(
     "the mean, not the spread",
     0.0,
     "Positive and negative products cancel on average, so the mean is 0. But a single score is "
-    "seldom close to its mean: the question is how far away it typically is.",
+    "seldom close to its mean, and the question is how far away from it the score typically is.",
 )
 typical_score.wrong_value(
     "the spread of one product",
     1.0,
-    "One product of two features has a standard deviation of 1. The dot product adds up 400 of "
-    "them, and its spread grows with their number.",
+    "One product of two features has a standard deviation of 1. But the dot product adds up 400 of "
+    "these products, and its spread grows with their number.",
 )
 typical_score.wrong_value(
     "both vectors counted",
     math.sqrt(800),
-    "You counted 800 random features. There are 800, but they enter in pairs: 400 products, each "
-    "with a variance of 1.",
+    "You added up 800 terms, one for each feature. There are indeed 800 features, but they enter "
+    "in pairs. The sum has only 400 products, each with a variance of 1.",
 )
 
 
@@ -76,10 +76,10 @@ scaled_scores = Exercise(
     "3.2",
     "Scaled scores of several heads",
     hints=[
-        "Each head needs a matrix product of its own, tokens by tokens. Bring the axis of the "
-        "heads in front of that of the tokens first: `query.transpose(1, 2)`.",
-        "After that `key.mT` swaps the last two axes of the keys and leaves the others alone.",
-        "d_k is the number of features that one head sees: the last axis.",
+        "Each head needs a matrix product of its own, tokens by tokens. First bring the axis of "
+        "the heads in front of the axis of the tokens: `query.transpose(1, 2)`.",
+        "After that, `key.mT` swaps the last two axes of the keys and leaves the others alone.",
+        "d_k is the number of features that one head sees, which is the size of the last axis.",
     ],
     differentiable=True,
 )
@@ -119,7 +119,7 @@ def _(f, query, key):
     d_k = query.shape[-1]
     found = f(torch.ones_like(query), torch.ones_like(key)).flatten()[0].item()
     if not math.isclose(found, math.sqrt(d_k), rel_tol=1e-4):
-        return f"For d_k={d_k} they score {told_apart(found, math.sqrt(d_k))}."
+        return f"For d_k={d_k}, they score {told_apart(found, math.sqrt(d_k))}."
 
 
 @scaled_scores.holds("What one head sees never changes the scores of another.")
@@ -148,8 +148,8 @@ def _(query, key):
 
 @scaled_scores.mistake("√d_model instead of √dₖ")
 def _(query, key):
-    """You divide by the root of heads times features. One score adds up the features of one head,
-    so with several heads the scores come out too flat."""
+    """You divide by the root of heads times features. But one score adds up only the features of
+    one head, so with several heads the scores are too close together."""
     d_model = query.shape[-1] * query.shape[-2]
     query, key = _heads_first(query, key)
     return query @ key.mT / math.sqrt(d_model)
@@ -157,7 +157,8 @@ def _(query, key):
 
 @scaled_scores.mistake("multiplying by the root instead of dividing")
 def _(query, key):
-    """You multiply by √dₖ. The scores, which already spread by √dₖ, then spread by d_k."""
+    """You multiply by √dₖ. The dot products already spread by √dₖ, and your scores spread by
+    d_k."""
     d_k = query.shape[-1]
     query, key = _heads_first(query, key)
     return query @ key.mT * math.sqrt(d_k)
@@ -165,8 +166,8 @@ def _(query, key):
 
 @scaled_scores.mistake("the root of the number of keys")
 def _(query, key):
-    """You divide by the root of the sequence length. How large one score is depends on the number
-    of features it adds up, not on how many keys there are."""
+    """You divide by the root of the sequence length. But the size of a score depends on how many
+    features it adds up, not on how many keys there are."""
     length = key.shape[1]
     query, key = _heads_first(query, key)
     return query @ key.mT / math.sqrt(length)
@@ -174,8 +175,8 @@ def _(query, key):
 
 @scaled_scores.mistake("query and key swapped")
 def _(query, key):
-    """You put keys in the rows and queries in the columns. Softmax over a row would then share
-    out one key among the queries, instead of one query's attention among the keys."""
+    """You put the keys in the rows and the queries in the columns. Softmax over a row would then
+    share out one key among the queries, instead of one query's attention among the keys."""
     d_k = query.shape[-1]
     query, key = _heads_first(query, key)
     return key @ query.mT / math.sqrt(d_k)
@@ -183,15 +184,17 @@ def _(query, key):
 
 @scaled_scores.mistake("heads scored against heads")
 def _(query, key):
-    """You multiply with the axes as they come, tokens in front of heads. Each token's heads are
-    then scored against each other, and no token ever meets another one."""
+    """You leave the axes in their order, with the tokens in front of the heads. The heads of each
+    token are then scored against each other, and no token is ever scored against a different
+    one."""
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
 @scaled_scores.mistake("view instead of transpose")
 def _(query, key):
-    """You reshape to bring the heads to the front. That reads the same numbers in another order
-    and mixes features of different tokens and heads; only a transpose moves an axis."""
+    """You reshape to bring the heads to the front. But reshaping keeps the numbers in their order
+    in memory, so it mixes features of different tokens and heads. Only a transpose moves an
+    axis."""
     d_k = query.shape[-1]
     query, key = (x.reshape(x.shape[0], x.shape[2], x.shape[1], d_k) for x in (query, key))
     return query @ key.mT / math.sqrt(d_k)
@@ -199,16 +202,16 @@ def _(query, key):
 
 @scaled_scores.mistake("the key not transposed")
 def _(query, key):
-    """You multiply query by key as they are. In a matrix product rows meet columns, so the key's
-    tokens must become columns: its last two axes change places."""
+    """You multiply query by key as they are. But in a matrix product, rows meet columns, so the
+    key's tokens must become its columns."""
     query, key = _heads_first(query, key)
     return query @ key / math.sqrt(query.shape[-1])
 
 
 @scaled_scores.mistake("softmax already applied")
 def _(query, key):
-    """You return weights, that is scores after softmax. The task asks for the scores that go
-    into it."""
+    """You return weights, that is, scores after softmax. The task asks for the scores before
+    softmax."""
     d_k = query.shape[-1]
     query, key = _heads_first(query, key)
     return (query @ key.mT / math.sqrt(d_k)).softmax(dim=-1)
@@ -218,9 +221,9 @@ effective_keys = Exercise(
     "3.3",
     "The effective number of keys",
     hints=[
-        "First the entropy of each row: multiply each weight by its logarithm, add up, change "
-        "the sign. Then take the exponential.",
-        "In the formula 0 · log 0 counts as 0. In floating point it is 0 · −∞ = NaN.",
+        "First compute the entropy of each row: multiply each weight by its logarithm, add up, and "
+        "change the sign. Then take the exponential.",
+        "In the formula, 0 · log 0 counts as 0. In floating point, it is 0 · −∞ = NaN.",
         "`torch.xlogy(x, y)` is x · log(y) with exactly that rule.",
     ],
 )
@@ -249,7 +252,7 @@ def _(f, weights):
     n = weights.shape[-1]
     for found in f(torch.full_like(weights, 1 / n)).flatten().tolist():
         if not math.isclose(found, n, rel_tol=1e-3):
-            return f"For n={n} you return {told_apart(found, n)}."
+            return f"For n={n}, you return {told_apart(found, n)}."
 
 
 @effective_keys.holds("A row with all its weight on one key counts as one key.")
@@ -263,64 +266,64 @@ def _(f, weights):
 
 @effective_keys.mistake("0 · log 0 left as NaN")
 def _(weights):
-    """You multiply a weight of 0 by its logarithm, −∞, and get NaN. In large scores such zeros
-    are common, and one of them spoils its whole row."""
+    """You multiply a weight of 0 by its logarithm, −∞, and get NaN. With large scores, such zeros
+    are common, and a single one spoils its whole row."""
     return (-(weights * weights.log()).sum(dim=-1)).exp()
 
 
 @effective_keys.mistake("the entropy itself")
 def _(weights):
-    """You return the entropy H. It says the same on another scale; the number of keys is e to the
-    power of H."""
+    """You return the entropy H. It says the same on a different scale, but the number of keys is e
+    to the power of H."""
     return _entropy(weights)
 
 
 @effective_keys.mistake("the sign forgotten")
 def _(weights):
-    """You add up w · log w, which is never positive, and take its exponential. That is one over
-    the effective number of keys."""
+    """You add up w · log w, which is never positive, and take the exponential of this sum. The
+    result is one over the effective number of keys."""
     return (-_entropy(weights)).exp()
 
 
 @effective_keys.mistake("the logarithm to base 2")
 def _(weights):
-    """You measure the entropy in bits and raise e to its power. Logarithm and power need the same
-    base."""
+    """You measure the entropy in bits and raise e to its power. But the logarithm and the power
+    need the same base."""
     return (_entropy(weights) / math.log(2)).exp()
 
 
 @effective_keys.mistake("the mean over the keys instead of the sum")
 def _(weights):
-    """You average over the keys where the entropy adds up. That divides H by the number of keys,
-    and equal weights no longer count as n."""
+    """You average over the keys, but the entropy is a sum. The average divides H by the number of
+    keys, and n equal weights no longer count as n keys."""
     return (_entropy(weights) / weights.shape[-1]).exp()
 
 
 @effective_keys.mistake("the sum over the queries instead of the keys")
 def _(weights):
-    """You add up along axis −2, down the columns. Each row is a distribution of its own; a column
-    is not."""
+    """You add up along axis −2, down the columns. But the rows are the distributions, and the
+    columns are not."""
     return (-torch.xlogy(weights, weights).sum(dim=-2)).exp()
 
 
 @effective_keys.mistake("one number for all rows")
 def _(weights):
-    """You add up all rows into one number. Each query has its own distribution and so its own
+    """You add up all rows into one number. But each query has its own distribution, and so its own
     number of keys."""
     return (-torch.xlogy(weights, weights).sum()).exp()
 
 
 @effective_keys.mistake("softmax applied a second time")
 def _(weights):
-    """You apply softmax to the weights, which are already its result. That evens them out, and far
-    too many keys seem to count."""
+    """You apply softmax to the weights, which are already the result of softmax. This makes them
+    more even, and far too many keys seem to count."""
     return _entropy(weights.softmax(dim=-1)).exp()
 
 
 @effective_keys.mistake("one over the sum of squares")
 def _(weights):
-    """You return 1/Σw², which is also called an effective number and also gives n for equal
-    weights. It is not e to the power of the entropy: it counts small weights less."""
+    """You return 1/Σw², which is also called an effective number and also gives n for n equal
+    weights. But it is not e to the power of the entropy, because it counts small weights less."""
     return 1 / weights.square().sum(dim=-1)
 
 
@@ -328,8 +331,8 @@ softmax_with_temperature = Exercise(
     "3.4",
     "A softmax with temperature",
     hints=[
-        "Divide the scores by the temperature first; everything else is softmax.",
-        "e to the power of 1000 is infinite in floating point. What may be subtracted from all "
+        "Divide the scores by the temperature first. The rest is softmax.",
+        "In floating point, e to the power of 1000 is infinite. What can you subtract from all "
         "scores of a row without changing the weights?",
         "Subtract the largest score of each row: `scores.amax(dim=-1, keepdim=True)`.",
     ],
@@ -361,13 +364,14 @@ def _(f, scores, temperature):
 def _(f, scores, temperature):
     share = f(torch.tensor([[temperature * math.log(3), 0.0]]), temperature)[0, 0].item()
     if not abs(share - 0.75) < 1e-4:
-        return f"For T={temperature:g} it should be 0.75 of two and is {told_apart(share, 0.75)}."
+        found = told_apart(share, 0.75)
+        return f"For T={temperature:g} and two scores, its weight should be 0.75, but is {found}."
 
 
 @softmax_with_temperature.mistake("multiplying by the temperature")
 def _(scores, temperature):
     """You multiply the scores by the temperature. Then a high temperature sharpens the weights,
-    where it should even them out."""
+    although it should make them more even."""
     return (scores * temperature).softmax(dim=-1)
 
 
@@ -380,36 +384,36 @@ def _(scores, temperature):
 
 @softmax_with_temperature.mistake("the root of the temperature")
 def _(scores, temperature):
-    """You divide by √T. The root belongs to d_k, because variance grows with d_k; a temperature
-    divides the scores as it is."""
+    """You divide by √T. The root belongs to d_k, because the variance of the scores grows with d_k.
+    But a temperature divides the scores without a root."""
     return (scores / math.sqrt(temperature)).softmax(dim=-1)
 
 
 @softmax_with_temperature.mistake("softmax over the queries")
 def _(scores, temperature):
-    """You normalise along axis −2, so the columns sum to 1. Each query, a row, must share out its
-    attention among the keys."""
+    """You normalise along axis −2, so the columns sum to 1. But each query must share out its
+    attention among the keys, so each row must sum to 1."""
     return (scores / temperature).softmax(dim=-2)
 
 
 @softmax_with_temperature.mistake("the maximum not subtracted")
 def _(scores, temperature):
-    """You take exponentials of the scores as they are. Large scores overflow to ∞/∞ = NaN, very
-    negative ones underflow to 0/0 = NaN."""
+    """You take the exponentials of the scores as they are. Large scores overflow, which gives ∞/∞ =
+    NaN. Very negative scores underflow, which gives 0/0 = NaN."""
     exponentials = (scores / temperature).exp()
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
 @softmax_with_temperature.mistake("the temperature ignored")
 def _(scores, temperature):
-    """You never use the temperature. The result is right for T = 1 alone."""
+    """You never use the temperature. The result is right only for T = 1."""
     return scores.softmax(dim=-1)
 
 
 @softmax_with_temperature.mistake("the largest score of the whole matrix subtracted")
 def _(scores, temperature):
-    """You subtract one maximum from all rows. A row far below it underflows to 0/0 = NaN: each row
-    needs its own."""
+    """You subtract one maximum from all rows. A row whose scores are far below this maximum
+    underflows to 0/0 = NaN, so each row needs its own maximum."""
     scores = scores / temperature
     exponentials = (scores - scores.max()).exp()
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
@@ -417,14 +421,15 @@ def _(scores, temperature):
 
 @softmax_with_temperature.mistake("each matrix normalised as a whole")
 def _(scores, temperature):
-    """You apply softmax to all entries of a matrix at once. Each row has to sum to 1 by itself."""
+    """You apply softmax to all entries of a matrix at once. But each row has to sum to 1 by
+    itself."""
     together = (scores / temperature).flatten(start_dim=-2)
     return together.softmax(dim=-1).view(scores.shape)
 
 
 @softmax_with_temperature.mistake("all rows normalised together")
 def _(scores, temperature):
-    """You divide by the sum over the whole matrix. Each row has to sum to 1 by itself."""
+    """You divide by the sum over the whole matrix. But each row has to sum to 1 by itself."""
     exponentials = (scores / temperature - (scores / temperature).max()).exp()
     return exponentials / exponentials.sum()
 
@@ -433,10 +438,10 @@ softmax_slope = Exercise(
     "3.5",
     "The slope of softmax with a temperature",
     hints=[
-        "Call the weights w = softmax(s / T). Equation (3.6) is their slope in s / T; you need "
-        "their slope in s. Which rule of calculus connects the two?",
+        "Call the weights w = softmax(s / T). Equation (3.6) is their slope in s / T, but you need "
+        "their slope in s. Which rule of calculus connects the two slopes?",
         "The chain rule: d(s / T) / ds = 1 / T.",
-        "All products wᵢwⱼ at once: `w[..., :, None] * w[..., None, :]`. And "
+        "`w[..., :, None] * w[..., None, :]` gives all products wᵢwⱼ at once, and "
         "`torch.diag_embed(w)` puts each row on the diagonal of a matrix of its own.",
     ],
 )
@@ -464,7 +469,7 @@ def _(generator):
         yield torch.randn(shape, generator=generator), temperature
 
 
-@softmax_slope.holds("Each row of the matrix sums to 0: the weights always sum to 1.")
+@softmax_slope.holds("Each row of the matrix sums to 0, because the weights always sum to 1.")
 def _(f, scores, temperature):
     sums = f(scores, temperature).sum(dim=-1)
     if not sums.abs().max() < 1e-4:
@@ -480,41 +485,41 @@ def _(f, scores, temperature):
     predicted = f(scores, temperature)[..., 0].double()
     if not torch.allclose(measured, predicted, atol=1e-4):
         worst = (measured - predicted).abs().max().item()
-        return f"Raising the first score, the prediction of a slope is off by {worst:.2g}."
+        return f"When the first score is raised, a predicted slope is off by {worst:.2g}."
 
 
 @softmax_slope.mistake("the temperature forgotten outside")
 def _(scores, temperature):
-    """You have the slope in s / T. A small change of s changes s / T by less or more than itself,
-    so the slope in s has a further factor."""
+    """You return the slope in s / T. But a small change of s and the resulting change of s / T
+    differ in size, so the slope in s has a further factor."""
     return _jacobian((scores / temperature).softmax(dim=-1))
 
 
 @softmax_slope.mistake("the temperature forgotten inside")
 def _(scores, temperature):
-    """You take the weights at temperature 1. The slope has to be taken where the weights are, at
-    s / T."""
+    """You take the weights at temperature 1. But the slope must be computed from the weights at
+    temperature T, that is, at s / T."""
     return _jacobian(scores.softmax(dim=-1)) / temperature
 
 
 @softmax_slope.mistake("multiplying by the temperature")
 def _(scores, temperature):
-    """You multiply by T at the end. At a high temperature the weights hardly respond, and your
-    slope says the opposite."""
+    """You multiply by T at the end. But at a high temperature, the weights hardly respond to the
+    scores, and your slope says the opposite."""
     return _jacobian((scores / temperature).softmax(dim=-1)) * temperature
 
 
 @softmax_slope.mistake("the diagonal alone")
 def _(scores, temperature):
-    """You leave everything beside the diagonal 0, as if each weight depended on its own score
-    alone. Raising one score also takes weight away from all other keys."""
+    """You set every entry off the diagonal to 0, as if each weight depended only on its own score.
+    But raising one score also takes weight away from all other keys."""
     weights = (scores / temperature).softmax(dim=-1)
     return torch.diag_embed(weights * (1 - weights)) / temperature
 
 
 @softmax_slope.mistake("the diagonal term missing")
 def _(scores, temperature):
-    """You have the products of two weights everywhere. On the diagonal there is also the direct
+    """You return the products of two weights everywhere. But the diagonal must also have the direct
     effect of a score on its own weight."""
     weights = (scores / temperature).softmax(dim=-1)
     return -weights[..., :, None] * weights[..., None, :] / temperature
@@ -530,14 +535,14 @@ def _(scores, temperature):
 
 @softmax_slope.mistake("the sign of everything flipped")
 def _(scores, temperature):
-    """You have the negative of the matrix. Raising a score must raise its own weight."""
+    """You return the negative of the matrix. But raising a score must raise its own weight."""
     return -_jacobian((scores / temperature).softmax(dim=-1)) / temperature
 
 
 @softmax_slope.mistake("(1 − w) spread over the rows")
 def _(scores, temperature):
-    """You multiply each weight by one minus the other weight everywhere. That is right where both
-    are the same weight, on the diagonal alone."""
+    """You multiply each weight by one minus the other weight everywhere. That is right only on the
+    diagonal, where both are the same weight."""
     weights = (scores / temperature).softmax(dim=-1)
     return weights[..., :, None] * (1 - weights[..., None, :]) / temperature
 
@@ -546,9 +551,11 @@ normalised_scores = Exercise(
     "3.6",
     "Scores of normalised queries and keys",
     hints=[
-        "The root mean square of a vector: square its features, take their mean, then the root.",
-        "One for each vector, so along the last axis: `x.square().mean(dim=-1, keepdim=True)`.",
-        "After that it is the scaled dot product as always.",
+        "To get the root mean square of a vector, square its features, take their mean, and then "
+        "take the root.",
+        "Each vector needs its own mean, so take it along the last axis: `x.square().mean(dim=-1, "
+        "keepdim=True)`.",
+        "The rest is the usual scaled dot product.",
     ],
     differentiable=True,
 )
@@ -585,7 +592,7 @@ def _(f, query, key):
     own = scores.diagonal(dim1=-2, dim2=-1)
     if not torch.allclose(own, torch.full_like(own, most), rtol=1e-3):
         worst = own.flatten()[(own - most).abs().argmax()].item()
-        return f"For d_k={key.shape[-1]} one scores {told_apart(worst, most)}."
+        return f"For d_k={key.shape[-1]}, one scores {told_apart(worst, most)}."
 
 
 @normalised_scores.mistake("the queries not normalised")
@@ -604,47 +611,46 @@ def _(query, key):
 
 @normalised_scores.mistake("normalising along the sequence")
 def _(query, key):
-    """You take the mean along axis −2, each feature over all tokens. Each vector is to be
-    normalised by itself, along its features."""
+    """You take the mean along axis −2, that is, for each feature over all tokens. But each vector
+    must be normalised by itself, along its features."""
     query, key = (x / x.square().mean(dim=-2, keepdim=True).sqrt() for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
 @normalised_scores.mistake("length 1 instead of a root mean square of 1")
 def _(query, key):
-    """You divide by the length, the root of the sum of squares. The score is then a cosine divided
-    by √dₖ, far too flat for softmax."""
+    """You divide by the length, which is the root of the sum of squares. The score is then a cosine
+    divided by √dₖ, and such scores are far too close together for softmax."""
     normalise = torch.nn.functional.normalize
     return normalise(query, dim=-1) @ normalise(key, dim=-1).mT / math.sqrt(query.shape[-1])
 
 
 @normalised_scores.mistake("the root forgotten")
 def _(query, key):
-    """You divide by the mean square, without the root. Long vectors then get small scores instead
-    of large ones."""
+    """You divide by the mean square, without the root. Long vectors then get small scores."""
     query, key = (x / x.square().mean(dim=-1, keepdim=True) for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
 @normalised_scores.mistake("√dₖ left out")
 def _(query, key):
-    """You normalise and take plain dot products. Features of mean square 1 are just what makes
-    dot products spread by √dₖ, so the division is still needed."""
+    """You normalise and take plain dot products. But features with a mean square of 1 are exactly
+    what makes dot products spread by √dₖ, so the division is still needed."""
     return _unit_rms(query) @ _unit_rms(key).mT
 
 
 @normalised_scores.mistake("the mean subtracted as well")
 def _(query, key):
     """You subtract each vector's mean first, as layer normalisation does. The task asks for the
-    root mean square alone, which keeps a vector's direction."""
+    root mean square alone. Dividing by it keeps a vector's direction."""
     query, key = (_unit_rms(x - x.mean(dim=-1, keepdim=True)) for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
 @normalised_scores.mistake("the bare cosine")
 def _(query, key):
-    """You return the cosine of the angle. It never leaves −1…1, so softmax can't be sharp: one
-    weight is at most e² = 7.4 times another."""
+    """You return the cosine of the angle. It always lies between −1 and 1, so the weights can't be
+    sharp. One weight is at most e² = 7.4 times another."""
     normalise = torch.nn.functional.normalize
     return normalise(query, dim=-1) @ normalise(key, dim=-1).mT
 
@@ -655,8 +661,8 @@ real_spread = Exercise(
     hints=[
         "Write q = μ + a and k = μ + b, where a and b have mean 0. Then q·k = dμ² + μ Σaᵢ + "
         "μ Σbᵢ + Σaᵢbᵢ, and the last three terms are uncorrelated.",
-        "Var(Σaᵢ) adds up all covariances of the features: d of them are 1, d(d − 1) are ρ.",
-        "Var(Σaᵢbᵢ) = Σᵢ Σⱼ E[aᵢaⱼ] · E[bᵢbⱼ]: there the covariances enter squared.",
+        "Var(Σaᵢ) adds up all covariances of the features. Of these, d are 1, and d(d − 1) are ρ.",
+        "In Var(Σaᵢbᵢ) = Σᵢ Σⱼ E[aᵢaⱼ] · E[bᵢbⱼ], the covariances are squared.",
     ],
 )
 
@@ -678,59 +684,59 @@ def _(generator):
     yield from [(64, 0.1, 0.1), (256, 0.05, 0.3), (1024, 0.5, 1.0)]
 
 
-@real_spread.holds("Without correlation and mean it is √d.")
+@real_spread.holds("With no correlation and a mean of 0, the spread is √d.")
 def _(f, d, rho, mu):
     found = to_float(f(d, 0.0, 0.0))
     if not math.isclose(found, math.sqrt(d), rel_tol=1e-4):
-        return f"For d={d} you return {told_apart(found, math.sqrt(d))}."
+        return f"For d={d}, you return {told_apart(found, math.sqrt(d))}."
 
 
-@real_spread.holds("When all features are copies of one with mean 0, it is d.")
+@real_spread.holds("When all features are copies of one feature with mean 0, the spread is d.")
 def _(f, d, rho, mu):
     found = to_float(f(d, 1.0, 0.0))
     if not math.isclose(found, d, rel_tol=1e-4):
-        return f"For d={d} you return {told_apart(found, d)}."
+        return f"For d={d}, you return {told_apart(found, d)}."
 
 
 @real_spread.mistake("the correlation ignored")
 def _(d, rho, mu):
-    """You treat the features as independent. Features that move together do not cancel each
+    """You treat the features as independent. But features that move together do not cancel each
     other, so the spread is larger."""
     return math.sqrt(_variance(d, 0.0, mu))
 
 
 @real_spread.mistake("the mean ignored")
 def _(d, rho, mu):
-    """You leave out the mean. It does not only shift the score: multiplied by the random part of
-    the other vector it also adds to the spread."""
+    """You leave out the mean. But the mean does more than shift the score. It is multiplied by the
+    random part of the other vector, and this product adds to the spread."""
     return math.sqrt(_variance(d, rho, 0.0))
 
 
 @real_spread.mistake("ρ instead of ρ² in the product of the two random parts")
 def _(d, rho, mu):
-    """You count the correlation once in Σaᵢbᵢ. There it enters through the query and through the
-    key, and the two factors multiply."""
+    """You count the correlation once in Σaᵢbᵢ. But it enters this sum through the query and through
+    the key, and the two factors multiply."""
     return math.sqrt(_variance(d, rho, mu, power=1))
 
 
 @real_spread.mistake("each pair of features counted once")
 def _(d, rho, mu):
-    """You count d(d−1)/2 pairs. The double sum over i and j meets each pair twice, as (i, j) and
-    as (j, i)."""
+    """You count d(d−1)/2 pairs. But the double sum over i and j contains each pair twice, as (i, j)
+    and as (j, i)."""
     return math.sqrt(_variance(d, rho, mu, pairs=0.5))
 
 
 @real_spread.mistake("the mean of one vector only")
 def _(d, rho, mu):
     """You let the mean of the query meet the random part of the key, but not the other way round.
-    Both vectors have that mean, so the term comes twice."""
+    Both vectors have that mean, so the term occurs twice."""
     return math.sqrt(_variance(d, rho, mu, sides=1))
 
 
 @real_spread.mistake("independent features in the terms with the mean")
 def _(d, rho, mu):
-    """You use 2μ²d, which is right for independent features. The sum of features that move together
-    spreads more, so ρ belongs into these terms too."""
+    """You use 2μ²d, which is right for independent features. But the sum of features that move
+    together spreads more, so these terms need ρ, too."""
     return math.sqrt(d + d * (d - 1) * rho**2 + 2 * mu**2 * d)
 
 
@@ -742,7 +748,7 @@ def _(d, rho, mu):
 
 @real_spread.mistake("already divided by √d")
 def _(d, rho, mu):
-    """You return the spread after the division by √d. The task asks for that of the plain dot
+    """You return the spread after the division by √d. The task asks for the spread of the plain dot
     product."""
     return math.sqrt(_variance(d, rho, mu) / d)
 
@@ -753,8 +759,8 @@ query_init_std = Exercise(
     hints=[
         "One feature of the query is a sum of d_model terms xⱼWⱼᵢ. What is its variance if the "
         "entries of W_Q have the standard deviation s?",
-        "The keys have features of variance 1. The score adds up d_k products of variance "
-        "d_model · s² each.",
+        "The features of the keys have variance 1. The score adds up d_k products, and each "
+        "product has the variance d_model · s².",
         "Set d_k · d_model · s² = 1 and solve for s.",
     ],
 )
@@ -771,7 +777,7 @@ def _(generator):
     yield from [(4, 4), (4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
 
 
-@query_init_std.holds("Scores of simulated queries and keys spread by 1 without any division.")
+@query_init_std.holds("Without any division, the scores of simulated queries and keys spread by 1.")
 def _(f, d_model, d_k):
     generator = torch.Generator().manual_seed(d_model)
     x, y = torch.randn(2, 1000, d_model, generator=generator)
@@ -780,39 +786,39 @@ def _(f, d_model, d_k):
     spread = (query @ key.mT).std().item()
     limit = 1.3 if min(d_model, d_k) < 64 else 1.1
     if not 1 / limit < spread < limit and min(d_model, d_k) > 4:
-        return f"For d_model={d_model}, d_k={d_k} they spread by {spread:.3g}."
+        return f"For d_model={d_model} and d_k={d_k}, they spread by {spread:.3g}."
 
 
 @query_init_std.mistake("the usual 1/√d_model")
 def _(d_model, d_k):
-    """You return the usual choice, which gives each query feature a variance of 1. The scores then
-    spread by √dₖ, as before."""
+    """You return the usual choice, which gives each query feature a variance of 1. With it, the
+    scores still spread by √dₖ."""
     return 1 / math.sqrt(d_model)
 
 
 @query_init_std.mistake("d_model left out")
 def _(d_model, d_k):
-    """You return 1/√dₖ. A query feature adds up d_model inputs, so its variance grows with d_model
-    unless the weights shrink with it."""
+    """You return 1/√dₖ. But a query feature adds up d_model inputs, so its variance grows with
+    d_model unless the weights shrink accordingly."""
     return 1 / math.sqrt(d_k)
 
 
 @query_init_std.mistake("the variance, not the standard deviation")
 def _(d_model, d_k):
-    """You return the variance of the entries. The task asks for their standard deviation, its
-    root."""
+    """You return the variance of the entries. The task asks for the root of the variance, their
+    standard deviation."""
     return 1 / (d_model * d_k)
 
 
 @query_init_std.mistake("d_k divided out twice")
 def _(d_model, d_k):
-    """You divide by d_k where √dₖ is enough. The scores then spread by 1/√dₖ, as if they had been
+    """You divide by d_k, but √dₖ is enough. The scores then spread by 1/√dₖ, as if they had been
     divided by d_k."""
     return 1 / (math.sqrt(d_model) * d_k)
 
 
 @query_init_std.mistake("the scale shared out between both projections")
 def _(d_model, d_k):
-    """You take the fourth root of d_k, which is right when W_Q and W_K share the work. Here W_K
-    keeps its usual spread, so W_Q has to do all of it."""
+    """You take the fourth root of d_k, which is right when W_Q and W_K share the work. But here W_K
+    keeps its usual spread, so W_Q must do all of the work."""
     return 1 / (math.sqrt(d_model) * d_k**0.25)

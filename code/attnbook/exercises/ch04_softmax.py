@@ -15,25 +15,25 @@ what_the_losers_found = MultipleChoice(
     hints=[
         "An answer mixes the values of all keys. What can spoil it even if the right key has the "
         "largest weight?",
-        "Double all scores, as longer queries would. What becomes of the ratio of two weights, "
+        "Double all scores, as longer queries would. What happens to the ratio of two weights, "
         "with squares and with the sigmoid?",
     ],
     answer="C",
     because="Squares find the right key far more often than they answer correctly, because they "
-    "can't magnify its lead. The sigmoid can, but its largest weight is hardly more often on the "
-    "right key than its answers are right.",
+    "can't magnify the key's lead. The sigmoid can magnify a lead. But it finds the right key "
+    "hardly more often than it answers correctly.",
 )
 what_the_losers_found.wrong_option(
     "A",
     "a wrong answer means a wrong key",
     "This takes a wrong answer for a wrong key. But an answer mixes the values of all keys. Look "
-    "at how many answers squares get right when one key gets all the weight.",
+    "at how many answers the squares get right when one key gets all the weight.",
 )
 what_the_losers_found.wrong_option(
     "B",
-    "all that fail do so for one reason",
-    "This assumes that both rules fail for the same reason. Look at the sigmoid: its largest "
-    "weight already leads, so it helps little to give all the weight to that key.",
+    "both rules fail for the same reason",
+    "This assumes that both rules fail for the same reason. But look at the sigmoid. Its largest "
+    "weight already leads clearly, so it helps little to give all the weight to that key.",
 )
 what_the_losers_found.wrong_option(
     "D",
@@ -49,44 +49,46 @@ weight_in_a_crowd = NumericAnswer(
     answer=math.exp(5) / (math.exp(5) + 1000),
     within=0.01,
     hints=[
-        "Only differences count: let the other scores be 0 and the best one 5.",
+        "Only differences count, so let the other scores be 0 and the best one 5.",
         "The numerator is e⁵. The denominator adds up 1001 exponentials.",
     ],
 )
 weight_in_a_crowd.wrong_value(
     "the number of keys ignored",
     math.exp(5) / (math.exp(5) + 10),
-    "You took the weight over from the smaller crowd. The best key's lead over each other key is "
-    "the same, but now a thousand of them share in the denominator.",
+    "You kept the weight that the best key had among fewer keys. Its lead over each other key is "
+    "the same, but now a thousand other keys add to the denominator.",
 )
 weight_in_a_crowd.wrong_value(
     "the best key left out of the denominator",
     math.exp(5) / 1000,
-    "You divided by the exponentials of the other keys. The best key is part of the whole that is "
-    "shared out, so its own exponential belongs into the sum.",
+    "You divided by the exponentials of the other keys. But the best key also gets a share, so its "
+    "own exponential belongs in the sum, too.",
 )
 weight_in_a_crowd.wrong_value(
     "the weight divided by a hundred",
     math.exp(5) / (math.exp(5) + 10) / 100,
-    "You made the weight smaller in proportion to the number of other keys. That would be true if "
-    "they made up the whole denominator, but with few keys the best one does.",
+    "You made the weight smaller in proportion to the number of other keys. That would be right if "
+    "the other keys made up nearly the whole denominator. But with few keys, the best key makes up "
+    "most of it.",
 )
 weight_in_a_crowd.wrong_value(
     "scores shared out without exponentials",
     5 / 1005,
-    "You divided a score of 5 by 1005. Softmax shares out exponentials of scores, and one "
-    "of 5 counts as much more than five.",
+    "You divided a score of 5 by 1005. But softmax shares out the exponentials of scores, and the "
+    "exponential of 5 is much more than 5.",
 )
 weight_in_a_crowd.wrong_value(
     "in per cent",
     100 * math.exp(5) / (math.exp(5) + 1000),
-    "You give per cent. A weight is a share of 1, as the 0.94 of the question is, and never "
-    "larger than that.",
+    "You gave a number in per cent. But a weight is a share of 1, like the 0.94 of the question, "
+    "and it is never larger than 1.",
 )
 weight_in_a_crowd.wrong_value(
     "two keys only",
     math.exp(5) / (math.exp(5) + 1),
-    "You compared the best key with one other. A thousand others take part, and each one counts.",
+    "You compared the best key with one other key. But a thousand other keys take part, and each "
+    "of them counts.",
 )
 
 
@@ -94,10 +96,10 @@ received_attention = Exercise(
     "4.2",
     "Received attention without padding",
     hints=[
-        "How much a token receives is the sum of a column: over the queries, axis −2.",
+        "A token receives the sum of its column. So sum over the queries, along axis −2.",
         "A row of padding must not count. Multiply it by 0 before you add up: "
         "`weights * real[..., None]`.",
-        "Then divide by how many rows were real, `real.sum(dim=-1)`, with one more axis for the "
+        "Then divide by the number of real rows, `real.sum(dim=-1)`, with one more axis for the "
         "keys.",
     ],
 )
@@ -130,12 +132,12 @@ def _(generator):
     yield weights, torch.tensor([[[True] * 3 + [False], [True, False] * 2]])
 
 
-@received_attention.holds("What the keys receive on average sums to 1.")
+@received_attention.holds("The averages that the keys receive sum to 1.")
 def _(f, weights, real):
     return row_sums(f(weights, real))
 
 
-@received_attention.holds("What a row of padding attends to changes nothing.")
+@received_attention.holds("The weights in a row of padding change nothing.")
 def _(f, weights, real):
     other = torch.where(real[..., None], weights, weights.flip(-1))
     return changed(f(weights, real), f(other, real), "one share goes from {} to {}")
@@ -143,64 +145,65 @@ def _(f, weights, real):
 
 @received_attention.mistake("rows instead of columns")
 def _(weights, real):
-    """You add up along the keys. That is what a token gives, which is 1 for every row, and not
-    what it receives."""
+    """You add up along the keys. This sum is the attention that a token gives, which is 1 in every
+    row. The task asks for the attention that it receives."""
     return (weights * real[..., None]).sum(dim=-1) / _count(real)
 
 
 @received_attention.mistake("rows of padding counted")
 def _(weights, real):
-    """You average over all rows. Rows of padding have weights too, and these say nothing about
-    the sentence."""
+    """You average over all rows. But rows of padding have weights, too, and these weights say
+    nothing about the sentence."""
     return weights.mean(dim=-2)
 
 
 @received_attention.mistake("divided by all rows")
 def _(weights, real):
-    """You leave padding out of the sum but count it in the divisor. The more padding a sentence
+    """You leave padding out of the sum, but count it in the divisor. The more padding a sentence
     has, the less its tokens then seem to receive."""
     return (weights * real[..., None]).mean(dim=-2)
 
 
 @received_attention.mistake("divided by the real rows of all sentences")
 def _(weights, real):
-    """You divide by the number of real rows in the whole batch. A sentence then seems to receive
-    the less, the more sentences stand beside it."""
+    """You divide by the number of real rows in the whole batch. The more sentences the batch has,
+    the less each token then seems to receive."""
     return (weights * real[..., None]).sum(dim=-2) / real.sum()
 
 
 @received_attention.mistake("padding counted, divided by the real rows")
 def _(weights, real):
-    """You add up all rows, padding too, and divide by the number of real ones. The shares then
-    sum to more than 1 as soon as there is padding."""
+    """You add up all rows, including padding, and divide by the number of real rows. As soon as
+    there is padding, the shares then sum to more than 1."""
     return weights.sum(dim=-2) / _count(real)
 
 
 @received_attention.mistake("the sum instead of the average")
 def _(weights, real):
-    """You add up the columns without dividing. The result grows with the length of the sentence,
-    and sentences can't be compared."""
+    """You add up the columns without dividing. The result then grows with the length of the
+    sentence, and sentences of different lengths can't be compared."""
     return (weights * real[..., None]).sum(dim=-2)
 
 
-@received_attention.mistake("the mask turned round")
+@received_attention.mistake("the mask inverted")
 def _(weights, real):
-    """You keep the rows where `real` is False. These are the padding, and the words are left
+    """You keep the rows where `real` is False. These rows are the padding, and the words are left
     out."""
     weights = weights * ~real[..., None]
     return weights.sum(dim=-2) / _count(~real).clamp(min=1)
 
 
-@received_attention.mistake("the mask laid on the keys")
+@received_attention.mistake("the mask applied to the keys")
 def _(weights, real):
-    """You multiply the columns by `real`. It says which queries are words, and those are rows."""
+    """You multiply the columns by `real`. But `real` says which queries are words, and each query
+    is a row."""
     return (weights * real[..., None, :]).sum(dim=-2) / _count(real)
 
 
 @received_attention.mistake("columns made to sum to 1 first")
 def _(weights, real):
-    """You make the columns sum to 1 before you average. Then every key receives the same by
-    force, and the differences you look for are gone."""
+    """You make the columns sum to 1 before you average. Then every key is made to receive the same,
+    and the differences that you look for are gone."""
     shares = weights / weights.sum(dim=-2, keepdim=True)
     return (shares * real[..., None]).sum(dim=-2) / _count(real)
 
@@ -213,8 +216,8 @@ log_weights = Exercise(
         "cancel before anything can underflow.",
         "log Σ eˢ still overflows. Take the largest score m out of the sum: "
         "log Σ eˢ = m + log Σ eˢ⁻ᵐ.",
-        "m stands on both sides in the end: subtract it from the scores first, and forget "
-        "the old ones.",
+        "In the end, m occurs in both terms. So subtract it from the scores first, and use only "
+        "the new scores from then on.",
     ],
     differentiable=True,
 )
@@ -239,7 +242,7 @@ def _(generator):
         yield (2 * torch.randn(shape, generator=generator),)
 
 
-@log_weights.holds("Their exponentials sum to 1 in each row.")
+@log_weights.holds("In each row, their exponentials sum to 1.")
 def _(f, scores):
     return row_sums(f(scores).exp())
 
@@ -251,58 +254,58 @@ def _(f, scores):
 
 @log_weights.mistake("the logarithm of the finished weights")
 def _(scores):
-    """You compute the weights and then take their logarithm. A weight that has underflown to 0
-    becomes −∞, and training on it stops with NaN."""
+    """You compute the weights and then take their logarithm. But a weight may underflow to 0. Its
+    logarithm is then −∞, and training on it ends with NaN."""
     return scores.softmax(dim=-1).log()
 
 
 @log_weights.mistake("no maximum subtracted")
 def _(scores):
-    """You take the exponential of the scores as they are. Beyond 88 it is infinite, below −104 it
-    is 0, and the logarithm of their sum is lost."""
+    """You take the exponentials of the scores as they are. Beyond a score of 88, the exponential is
+    infinite. Below −104, it is 0. In both cases, the logarithm of the sum is lost."""
     return scores - scores.exp().sum(dim=-1, keepdim=True).log()
 
 
 @log_weights.mistake("the maximum subtracted on one side only")
 def _(scores):
-    """You subtract the maximum inside the sum and not from the score in front of it. Every row is
-    then off by its own maximum."""
+    """You subtract the maximum inside the sum, but not from the score in front of the sum. Every
+    row is then off by its own maximum."""
     return scores - _shifted(scores).exp().sum(dim=-1, keepdim=True).log()
 
 
 @log_weights.mistake("one maximum for all rows")
 def _(scores):
-    """You subtract the largest score of the whole tensor. In a row far below it every exponential
-    is 0, and the logarithm of 0 is −∞."""
+    """You subtract the largest score of the whole tensor. In a row whose scores are far below it,
+    every exponential is 0, and the logarithm of 0 is −∞."""
     scores = scores - scores.max()
     return scores - scores.exp().sum(dim=-1, keepdim=True).log()
 
 
 @log_weights.mistake("the exponential forgotten in the sum")
 def _(scores):
-    """You add up the scores themselves, not their exponentials. That sum may be negative or 0,
-    and its logarithm means nothing here."""
+    """You add up the scores themselves, not their exponentials. Their sum may be negative or 0, and
+    its logarithm means nothing here."""
     return scores - scores.sum(dim=-1, keepdim=True).log()
 
 
-@log_weights.mistake("the largest score in place of the sum")
+@log_weights.mistake("the largest score instead of the sum")
 def _(scores):
-    """You subtract the maximum and stop. It is the largest part of the logarithm of the sum but
-    not all of it, so the shares sum to more than 1."""
+    """You subtract the maximum and stop there. The maximum is the largest part of the logarithm of
+    the sum, but not all of it, so the shares sum to more than 1."""
     return _shifted(scores)
 
 
 @log_weights.mistake("the sum over the queries instead of the keys")
 def _(scores):
-    """You normalise along axis −2. Each query shares out its own attention, so what must sum to 1
-    are rows."""
+    """You normalise along axis −2, so the columns sum to 1. But each query shares out its own
+    attention, so the rows must sum to 1."""
     return scores.log_softmax(dim=-2)
 
 
 @log_weights.mistake("the logarithm to base 2")
 def _(scores):
-    """You take the sum's logarithm to base 2. The numerator is a power of e, so the two no longer
-    fit together."""
+    """You take the logarithm of the sum to base 2. But the numerator is a power of e, so the two
+    terms no longer fit together."""
     scores = _shifted(scores)
     return scores - scores.exp().sum(dim=-1, keepdim=True).log2()
 
@@ -311,8 +314,8 @@ temperature_for = Exercise(
     "4.4",
     "The temperature for a given weight",
     hints=[
-        "Let the others score 0 and the best one `gap`. Its weight is "
-        "e^(gap/T) / (e^(gap/T) + n − 1).",
+        "Let the best key have the score `gap` and all others the score 0. The best key's weight "
+        "is e^(gap/T) / (e^(gap/T) + n − 1).",
         "Set this equal to `target`, call e^(gap/T) = x, and solve for x first.",
         "x = target · (n − 1) / (1 − target). What is T if e^(gap/T) = x?",
     ],
@@ -349,8 +352,8 @@ def _(f, gap, n, target):
     found = (scores / temperature).softmax(dim=-1)[0].item()
     if not abs(found - target) < 1e-3:
         return (
-            f"For gap={gap:g}, n={n} and target={target:g} you return {temperature:.4g}, where the "
-            f"weight is {told_apart(found, target)}."
+            f"For gap={gap:g}, n={n} and target={target:g}, you return {temperature:.4g}, at which "
+            f"the weight is {told_apart(found, target)}."
         )
 
 
@@ -358,55 +361,55 @@ def _(f, gap, n, target):
 def _(f, gap, n, target):
     one, two = to_float(f(gap, n, target)), to_float(f(2 * gap, n, target))
     if not math.isclose(two, 2 * one, rel_tol=1e-3):
-        return f"For gap={gap:g} you return {one:.4g}, for gap={2 * gap:g} you return {two:.4g}."
+        return f"For gap={gap:g}, you return {one:.4g}; for gap={2 * gap:g}, you return {two:.4g}."
 
 
 @temperature_for.mistake("one over the temperature")
 def _(gap, n, target):
-    """You return the factor that the scores are multiplied with. A temperature divides them, so
-    yours is upside down."""
+    """You return the factor by which the scores are multiplied. But a temperature divides the
+    scores, so yours is upside down."""
     return math.log(_odds(n, target)) / gap
 
 
 @temperature_for.mistake("all n keys counted as others")
 def _(gap, n, target):
-    """You count n other keys. One of the n is the best key itself, so the others are one
-    fewer."""
+    """You count n other keys. But one of the n keys is the best key itself, so there is one other
+    key fewer."""
     return gap / math.log(target * n / (1 - target))
 
 
-@temperature_for.mistake("the other keys' number forgotten")
+@temperature_for.mistake("the number of other keys forgotten")
 def _(gap, n, target):
-    """You compare the best key with a single other one. Together the others weigh much more, and
-    the temperature must be lower for it."""
+    """You compare the best key with a single other key. But all the others together count for more,
+    so the temperature must be lower."""
     return gap / math.log(target / (1 - target))
 
 
 @temperature_for.mistake("the best key left out of the denominator")
 def _(gap, n, target):
-    """You set e^(gap/T) over n − 1 equal to the target. The best key's own exponential belongs
-    into the sum that is shared out."""
+    """You set e^(gap/T) over n − 1 equal to the target. But the best key's own exponential belongs
+    in the denominator, too."""
     return gap / math.log(target * (n - 1))
 
 
 @temperature_for.mistake("the logarithm to base 10")
 def _(gap, n, target):
-    """You take the logarithm to base 10. Softmax raises e to a power, and only the natural
+    """You take the logarithm to base 10. But softmax raises e to a power, and only the natural
     logarithm undoes that."""
     return gap / math.log10(_odds(n, target))
 
 
 @temperature_for.mistake("multiplied by the logarithm")
 def _(gap, n, target):
-    """You multiply the gap by the logarithm. Then a sharper choice would ask for a higher
-    temperature, and heat evens weights out."""
+    """You multiply the gap by the logarithm. Then a higher target would need a higher temperature.
+    But a high temperature makes the weights more even."""
     return gap * math.log(_odds(n, target))
 
 
 @temperature_for.mistake("the exponent not solved for")
 def _(gap, n, target):
-    """You divide the gap by x = e^(gap/T) itself. The temperature stands in the exponent, and a
-    logarithm has to bring it down."""
+    """You divide the gap by x = e^(gap/T) itself. But the temperature is in the exponent, and only
+    a logarithm brings it down."""
     return gap / _odds(n, target)
 
 
@@ -414,9 +417,9 @@ sampling_error = Exercise(
     "4.5",
     "The error of one draw",
     hints=[
-        "First the output, that is the mean of the draw: `weights @ value`.",
-        "The difference of every value from every output has the shape (..., L_query, L_key, "
-        "d_v): give `value` an axis for the queries and the output one for the keys.",
+        "First compute the output, which is the mean of the draw: `weights @ value`.",
+        "The difference of every value from every output has the shape (..., L_query, L_key, d_v). "
+        "Give `value` an axis for the queries, and give the output an axis for the keys.",
         "Square it, add up the features, and take the mean over the keys, each with its weight.",
     ],
 )
@@ -446,17 +449,17 @@ def _(generator):
         yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
 
 
-@sampling_error.holds("With all the weight on one key a draw has no error.")
+@sampling_error.holds("With all the weight on one key, a draw has no error.")
 def _(f, weights, value):
     certain = torch.zeros_like(weights)
     certain[..., -1] = 1.0
     worst = f(certain, value).abs().max().item()
     if not worst < 1e-4:
-        return f"You return {worst:.4g}."
+        return f"You return an error of {worst:.4g}."
 
 
 @sampling_error.holds(
-    "Of two values the error is the product of both weights and the squared distance."
+    "With two values, the error is the product of the two weights and the squared distance."
 )
 def _(f, weights, value):
     rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
@@ -466,58 +469,58 @@ def _(f, weights, value):
 
 @sampling_error.mistake("the output not subtracted")
 def _(weights, value):
-    """You average the squared length of the values. That measures how far they are from 0, and it
-    stays large even when every draw gives the same value."""
+    """You average the squared length of the values. It measures how far the values are from 0, and
+    it stays large even when every draw gives the same value."""
     return (weights @ value.square()).sum(dim=-1)
 
 
 @sampling_error.mistake("every key counted alike")
 def _(weights, value):
-    """You average over the keys with equal weight. A key with a large weight is drawn more often,
-    so its distance counts more."""
+    """You average over the keys with equal weights. But a key with a large weight is drawn more
+    often, so its distance counts more."""
     return _distances(weights, value).mean(dim=-1)
 
 
 @sampling_error.mistake("the root taken")
 def _(weights, value):
-    """You return the root of the mean square. That is a distance; the task asks for the expected
-    square."""
+    """You return the root of the mean square. This root is a distance, but the task asks for the
+    expected square."""
     return (weights * _distances(weights, value)).sum(dim=-1).sqrt()
 
 
 @sampling_error.mistake("the mean over the features instead of the sum")
 def _(weights, value):
-    """You average over the features. A squared length adds them up, and long vectors would seem
-    to have the error of short ones."""
+    """You average over the features. But a squared length is a sum over them. With an average,
+    vectors with many features would seem to have no larger error than vectors with few."""
     return (weights * _distances(weights, value)).sum(dim=-1) / value.shape[-1]
 
 
 @sampling_error.mistake("the plain mean subtracted")
 def _(weights, value):
-    """You measure the distance from the plain average of the values. The draws scatter around
-    the weighted one, which is the output."""
+    """You measure the distance from the plain mean of the values. But the draws scatter around the
+    weighted mean, which is the output."""
     away = (value - value.mean(dim=-2, keepdim=True)).square().sum(dim=-1)
     return (weights * away.unsqueeze(-2)).sum(dim=-1)
 
 
 @sampling_error.mistake("squared weights")
 def _(weights, value):
-    """You multiply the squared distances by squared weights. A key is drawn with the probability
-    w, and an expectation counts it just that often."""
+    """You multiply the squared distances by squared weights. But a key is drawn with the
+    probability w, so an expectation multiplies its distance by w."""
     return (weights.square() * _distances(weights, value)).sum(dim=-1)
 
 
 @sampling_error.mistake("the distance instead of its square")
 def _(weights, value):
-    """You average the distances themselves. The expected square is larger, since it counts rare
-    large errors more."""
+    """You average the distances themselves. But the task asks for the expected square, which counts
+    rare large errors more."""
     return (weights * _distances(weights, value).sqrt()).sum(dim=-1)
 
 
 @sampling_error.mistake("one number for each feature")
 def _(weights, value):
-    """You keep the features apart. The task asks for the squared length of the error, which adds
-    up over them."""
+    """You keep the features apart. The task asks for the squared length of the error, which is a
+    sum over the features."""
     output = weights @ value
     return weights @ value.square() - output.square()
 
@@ -526,12 +529,13 @@ quiet_softmax = Exercise(
     "4.6",
     "A softmax that may say nothing",
     hints=[
-        "The 1 in the denominator is e⁰: it is as if there were one more key with the score 0, "
-        "whose weight is thrown away.",
-        "When you subtract the largest score, m, from all scores, the score 0 of that key "
-        "becomes −m, and its exponential e⁻ᵐ.",
+        "The 1 in the denominator is e⁰. It acts like one more key with the score 0, whose weight "
+        "is thrown away.",
+        "When you subtract the largest score, m, from all scores, the score 0 of that key becomes "
+        "−m, and its exponential becomes e⁻ᵐ.",
         "m must not be smaller than 0, or e⁻ᵐ overflows: `scores.amax(dim=-1, "
-        "keepdim=True).clamp(min=0.0)`. With a mask, set what is not allowed to −∞ first.",
+        "keepdim=True).clamp(min=0.0)`. With a mask, first set the scores that are not allowed to "
+        "−∞.",
     ],
     differentiable=True,
 )
@@ -580,7 +584,7 @@ def _(f, scores, mask):
         return f"One row sums to {told_apart(weights.sum(dim=-1).max().item(), 1)}."
 
 
-@quiet_softmax.holds("What is masked has no weight and no influence.")
+@quiet_softmax.holds("A masked key has no weight and no influence.")
 def _(f, scores, mask):
     weights = f(scores, mask)
     if (~mask).any():
@@ -593,15 +597,15 @@ def _(f, scores, mask):
 
 @quiet_softmax.mistake("the plain softmax")
 def _(scores, mask):
-    """You leave the 1 out of the denominator. Every row then gives away all its weight, and one
-    without any key is 0/0."""
+    """You leave the 1 out of the denominator. Every row then gives away all its weight, and a row
+    without any allowed key becomes 0/0."""
     return _masked(scores, mask).softmax(dim=-1)
 
 
 @quiet_softmax.mistake("the 1 not shifted with the scores")
 def _(scores, mask):
-    """You subtract the maximum from the scores and still add 1. The 1 is an exponential too, so
-    the weights now depend on which number was subtracted."""
+    """You subtract the maximum from the scores and still add 1. But the 1 is an exponential, too,
+    so the weights now depend on which number is subtracted."""
     scores = _masked(scores, mask)
     exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
@@ -609,8 +613,8 @@ def _(scores, mask):
 
 @quiet_softmax.mistake("the 1 not shifted, empty rows aside")
 def _(scores, mask):
-    """You subtract the maximum from the scores and still add 1, and look after empty rows. The 1 is
-    an exponential too, so the weights now depend on which number was subtracted."""
+    """You treat empty rows correctly, but you subtract the maximum from the scores and still add 1.
+    The 1 is an exponential, too, so the weights now depend on which number is subtracted."""
     scores = _masked(scores, mask)
     largest = scores.amax(dim=-1, keepdim=True)
     largest = largest.masked_fill(largest == -math.inf, 0.0)
@@ -620,35 +624,35 @@ def _(scores, mask):
 
 @quiet_softmax.mistake("no maximum subtracted")
 def _(scores, mask):
-    """You take the exponentials of the scores as they are. From 89 on they are infinite, and
-    infinity over infinity is NaN."""
+    """You take the exponentials of the scores as they are. From a score of 89 on, they are
+    infinite, and infinity divided by infinity is NaN."""
     exponentials = _masked(scores, mask).exp()
     return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
 
 
 @quiet_softmax.mistake("masked scores set to 0")
 def _(scores, mask):
-    """You set masked scores to 0. The exponential of 0 is 1, so masked keys get weight like any
+    """You set masked scores to 0. But the exponential of 0 is 1, so masked keys get weight like any
     other."""
     return _quiet(scores.masked_fill(~mask, 0.0))
 
 
 @quiet_softmax.mistake("the mask applied to the weights")
 def _(scores, mask):
-    """You mask after the division. The masked keys' weights are gone, but their scores still sit
-    in the denominator and make the others smaller."""
+    """You mask after the division. The weights of the masked keys are gone, but their exponentials
+    are still part of the denominator and make the other weights smaller."""
     return _quiet(scores) * mask
 
 
-@quiet_softmax.mistake("the mask turned round")
+@quiet_softmax.mistake("the mask inverted")
 def _(scores, mask):
-    """You mask where the mask is True. In this book True means that attending is allowed."""
+    """You mask where the mask is True. But in this book, True means that attending is allowed."""
     return _quiet(_masked(scores, ~mask))
 
 
 @quiet_softmax.mistake("minus infinity subtracted from itself")
 def _(scores, mask):
-    """You subtract the largest score of every row as it is. In a row without any allowed key that
+    """You subtract the largest score of every row as it is. In a row without any allowed key, this
     is −∞ − (−∞), and the result is NaN."""
     scores = _masked(scores, mask)
     largest = scores.amax(dim=-1, keepdim=True)
@@ -659,8 +663,8 @@ def _(scores, mask):
 
 @quiet_softmax.mistake("the extra key kept")
 def _(scores, mask):
-    """You add a key with the score 0 and return its weight as well. It belongs to no token, and
-    there is no value that it could be mixed with."""
+    """You add a key with the score 0 and return its weight as well. But this key belongs to no
+    token, and it has no value that could be mixed in."""
     scores = _masked(scores, mask)
     nobody = torch.zeros_like(scores[..., :1])
     return torch.cat([scores, nobody], dim=-1).softmax(dim=-1)
@@ -672,9 +676,9 @@ merge = Exercise(
     hints=[
         "Each half has already divided by its own denominator. Over all keys the "
         "denominator is the sum of the two.",
-        "So the first half's share of all is e^a / (e^a + e^b), where a and b are the two "
-        "logarithms. Its output counts with this share.",
-        "Subtract the larger of a and b from both before you take exponentials; or use "
+        "So the first half's share is e^a / (e^a + e^b), where a and b are the two logarithms. "
+        "Weight the first half's output by this share.",
+        "Subtract the larger of a and b from both before you take exponentials. Or use "
         "`torch.sigmoid(a - b)`, which is the same share.",
     ],
     differentiable=True,
@@ -717,16 +721,16 @@ def _(generator):
         yield outputs[0], log_sums[0], outputs[1], log_sums[1]
 
 
-@merge.holds("Two equal outputs merge into the same output.")
+@merge.holds("Two equal outputs are merged into the same output.")
 def _(f, output_a, log_sum_a, output_b, log_sum_b):
     return changed(
         output_a,
         f(output_a, log_sum_a, output_a, log_sum_b),
-        "both halves say {}, together they say {}",
+        "both halves have {}, but your result has {}",
     )
 
 
-@merge.holds("It equals attention to all keys at once.")
+@merge.holds("The result equals attention to all keys at once.")
 def _(f, output_a, log_sum_a, output_b, log_sum_b):
     generator = torch.Generator().manual_seed(0)
     rows, d_v = output_a.shape[:-1], output_a.shape[-1]
@@ -736,57 +740,59 @@ def _(f, output_a, log_sum_a, output_b, log_sum_b):
     for part in (slice(0, 3), slice(3, 7)):
         weights = scores[..., part].softmax(dim=-1)
         halves += [weights @ value[part], scores[..., part].logsumexp(dim=-1)]
-    return changed(scores.softmax(dim=-1) @ value, f(*halves), "there a number is {}, yours is {}")
+    return changed(
+        scores.softmax(dim=-1) @ value, f(*halves), "there, a number is {}, but yours is {}"
+    )
 
 
 @merge.mistake("the plain mean of the halves")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You average the two outputs. A half that holds the better keys then counts no more than the
-    other."""
+    """You average the two outputs. A half with the better keys then counts no more than the other
+    half."""
     return (output_a + output_b) / 2
 
 
 @merge.mistake("the outputs added up")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You add the outputs. Each half was divided by its own sum already, so the weights now sum
+    """You add the outputs. But each half is already divided by its own sum, so the weights now sum
     to 2."""
     return output_a + output_b
 
 
 @merge.mistake("logarithms used as sums")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You share out by the logarithms themselves. What adds up to the whole denominator are the
-    sums, and a logarithm may even be negative or −∞."""
+    """You share out by the logarithms themselves. But the whole denominator adds up the sums, not
+    their logarithms, and a logarithm may even be negative or −∞."""
     share = (log_sum_a / (log_sum_a + log_sum_b))[..., None]
     return share * output_a + (1 - share) * output_b
 
 
-@merge.mistake("the halves changed places")
+@merge.mistake("the two shares exchanged")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You give each half the share of the other. Keys that fit badly then count most."""
+    """You give each half the share of the other. Then the keys that fit badly count most."""
     share = _first_share(log_sum_a, log_sum_b)
     return (1 - share) * output_a + share * output_b
 
 
 @merge.mistake("exponentials without a maximum")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You take the exponentials of the logarithms as they are. Large ones overflow, very small
-    ones become 0, and both end in NaN."""
+    """You take the exponentials of the logarithms as they are. Large ones overflow and very small
+    ones become 0. Both lead to NaN."""
     a, b = log_sum_a.exp()[..., None], log_sum_b.exp()[..., None]
     return (a * output_a + b * output_b) / (a + b)
 
 
 @merge.mistake("the better half takes all")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You keep the output whose sum is larger and drop the other. The smaller half has weight
-    too, unless it is very far behind."""
+    """You keep the output whose sum is larger and drop the other. But the other half has weight,
+    too, unless its sum is very much smaller."""
     return torch.where((log_sum_a > log_sum_b)[..., None], output_a, output_b)
 
 
 @merge.mistake("not divided by the common sum")
 def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You scale both halves by the larger sum and add them up. The common denominator is larger
-    than that, so the weights sum to more than 1."""
+    """You divide both halves by the larger sum and add them up. But the common denominator is
+    larger than that sum, so the weights sum to more than 1."""
     largest = torch.maximum(log_sum_a, log_sum_b)
     a = (log_sum_a - largest).exp()[..., None]
     b = (log_sum_b - largest).exp()[..., None]
@@ -799,10 +805,10 @@ sparsemax = Exercise(
     hints=[
         "Suppose you knew that exactly the k largest scores stay above 0. Their weights must sum "
         "to 1, so τ = (sum of these k scores − 1) / k.",
-        "Sort each row, largest first; `cumsum` then gives the sum for every k at once. The k-th "
-        "score belongs to the support if it lies above the τ that belongs to k.",
-        "Count in how many places it does: that is k. Pick the τ of that k with `gather`, and "
-        "return `(scores - tau).clamp(min=0)`.",
+        "Sort each row, largest first. `cumsum` then gives the sum for every k at once. The k-th "
+        "score belongs to the support if it is above the τ of this k.",
+        "Count the places that belong to the support. Their number is k. Pick the τ of that k with "
+        "`gather`, and return `(scores - tau).clamp(min=0)`.",
     ],
 )
 
@@ -830,14 +836,14 @@ def _(generator):
         yield (torch.randn(shape, generator=generator),)
 
 
-@sparsemax.holds("Of two keys whose scores differ by ½ the better one gets ¾.")
+@sparsemax.holds("Of two keys whose scores differ by ½, the better one gets ¾.")
 def _(f, scores):
     share = f(torch.tensor([[0.5, 0.0]]))[0, 0].item()
     if not abs(share - 0.75) < 1e-4:
         return f"It gets {told_apart(share, 0.75)}."
 
 
-@sparsemax.holds("A key that is 1 or more behind the best has no weight.")
+@sparsemax.holds("A key whose score is at least 1 below the best has no weight.")
 def _(f, scores):
     behind = scores <= scores.amax(dim=-1, keepdim=True) - 1
     if behind.any():
@@ -848,22 +854,22 @@ def _(f, scores):
 
 @sparsemax.mistake("softmax")
 def _(scores):
-    """You return softmax. It never reaches 0, so no key is ever left out."""
+    """You return softmax. A weight of softmax never reaches 0, so no key is ever left out."""
     return scores.softmax(dim=-1)
 
 
 @sparsemax.mistake("all keys in the support")
 def _(scores):
-    """You compute τ as if every key kept some weight. As soon as one falls below 0 and is cut
-    off, the others sum to more than 1."""
+    """You compute τ as if every key kept some weight. As soon as one weight falls below 0 and is
+    cut off, the others sum to more than 1."""
     tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
     return (scores - tau).clamp(min=0)
 
 
 @sparsemax.mistake("cut off, then divided by the sum")
 def _(scores):
-    """You cut off negative weights and divide by what is left. The row sums to 1, but weights
-    no longer differ as the scores do: too many keys keep a share."""
+    """You cut off negative weights and divide by what is left. The row sums to 1, but its weights
+    no longer differ as the scores do, and too many keys keep a share."""
     tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
     weights = (scores - tau).clamp(min=0)
     return weights / weights.sum(dim=-1, keepdim=True)
@@ -871,15 +877,15 @@ def _(scores):
 
 @sparsemax.mistake("negative scores cut off, then divided by the sum")
 def _(scores):
-    """You cut off negative scores instead of what lies below a threshold, and divide by the sum.
-    Where no score is positive, nothing is left: 0 / 0 is NaN."""
+    """You cut off negative scores instead of scores below a threshold, and divide by the sum. Where
+    no score is positive, nothing is left, and 0 / 0 is NaN."""
     positive = scores.clamp(min=0)
     return positive / positive.sum(dim=-1, keepdim=True)
 
 
 @sparsemax.mistake("one place off in the support")
 def _(scores):
-    """You take τ from one place too far down the sorted row. It then counts a key that has no
+    """You take τ from one place too far down the sorted row. It then includes a key that has no
     weight, and the row sums to more than 1."""
     ordered = scores.sort(dim=-1, descending=True).values
     counts = torch.arange(1, scores.shape[-1] + 1)
@@ -891,22 +897,22 @@ def _(scores):
 
 @sparsemax.mistake("the 1 forgotten")
 def _(scores):
-    """All your weights are 0. That is what comes out without the 1 that they must sum to: τ then
-    equals the best score, and nothing is left above it."""
+    """All your weights are 0. This happens without the 1 to which they must sum. Then τ equals the
+    best score, and no score is above it."""
     return _sparsemax(scores, mass=0.0)
 
 
 @sparsemax.mistake("the weights left in sorted order")
 def _(scores):
-    """You return the weights of the sorted scores. Every weight is right, but it stands at the
-    place of another key."""
+    """You return the weights of the sorted scores. Every weight is right, but it is in the place of
+    a different key."""
     return _sparsemax(scores).sort(dim=-1, descending=True).values
 
 
 @sparsemax.mistake("one threshold for all rows")
 def _(scores):
-    """You use the same τ in every row, that of the first one. Each query has its own scores and
-    needs a threshold of its own."""
+    """You use the τ of the first row in every row. But each query has its own scores and needs its
+    own threshold."""
     rows = scores.reshape(-1, scores.shape[-1])
     tau = rows[0].max() - _sparsemax(rows[0]).max()
     return (scores - tau).clamp(min=0)
@@ -914,8 +920,8 @@ def _(scores):
 
 @sparsemax.mistake("along the queries instead of the keys")
 def _(scores):
-    """You make the columns sum to 1. Each query shares out its own attention, so the rows must
-    do so."""
+    """You make the columns sum to 1. But each query shares out its own attention, so the rows must
+    sum to 1."""
     return _sparsemax(scores.mT).mT
 
 
@@ -923,12 +929,12 @@ forgetful_attention = Exercise(
     "4.9",
     "A memory that fades",
     hints=[
-        "Key s has faded t − s times when query t comes: its part is "
-        "decay^(t − s) · (query_t · key_s), for s ≤ t.",
+        "Key s has faded t − s times when query t comes. Its part is decay^(t − s) · (query_t · "
+        "key_s), for s ≤ t.",
         "Either loop over the tokens with two running sums, both multiplied by `decay` before the "
         "new term is added. Or build the (L, L) matrix of decay^(t − s), 0 above the diagonal.",
-        "Both the sum with the values and the sum that it is divided by have to fade. "
-        "Batches: `query @ key.mT` leaves the leading axes alone.",
+        "The sum with the values has to fade, and so does the sum by which it is divided. `query @ "
+        "key.mT` leaves the leading axes alone, so it also works for batches.",
     ],
     differentiable=True,
 )
@@ -994,25 +1000,25 @@ def _(f, query, key, value, decay):
 
 
 @forgetful_attention.holds(
-    "Of equal keys one that is two steps old counts decay² times the newest."
+    "If all keys are equal, a key that is two steps old counts decay² times as much as the newest."
 )
 def _(f, query, key, value, decay):
     oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
     if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):
-        return f"With a decay of {decay:g} their weights are {oldest:.4g} and {newest:.4g}."
+        return f"With a decay of {decay:g}, their weights are {oldest:.4g} and {newest:.4g}."
 
 
 @forgetful_attention.mistake("nothing fades")
 def _(query, key, value, decay):
-    """You leave the decay out. The first token then counts as much as the newest, however long
-    ago it was."""
+    """You leave out the decay. The first token then counts as much as the newest, however long ago
+    it was."""
     return _normalised(query @ key.mT * _fading(query.shape[-2], 1.0), value)
 
 
 @forgetful_attention.mistake("only the values' sum fades")
 def _(query, key, value, decay):
-    """You let the numerator fade and not the sum it is divided by. The weights no longer sum to
-    1, and outputs shrink as the text goes on."""
+    """You let the numerator fade, but not the sum by which it is divided. The weights no longer sum
+    to 1, and the outputs shrink as the text goes on."""
     scores = query @ key.mT
     length = query.shape[-2]
     total = (scores * _fading(length, 1.0)).sum(dim=-1, keepdim=True)
@@ -1021,23 +1027,23 @@ def _(query, key, value, decay):
 
 @forgetful_attention.mistake("the future included")
 def _(query, key, value, decay):
-    """You let later tokens in, faded by their distance. A model that writes text does not know
-    them yet."""
+    """You also include later tokens, faded by their distance. But a model that writes text does not
+    know these tokens yet."""
     ages = torch.arange(query.shape[-2])[:, None] - torch.arange(query.shape[-2])
     return _normalised(query @ key.mT * decay ** ages.abs(), value)
 
 
 @forgetful_attention.mistake("not divided by the sum of the weights")
 def _(query, key, value, decay):
-    """You return the plain sum. Its size depends on the length of keys and queries, and it is no
-    mixture of the values."""
+    """You return the plain sum. Its size depends on the lengths of the keys and queries, and it is
+    not a weighted mean of the values."""
     return query @ key.mT * _fading(query.shape[-2], decay) @ value
 
 
 @forgetful_attention.mistake("only the newest token fades")
 def _(query, key, value, decay):
-    """You multiply the new term by the decay instead of the memory. What is old then counts more
-    than what has just come, and never fades."""
+    """You multiply the new term by the decay instead of the memory. Old tokens then count more than
+    the newest one, and they never fade."""
     fading = _fading(query.shape[-2], 1.0)
     fading = fading - (1 - decay) * torch.eye(query.shape[-2])
     return _normalised(query @ key.mT * fading, value)
@@ -1045,8 +1051,8 @@ def _(query, key, value, decay):
 
 @forgetful_attention.mistake("the oldest kept best")
 def _(query, key, value, decay):
-    """You raise the decay to the power of the position, counted from the start. The first token
-    is then the freshest, and the newest the most faded."""
+    """You raise the decay to the power of the position, counted from the start. Then the first
+    token has faded least, and the newest has faded most."""
     places = torch.arange(query.shape[-2])
     fading = _fading(query.shape[-2], 1.0) * decay**places
     return _normalised(query @ key.mT * fading, value)
@@ -1054,23 +1060,23 @@ def _(query, key, value, decay):
 
 @forgetful_attention.mistake("the decay subtracted from 1")
 def _(query, key, value, decay):
-    """You multiply the memory by 1 − decay. A decay of 0.9 keeps nine tenths at each step; yours
-    keeps one."""
+    """You multiply the memory by 1 − decay. A decay of 0.9 should keep nine tenths at each step,
+    but yours keeps only one tenth."""
     fading = _fading(query.shape[-2], 1 - decay)
     return _normalised(query @ key.mT * fading, value)
 
 
 @forgetful_attention.mistake("softmax on the products")
 def _(query, key, value, decay):
-    """You take exponentials of the products. That is softmax attention with a fading added, and
-    no running sum can compute it."""
+    """You take exponentials of the products. The result is softmax attention that fades, and no
+    running sum can compute it."""
     return _normalised((query @ key.mT).exp() * _fading(query.shape[-2], decay), value)
 
 
 @forgetful_attention.mistake("divided by a power that underflows")
 def _(query, key, value, decay):
-    """You divide each key by a power of `decay`, so that running sums will do. Within some hundred
-    tokens that power becomes 0, and the result NaN."""
+    """You divide each key by a power of `decay`, so that plain running sums are enough. But within
+    some hundred tokens, this power becomes 0, and the result becomes NaN."""
     places = torch.arange(key.shape[-2])[:, None]
     aged = key / decay**places
     memory = (aged[..., :, None] * value[..., None, :]).cumsum(dim=-3)

@@ -13,24 +13,27 @@ order_through_a_mask = MultipleChoice(
     "5.0",
     "Order through a mask",
     hints=[
-        "Which scores does the mask forbid to the last token?",
-        "What does a second layer read: the words, or what the words have heard?",
+        "Which scores does the mask forbid for the last token?",
+        "Does a second layer read the words themselves, or the outputs of the first layer, in "
+        "which each word has already heard of others?",
     ],
     answer="A",
-    because="In one layer the last token adds up all words, as it would without a mask. But what "
-    "these words have heard depends on their order, and a second layer reads that.",
+    because="With one layer, the last token adds up all words, as it would without a mask. But "
+    "through the mask, the outputs of the earlier words depend on their order, and a second layer "
+    "reads these outputs.",
 )
 order_through_a_mask.wrong_option(
     "B",
     "the mask lets order in everywhere",
-    "The mask does break (5.2), but not at each token. The last one may see all words, so the mask "
-    "takes nothing away from it: look at the last boxes in Figure 5.6.",
+    "This assumes that the mask changes every output. It does break (5.2), but not at each token. "
+    "The last token may see all words, so the mask takes nothing away from it. Look at the last "
+    "boxes in Figure 5.6.",
 )
 order_through_a_mask.wrong_option(
     "C",
     "attention never knows order",
-    'This holds where each token may see all others. Behind a mask "man" hears of "dog" only if '
-    '"dog" stands before it: look at the other boxes in Figure 5.6.',
+    'This is true where each token may see all others. But under a causal mask, "man" hears of '
+    '"dog" only if "dog" comes before it. Look at the other boxes in Figure 5.6.',
 )
 
 
@@ -42,46 +45,46 @@ outputs_of_dog = NumericAnswer(
     hints=[
         'The output of "dog" depends on "dog" and on the words before it. Does it depend on their '
         "order, too?",
-        "One layer adds up what stands before, and a sum has no order. So count the sets of words "
-        'that can stand before "dog".',
+        'One layer adds up the words before "dog", and a sum has no order. So count the sets of '
+        'words that can come before "dog".',
         "Each of the other three words is either before it or not.",
     ],
 )
 outputs_of_dog.wrong_value(
     "every order counted",
     24.0,
-    "You give each order an output of its own. But many orders put the same words in front of "
-    '"dog", and the output only adds these up.',
+    'You give each order an output of its own. But many orders put the same words before "dog", '
+    "and the output only adds these words up.",
 )
 outputs_of_dog.wrong_value(
     "the mask forgotten",
     1.0,
-    "You treat the layer as if every token saw every other. Behind a causal mask the words that "
-    'stand after "dog" are out of its sight.',
+    'You treat the layer as if every token saw every other one. But under a causal mask, "dog" '
+    "does not see the words after it.",
 )
 outputs_of_dog.wrong_value(
     "only the place counted",
     4.0,
-    'You count the places where "dog" can stand. At one and the same place, different words can '
-    "stand before it.",
+    'You count the places where "dog" can be. But even at the same place, "dog" can have '
+    "different words before it.",
 )
 outputs_of_dog.wrong_value(
     "the orders of the other three",
     6.0,
-    "You count the orders in which the other three words can follow each other. What matters is "
-    'which of them stand before "dog", not in which order.',
+    "You count the orders of the other three words. But all that matters is which of them come "
+    'before "dog", not in which order they come.',
 )
 outputs_of_dog.wrong_value(
     "the order of the words before it counted",
     16.0,
-    'You tell apart the orders of the words before "dog". One layer adds these words up, and a sum '
-    "has no order.",
+    'You count different orders of the words before "dog" as different. But one layer adds these '
+    "words up, and a sum has no order.",
 )
 outputs_of_dog.wrong_value(
     "the first place forgotten",
     7.0,
-    'You count only cases in which some word stands before "dog". It can also be the first, and '
-    "then it sees itself alone.",
+    'You count only cases in which some word comes before "dog". But "dog" can also be the '
+    "first word, and then it sees only itself.",
 )
 
 
@@ -89,9 +92,10 @@ permutation_matrix = Exercise(
     "5.2",
     "A reordering as a matrix",
     hints=[
-        "Row i of the matrix picks row `order[i]` of x. Where must its single 1 stand?",
-        "The matrix has a 1 where the number of the column equals `order[i]`.",
-        "Compare `order[..., :, None]` with `torch.arange(L)`, or look for one-hot vectors.",
+        "Row i of the matrix picks row `order[i]` of x. Where must its single 1 be?",
+        "In row i, the 1 is where the number of the column equals `order[i]`.",
+        "Compare `order[..., :, None]` with `torch.arange(L)`, or use a function of PyTorch that "
+        "makes one-hot vectors.",
     ],
 )
 
@@ -122,34 +126,34 @@ def _(generator):
 def _(f, order):
     numbers = torch.arange(1.0, order.shape[-1] + 1)
     found = f(order).float() @ numbers
-    return changed(order + 1.0, found, "where number {} belongs stands {}")
+    return changed(order + 1.0, found, "the place of number {} has the number {}")
 
 
-@permutation_matrix.holds("The transpose puts the rows back.")
+@permutation_matrix.holds("The transpose puts the rows back in their old order.")
 def _(f, order):
     P = f(order).float()
     identity = torch.eye(order.shape[-1]).expand_as(P)
     return changed(identity, P.mT @ P, "an entry of the identity, {}, becomes {}")
 
 
-@permutation_matrix.mistake("the transpose: the way back")
+@permutation_matrix.mistake("the transpose instead of the matrix")
 def _(order):
-    """You put the 1 of column i into row `order[i]`. This matrix undoes the reordering: it brings
-    the tokens of the new sentence back into the old order."""
+    """You put the 1 of column i into row `order[i]`. This matrix undoes the reordering, because it
+    brings the tokens of the new sentence back into the old order."""
     return _permutation(order).mT
 
 
 @permutation_matrix.mistake("rows and columns reordered")
 def _(order):
-    """You reorder the rows of the identity and its columns, too. The two cancel, and the matrix
-    leaves every sentence as it was."""
+    """You reorder both the rows and the columns of the identity. The two changes cancel, and the
+    matrix leaves every sentence as it was."""
     return torch.eye(order.shape[-1]).expand(*order.shape, -1).clone()
 
 
 @permutation_matrix.mistake("places counted from 1")
 def _(order):
-    """You put each 1 one column too far to the left. The numbers in `order` count from 0, as
-    Python does."""
+    """You put each 1 one column too far to the left. The numbers in `order` start at 0, as always
+    in Python."""
     return _permutation((order - 1) % order.shape[-1])
 
 
@@ -161,23 +165,23 @@ def _(order):
 
 @permutation_matrix.mistake("one order for the whole batch")
 def _(order):
-    """You use the first order for every sentence of the batch. Each sentence has an order of its
-    own."""
+    """You use the first order for every sentence of the batch. But each sentence has an order of
+    its own."""
     first = _permutation(order.reshape(-1, order.shape[-1])[0])
     return first.expand(*order.shape, -1).clone()
 
 
 @permutation_matrix.mistake("the numbers of the tokens instead of ones")
 def _(order):
-    """You write the token's number where a 1 belongs. The product then multiplies each row by that
+    """You write the token's number where a 1 belongs. The product then multiplies each row by this
     number, and token 0 vanishes."""
     return _permutation(order) * order[..., None]
 
 
 @permutation_matrix.mistake("applied twice")
 def _(order):
-    """You multiply the reordering by itself. That reorders the sentence a second time, in its new
-    order."""
+    """You multiply the matrix by itself. This product reorders the sentence, and then reorders the
+    result once more."""
     P = _permutation(order)
     return P @ P
 
@@ -186,10 +190,10 @@ order_blind_ceiling = Exercise(
     "5.3",
     "The ceiling for an order-blind model",
     hints=[
-        "The model sees the bag and must give all its sentences one answer. Which answer is right "
-        "most often, and how often?",
-        "In one bag it is right as often as the most frequent answer occurs there: the largest "
-        "number of the row.",
+        "The model sees only the bag, and must give the same answer to all sentences of the bag. "
+        "Which answer is right most often, and how often?",
+        "In one bag, the model can be right as often as the most frequent answer occurs. This is "
+        "the largest number of the row.",
         "Add up these largest numbers over the bags, and divide by the number of all sentences.",
     ],
 )
@@ -211,7 +215,7 @@ def _(generator):
         yield (counts.float(),)
 
 
-@order_blind_ceiling.holds("If every bag has only one answer, it is 1.")
+@order_blind_ceiling.holds("If every bag has only one answer, the ceiling is 1.")
 def _(f, counts):
     clear = torch.zeros_like(counts)
     clear[..., 0] = counts.sum(dim=-1)
@@ -219,7 +223,7 @@ def _(f, counts):
 
 
 @order_blind_ceiling.holds(
-    "Merging two bags, which hides something from the model, never raises it."
+    "Merging two bags, which hides something from the model, never raises the ceiling."
 )
 def _(f, counts):
     merged = counts[:, 1:].clone()
@@ -233,38 +237,38 @@ def _(f, counts):
 
 @order_blind_ceiling.mistake("the best bag for each answer")
 def _(counts):
-    """You take the largest number of each column. That asks which bag fits an answer best, but the
-    model is given the bag and looks for the answer."""
+    """You take the largest number of each column, and so find the bag that fits an answer best. But
+    the model is given the bag and looks for the answer."""
     return counts.amax(dim=-2).sum(dim=-1) / counts.sum(dim=(-2, -1))
 
 
 @order_blind_ceiling.mistake("all bags weighted alike")
 def _(counts):
-    """You average the shares of the bags. A bag with a hundred sentences then counts no more than
-    a bag with one."""
+    """You average the shares of the bags. A bag with a hundred sentences then counts no more than a
+    bag with a single one."""
     shares = counts.amax(dim=-1) / counts.sum(dim=-1).clamp_min(1)
     return shares.mean(dim=-1)
 
 
 @order_blind_ceiling.mistake("one answer for everything")
 def _(counts):
-    """You let the model give the same answer to all sentences. An order-blind model is not that
-    blind: it can tell one bag from another."""
+    """You let the model give the same answer to all sentences. But an order-blind model is not that
+    blind, because it can tell one bag from another."""
     return counts.sum(dim=-2).amax(dim=-1) / counts.sum(dim=(-2, -1))
 
 
-@order_blind_ceiling.mistake("only bags without doubt")
+@order_blind_ceiling.mistake("only bags with a single answer")
 def _(counts):
-    """You count only the bags in which a single answer occurs. In the others the model still does
-    its best, and is right part of the time."""
+    """You count only the bags in which a single answer occurs. But in the other bags, the model
+    still gives its best answer and is right part of the time."""
     clear = (counts > 0).sum(dim=-1) == 1
     return (counts.sum(dim=-1) * clear).sum(dim=-1) / counts.sum(dim=(-2, -1))
 
 
 @order_blind_ceiling.mistake("guessing in proportion")
 def _(counts):
-    """You let the model draw its answer as often as it occurs in the bag. That is right less often
-    than it could be."""
+    """You let the model draw each answer as often as the answer occurs in the bag. Such a model is
+    right less often than it could be."""
     sums = counts.sum(dim=-1).clamp_min(1)
     right = counts.square().sum(dim=-1) / sums
     return right.sum(dim=-1) / counts.sum(dim=(-2, -1))
@@ -272,22 +276,22 @@ def _(counts):
 
 @order_blind_ceiling.mistake("the number of sentences instead of the share")
 def _(counts):
-    """You return how many sentences are answered rightly. An accuracy is that number as a share of
-    all."""
+    """You return the number of sentences that are answered correctly. An accuracy is this number as
+    a share of all sentences."""
     return counts.amax(dim=-1).sum(dim=-1)
 
 
 @order_blind_ceiling.mistake("the errors instead of the right answers")
 def _(counts):
-    """You return the share of wrong answers. The two add up to 1."""
+    """You return the share of wrong answers. The shares of right and wrong answers add up to 1."""
     right = counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
     return 1 - right
 
 
-@order_blind_ceiling.mistake("all data sets thrown together")
+@order_blind_ceiling.mistake("all data sets counted together")
 def _(counts):
-    """You divide by the sentences of all data sets of the batch. Each data set has a ceiling of its
-    own."""
+    """You divide by the number of sentences of all data sets of the batch. But each data set has a
+    ceiling of its own."""
     return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(len(counts))
 
 
@@ -295,9 +299,10 @@ mask_from_places = Exercise(
     "5.4",
     "A causal mask for tokens in any order",
     hints=[
-        "Each query has a place, each key has a place: compare every one with every other.",
+        "Each query has a place, and each key has a place. Compare the place of every query with "
+        "the place of every key.",
         "An axis of size 1 lets two tensors meet in all pairs: `query_places[:, :, None]`.",
-        "True where attending is allowed. A token may attend to its own place.",
+        "The mask is True where attending is allowed. A token may attend to its own place.",
     ],
 )
 
@@ -336,29 +341,29 @@ def _(f, query_places, key_places):
 def _(f, query_places, key_places):
     own = f(key_places, key_places).diagonal(dim1=-2, dim2=-1)
     if not own.all():
-        return f"The token at place {key_places[~own][0]} may not."
+        return f"The token at place {key_places[~own][0]} may not attend to itself."
 
 
 @mask_from_places.mistake("a token may not see itself")
 def _(query_places, key_places):
-    """You allow only earlier places, not the token's own. The first token then has nothing to
-    attend to at all."""
+    """You allow only earlier places, not the token's own. The first token then has nothing at all
+    to attend to."""
     query, key = _pairs(query_places, key_places)
     return key < query
 
 
 @mask_from_places.mistake("one token of the future visible")
 def _(query_places, key_places):
-    """You let each token see one place further. A model that is to predict the next word then
-    reads it off."""
+    """You let each token see one place further. A model that must predict the next word can then
+    simply read it."""
     query, key = _pairs(query_places, key_places)
     return key <= query + 1
 
 
 @mask_from_places.mistake("the mask inverted")
 def _(query_places, key_places):
-    """You return True where attending is forbidden. In this book True means allowed, though some
-    functions of PyTorch mean the opposite."""
+    """You return True where attending is forbidden. But in this book, True means allowed, although
+    some functions of PyTorch mean the opposite."""
     query, key = _pairs(query_places, key_places)
     return key > query
 
@@ -373,8 +378,8 @@ def _(query_places, key_places):
 
 @mask_from_places.mistake("a triangle from the first corner")
 def _(query_places, key_places):
-    """You compare the rows and columns at which tokens are stored. They are stored in any order
-    here, so that says nothing about their places."""
+    """You compare the rows and columns in which the tokens are stored. But here, the tokens are
+    stored in any order, so rows and columns say nothing about their places."""
     shape = (len(query_places), query_places.shape[1], key_places.shape[1])
     return torch.ones(shape, dtype=torch.bool).tril()
 
@@ -382,7 +387,7 @@ def _(query_places, key_places):
 @mask_from_places.mistake("a triangle from the last corner")
 def _(query_places, key_places):
     """You count rows and columns from the end, as if the queries were the last tokens in storage.
-    That is right for a sorted store only."""
+    This is right only if the tokens are stored in the order of their places."""
     length_query, length_key = query_places.shape[1], key_places.shape[1]
     shape = (len(query_places), length_query, length_key)
     return torch.ones(shape, dtype=torch.bool).tril(length_key - length_query)
@@ -390,23 +395,23 @@ def _(query_places, key_places):
 
 @mask_from_places.mistake("keys in the rows")
 def _(query_places, key_places):
-    """You give each key a row and each query a column. A mask has the shape of the scores, in which
-    a row belongs to a query."""
+    """You give each key a row and each query a column. But a mask has the shape of the scores, and
+    each row of the scores belongs to a query."""
     query, key = _pairs(query_places, key_places)
     return (key <= query).mT
 
 
 @mask_from_places.mistake("only its own place")
 def _(query_places, key_places):
-    """You allow a token to see its own place alone. Then no word ever hears of another one."""
+    """You allow each token to see only its own place. Then no word ever hears of any other word."""
     query, key = _pairs(query_places, key_places)
     return key == query
 
 
 @mask_from_places.mistake("one sentence's places for the whole batch")
 def _(query_places, key_places):
-    """You use the places of the first sentence for all. Another sentence is stored in another
-    order."""
+    """You use the places of the first sentence for all sentences. But each sentence is stored in
+    its own order."""
     query, key = _pairs(query_places, key_places)
     return (key[:1] <= query[:1]).expand(len(query_places), -1, -1).clone()
 
@@ -415,12 +420,12 @@ even_window_attention = Exercise(
     "5.5",
     "A window that shares evenly",
     hints=[
-        "With equal scores a token gives each token of its window the same weight. How large is "
-        "it, at the start of the sentence and later?",
-        "The output is a mean: a sum over the window, divided by the number of tokens in it. "
-        "`cumsum` gives the sums from the start up to each token.",
-        "Subtract the sum of what has left the window: the same sums, moved `window` places "
-        "down, with zeros in front.",
+        "With equal scores, a token gives each token of its window the same weight. How large is "
+        "this weight at the start of the sentence, and how large is it later?",
+        "The output is a mean, that is, a sum over the window, divided by the number of tokens in "
+        "the window. `cumsum` gives the sums from the start up to each token.",
+        "Subtract the sum of the values that have left the window. To get these sums, move the "
+        "sums of `cumsum` down by `window` places, and put zeros in front.",
     ],
     differentiable=True,
 )
@@ -463,7 +468,7 @@ def _(f, value, window):
     shares = torch.zeros(length)
     shares[-inside:] = 1 / inside
     found = f(torch.eye(length)[None], window)[0, -1]
-    return changed(shares, found, "one share should be {} and is {}")
+    return changed(shares, found, "one share should be {}, but is {}")
 
 
 @even_window_attention.holds("A later value never changes an earlier output.")
@@ -479,65 +484,66 @@ def _(f, value, window):
 
 @even_window_attention.mistake("no window")
 def _(value, window):
-    """You average over all tokens so far. That is a causal mask, which never forgets; a window
-    does."""
+    """You average over all tokens so far, as a causal mask without a window does. But a window
+    forgets the older tokens."""
     return _share(_in_window(value.shape[-2], value.shape[-2]), value)
 
 
 @even_window_attention.mistake("one token too many")
 def _(value, window):
-    """You take `window` tokens before each token, and the token itself. The token is part of its
-    own window."""
+    """You take `window` tokens before each token, and the token itself. But the token is already
+    part of its own window."""
     return _share(_in_window(value.shape[-2], window), value)
 
 
 @even_window_attention.mistake("without the token itself")
 def _(value, window):
-    """You average over the earlier tokens of the window only. A causal mask lets a token see itself
-    too, and the first one has nobody else."""
+    """You average only over the earlier tokens of the window. But a causal mask lets a token see
+    itself, too, and the first token sees nothing else."""
     allowed = _in_window(value.shape[-2], window - 1)
     return _share(allowed & ~_in_window(value.shape[-2], 0), value)
 
 
 @even_window_attention.mistake("divided by the window even at the start")
 def _(value, window):
-    """You divide by `window` everywhere. The first tokens have fewer to share among, so their
-    weights add up to less than 1."""
+    """You divide by `window` everywhere. But the windows of the first tokens have fewer tokens, so
+    their weights add up to less than 1."""
     return _in_window(value.shape[-2], window - 1).float() @ value / window
 
 
 @even_window_attention.mistake("the sum instead of the mean")
 def _(value, window):
-    """You add up the values of the window. Weights of 1 each are not a softmax: those of a row must
-    add up to 1."""
+    """You add up the values of the window, as if each weight were 1. But softmax makes the weights
+    of each row add up to 1."""
     return _in_window(value.shape[-2], window - 1).float() @ value
 
 
 @even_window_attention.mistake("divided by the number of tokens so far")
 def _(value, window):
-    """You divide by the number of all tokens so far. Those that have left the window take no share,
-    so the weights of later rows add up to less than 1."""
+    """You divide by the number of all tokens so far. But tokens that have left the window take no
+    share, so the weights of later rows add up to less than 1."""
     sums = _in_window(value.shape[-2], window - 1).float() @ value
     return sums / torch.arange(1.0, value.shape[-2] + 1)[:, None]
 
 
 @even_window_attention.mistake("looking ahead")
 def _(value, window):
-    """You average over a token and those after it. The mask of a decoder looks back, not ahead."""
+    """You average over each token and the tokens after it. But the mask of a decoder looks back,
+    not ahead."""
     return _share(_in_window(value.shape[-2], 0, window - 1), value)
 
 
 @even_window_attention.mistake("a window to both sides")
 def _(value, window):
-    """Your window reaches to both sides, as that of a convolution does. Outputs then know words
-    that have not been written yet."""
+    """Your window reaches to both sides, like the window of a convolution. The outputs then know
+    words that have not been written yet."""
     return _share(_in_window(value.shape[-2], window - 1, window - 1), value)
 
 
 @even_window_attention.mistake("along the features")
 def _(value, window):
-    """You average along the last axis, over the features of one token. The tokens are on the axis
-    before it, and here no token ever hears of another."""
+    """You average along the last axis, over the features of one token. But the tokens are on the
+    axis before it, so no token ever hears of another one."""
     return _share(_in_window(value.shape[-1], window - 1), value.mT).mT
 
 
@@ -545,12 +551,13 @@ reach = Exercise(
     "5.6",
     "What a token can have heard of",
     hints=[
-        "Follow one token: after the first layer it may know what its mask allows, and itself. "
-        "After the second layer, what those know whom it sees there.",
-        "Token i knows j after a layer if it may see some m that knew j before: a matrix product "
-        "in which any non-zero number means yes.",
-        "Start with the identity. For each layer in turn, multiply (mask or identity) from the "
-        "left, and compare with 0.",
+        "Follow one token. After the first layer, it knows itself and the tokens that its mask "
+        "allows. In the second layer, it hears everything that the tokens it sees there already "
+        "know.",
+        "Token i knows token j after a layer if i may see some token m that knew j before. This is "
+        "a matrix product in which any non-zero number means yes.",
+        "Start with the identity. For each layer in turn, multiply by (mask or identity) from the "
+        "left, and compare the result with 0.",
     ],
 )
 
@@ -588,68 +595,70 @@ def _(generator):
 def _(f, masks):
     own = f(masks).diagonal(dim1=-2, dim2=-1)
     if not own.all():
-        return f"Token {(~own).nonzero()[0, -1].item()} does not (counted from 0)."
+        token = (~own).nonzero()[0, -1].item()
+        return f"Token {token} does not know itself (tokens are counted from 0)."
 
 
-@reach.holds("Layers that all look back never tell a token of a later one.")
+@reach.holds("If all layers look back only, no token ever knows of a later one.")
 def _(f, masks):
     leak = f(masks.tril()).triu(1)
     if leak.any():
         _, i, j = leak.nonzero()[0].tolist()
-        return f"Token {i} knows token {j} (counted from 0)."
+        return f"Token {i} knows token {j} (tokens are counted from 0)."
 
 
-@reach.mistake("all masks laid on top of each other")
+@reach.mistake("all masks combined")
 def _(masks):
-    """You ask whether any layer lets i see j. A token also hears in a later layer what another one
-    has heard before."""
+    """You ask whether any layer lets i see j. But in a later layer, a token also hears what another
+    token has heard before."""
     return _with_self(masks).any(dim=-3)
 
 
 @reach.mistake("only what every layer allows")
 def _(masks):
-    """You ask whether all layers let i see j. What was heard once stays with the token and need not
-    be heard again."""
+    """You ask whether all layers let i see j. But a token keeps what it has heard once, and need
+    not hear it again."""
     return _with_self(masks).all(dim=-3)
 
 
 @reach.mistake("the residual connection forgotten")
 def _(masks):
-    """You multiply the masks as they are. A token then forgets itself and all it knew in a layer
-    whose mask leaves it out."""
+    """You multiply the masks as they are. In a layer whose mask does not let a token see itself,
+    the token then forgets everything that it knew."""
     return _compose(masks)
 
 
 @reach.mistake("the layers in reverse")
 def _(masks):
-    """You multiply the layers from the wrong side. News then travels through the last layer first,
-    before anybody could have brought it there."""
+    """You multiply the layers from the wrong side. News then travels through the last layer first
+    and through the first layer last."""
     return _compose(_with_self(masks).flip(-3))
 
 
-@reach.mistake("who is heard instead of who hears")
+@reach.mistake("rows and columns exchanged")
 def _(masks):
-    """You return the matrix with rows and columns exchanged. Row i then tells who has heard of
-    token i."""
+    """You return the matrix with rows and columns exchanged. Row i then says which tokens have
+    heard of token i."""
     return _compose(_with_self(masks)).mT
 
 
 @reach.mistake("the last layer only")
 def _(masks):
-    """You look at the last mask alone. What its tokens carry was gathered in the layers below."""
+    """You look only at the last mask. But the tokens that it lets through have already heard of
+    others in the layers below."""
     return _with_self(masks)[..., -1, :, :]
 
 
 @reach.mistake("the first layer repeated")
 def _(masks):
-    """You use the first mask for every layer. Each layer has a mask of its own."""
+    """You use the first mask for every layer. But each layer has a mask of its own."""
     return _compose(_with_self(masks)[..., :1, :, :].expand_as(masks))
 
 
 @reach.mistake("any number of layers")
 def _(masks):
-    """You follow the links until nothing new turns up. A message takes one step for each layer, and
-    only by that layer's links."""
+    """You follow the links until nothing new turns up. But news takes only one step in each layer,
+    and only along the links of that layer."""
     anywhere = _with_self(masks).any(dim=-3, keepdim=True)
     length = masks.shape[-1]
     shape = (*masks.shape[:-3], length, length, length)
@@ -660,11 +669,11 @@ set_summary = Exercise(
     "5.7",
     "One vector for a set of any size",
     hints=[
-        "Score the one query against each element and divide by the root of the number of "
-        "features; softmax runs over the elements of one set.",
-        "Set b has `lengths[b]` elements; what comes after is padding. Compare "
-        "`torch.arange(n)` with `lengths[:, None]`.",
-        "Give padding a score of −∞ before softmax, and its weight is exactly 0.",
+        "Score the one query against each element, and divide by the root of the number of "
+        "features. Softmax runs over the elements of one set.",
+        "Set b has `lengths[b]` elements, and the rest is padding. Compare `torch.arange(n)` with "
+        "`lengths[:, None]`.",
+        "Give padding a score of −∞ before softmax. Its weight is then exactly 0.",
     ],
     differentiable=True,
 )
@@ -720,7 +729,7 @@ def _(f, query, x, lengths):
     )
 
 
-@set_summary.holds("What stands in the padding does not matter.")
+@set_summary.holds("The numbers in the padding do not matter.")
 def _(f, query, x, lengths):
     other = x.masked_fill(~_real(x, lengths)[..., None], 2.5)
     return changed(
@@ -739,38 +748,37 @@ def _(query, x, lengths):
 
 @set_summary.mistake("scores of padding set to 0")
 def _(query, x, lengths):
-    """You give padding a score of 0. Softmax turns 0 into a weight like any other, since e⁰
-    is 1."""
+    """You give padding a score of 0. But e⁰ is 1, so softmax gives padding a weight, too."""
     scores = _scores(query, x) * _real(x, lengths)
     return _mix(scores.softmax(dim=-1), x)
 
 
 @set_summary.mistake("padding removed after softmax")
 def _(query, x, lengths):
-    """You set the weights of padding to 0 after softmax. The others then add up to less than 1,
-    since the padding has already taken its share."""
+    """You set the weights of padding to 0 after softmax. The other weights then add up to less than
+    1, because the padding has already taken its share."""
     weights = _scores(query, x).softmax(dim=-1) * _real(x, lengths)
     return _mix(weights, x)
 
 
 @set_summary.mistake("the mean of the elements")
 def _(query, x, lengths):
-    """You average the elements. The query then has no say in which of them matter."""
+    """You average the elements. The query then has no influence on which elements count."""
     weights = _real(x, lengths) / lengths[:, None]
     return _mix(weights, x)
 
 
 @set_summary.mistake("no scaling")
 def _(query, x, lengths):
-    """You use the plain dot products as scores. They spread with the root of the number of
-    features, and the weights come out too sharp."""
+    """You use the plain dot products as scores. Their spread grows with the root of the number of
+    features, and the weights become too sharp."""
     scores = (x @ query).masked_fill(~_real(x, lengths), -math.inf)
     return _mix(scores.softmax(dim=-1), x)
 
 
 @set_summary.mistake("the mask inverted")
 def _(query, x, lengths):
-    """You forbid the elements and allow the padding. The summary then tells of everything but the
+    """You forbid the elements and allow the padding. The summary then contains everything but the
     set."""
     scores = _scores(query, x).masked_fill(_real(x, lengths), -1e9)
     return _mix(scores.softmax(dim=-1), x)
@@ -778,8 +786,8 @@ def _(query, x, lengths):
 
 @set_summary.mistake("one element too few")
 def _(query, x, lengths):
-    """You leave out the last element of each set that has more than one. An element at place
-    `lengths − 1` still belongs to it, since places count from 0."""
+    """You leave out the last element of each set that has more than one. But places are counted
+    from 0, so the element at place `lengths − 1` still belongs to the set."""
     real = _real(x, (lengths - 1).clamp_min(1))
     scores = _scores(query, x).masked_fill(~real, -math.inf)
     return _mix(scores.softmax(dim=-1), x)
@@ -787,8 +795,8 @@ def _(query, x, lengths):
 
 @set_summary.mistake("one element too many")
 def _(query, x, lengths):
-    """You let the first place of the padding take part. An element at place `lengths` no longer
-    belongs to the set, since places count from 0."""
+    """You let the first place of the padding take part. But places are counted from 0, so the
+    element at place `lengths` no longer belongs to the set."""
     scores = _scores(query, x).masked_fill(~_real(x, lengths + 1), -math.inf)
     return _mix(scores.softmax(dim=-1), x)
 
@@ -796,15 +804,15 @@ def _(query, x, lengths):
 @set_summary.mistake("softmax over the batch")
 def _(query, x, lengths):
     """Your softmax runs along the first axis, over the sets of the batch. The sets then compete
-    with each other, and the weights within one do not sum to 1."""
+    with each other, and the weights within one set do not sum to 1."""
     scores = _scores(query, x).masked_fill(~_real(x, lengths), -1e9)
     return _mix(scores.softmax(dim=0), x)
 
 
 @set_summary.mistake("only the best element")
 def _(query, x, lengths):
-    """You return the element with the largest score. That is a hard choice: a small change of the
-    query changes nothing, or everything."""
+    """You return the element with the largest score. With this hard choice, a small change of the
+    query changes either nothing or everything."""
     scores = _scores(query, x).masked_fill(~_real(x, lengths), -math.inf)
     return x[torch.arange(len(x)), scores.argmax(dim=-1)]
 
@@ -813,12 +821,13 @@ order_blind_part = Exercise(
     "5.8",
     "What survives all orders",
     hints=[
-        "An entry on the diagonal stays on the diagonal, whatever the order: i and j are "
-        "renamed alike. Where can it get to, and how often does it get there?",
-        "Over all orders an entry off the diagonal visits every place off the diagonal equally "
+        "Whatever the order, an entry on the diagonal stays on the diagonal, because row and "
+        "column are reordered alike. Which places can the entry reach, and how often does it reach "
+        "each of them?",
+        "Over all orders, an entry off the diagonal visits every place off the diagonal equally "
         "often. So all these places get the same average.",
-        "Diagonal: the mean of the L entries on it. Off the diagonal: the mean of the other "
-        "L² − L entries.",
+        "On the diagonal, put the mean of its L entries. Off the diagonal, put the mean of the "
+        "other L² − L entries.",
     ],
 )
 
@@ -860,7 +869,7 @@ def _(f, mixing):
     )
 
 
-@order_blind_part.holds("The sum of the diagonal and the sum of all entries are kept.")
+@order_blind_part.holds("The sum of the diagonal and the sum of all entries stay the same.")
 def _(f, mixing):
     part = f(mixing)
     for name, measure in (("diagonal", _trace), ("whole matrix", lambda m: m.sum(dim=(-2, -1)))):
@@ -871,16 +880,16 @@ def _(f, mixing):
 
 @order_blind_part.mistake("the mean of all entries everywhere")
 def _(mixing):
-    """You put one and the same mean everywhere. An entry on the diagonal never leaves the diagonal,
-    so the two kinds of places do not mix."""
+    """You put the same mean everywhere. But an entry on the diagonal never leaves the diagonal, so
+    the two kinds of places do not mix."""
     average = mixing.mean(dim=(-2, -1), keepdim=True)
     return average.expand_as(mixing).clone()
 
 
-@order_blind_part.mistake("nothing beside the diagonal")
+@order_blind_part.mistake("nothing off the diagonal")
 def _(mixing):
-    """You keep the diagonal and set the rest to 0. What a token takes from the others does not
-    vanish in the average, as long as they all give alike."""
+    """You keep the diagonal and set the rest to 0. But what a token takes from the other tokens
+    does not vanish in the average. It is only the same for all of them."""
     length = mixing.shape[-1]
     on = _trace(mixing) / length
     return _two_numbers(on, torch.zeros_like(on), length)
@@ -888,8 +897,8 @@ def _(mixing):
 
 @order_blind_part.mistake("divided by all places")
 def _(mixing):
-    """You add up the entries beside the diagonal and divide by the number of all places. There are
-    fewer places beside the diagonal than that."""
+    """You add up the entries off the diagonal and divide by the number of all places. But there are
+    fewer places off the diagonal than that."""
     length, on = mixing.shape[-1], _trace(mixing)
     off = (mixing.sum(dim=(-2, -1)) - on) / length**2
     return _two_numbers(on / length, off, length)
@@ -897,7 +906,7 @@ def _(mixing):
 
 @order_blind_part.mistake("the diagonal counted among the rest")
 def _(mixing):
-    """You take the mean of all entries for the places beside the diagonal. The entries on the
+    """For the places off the diagonal, you take the mean of all entries. But the entries on the
     diagonal never get there."""
     length = mixing.shape[-1]
     on = _trace(mixing) / length
@@ -906,8 +915,8 @@ def _(mixing):
 
 @order_blind_part.mistake("the diagonal left as it was")
 def _(mixing):
-    """You average beside the diagonal only. The tokens trade places, too, and with them what each
-    keeps of itself."""
+    """You average only off the diagonal. But when the tokens trade places, what each token keeps of
+    itself moves along with it."""
     length, on = mixing.shape[-1], _trace(mixing)
     off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
     rest = _two_numbers(torch.zeros_like(off), off, length)
@@ -916,15 +925,15 @@ def _(mixing):
 
 @order_blind_part.mistake("averaged with the transpose")
 def _(mixing):
-    """You average the matrix with its transpose. That makes it symmetric, but the tokens still
-    stand where they stood."""
+    """You average the matrix with its transpose. The result is symmetric, but each token is still
+    in its old place."""
     return (mixing + mixing.mT) / 2
 
 
 @order_blind_part.mistake("cyclic shifts only")
 def _(mixing):
-    """You average over the orders in which the sentence is moved round in a ring. Neighbours stay
-    neighbours there, and most orders are left out."""
+    """You average only over the orders that move the sentence round in a ring. In these orders,
+    neighbours stay neighbours, and most other orders are left out."""
     length = mixing.shape[-1]
     shifts = [mixing.roll((s, s), (-2, -1)) for s in range(length)]
     return torch.stack(shifts).mean(dim=0)
@@ -932,15 +941,15 @@ def _(mixing):
 
 @order_blind_part.mistake("only the rows reordered")
 def _(mixing):
-    """You reorder the outputs but not the inputs. Row and column stand for the same tokens, so they
-    move together."""
+    """You reorder the outputs, but not the inputs. Rows and columns belong to the same tokens, so
+    they must move together."""
     return mixing.mean(dim=-2, keepdim=True).expand_as(mixing).clone()
 
 
 @order_blind_part.mistake("the sum instead of the average")
 def _(mixing):
-    """You add up all orders and do not divide by their number. With each further token the result
-    grows by that factor."""
+    """You add up all orders and do not divide by their number. Your result is too large by this
+    factor, which grows with every further token."""
     length, on = mixing.shape[-1], _trace(mixing)
     off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
     return math.factorial(length) * _two_numbers(on / length, off, length)

@@ -27,13 +27,15 @@ beyond_the_trained_places.wrong_option(
     "A",
     "a near place is half known",
     "This assumes that a place is known in part if one near it was trained. But the vectors of a "
-    "learned table have no neighbours: look at its curve right after place 15 in Figure 6.4.",
+    "learned table have no neighbours. Look at the table's curve right after place 15 in Figure "
+    "6.3.",
 )
 beyond_the_trained_places.wrong_option(
     "B",
     "what was not trained is never right",
-    "No place beyond 15 was trained, that is true, and the table knows nothing of them. But waves "
-    "are made of the same rotations everywhere: look at the band of the sinusoids in Figure 6.4.",
+    "It is true that no place beyond 15 was trained, and that the table knows nothing of these "
+    "places. But waves are made of the same rotations everywhere. Look at the band of the "
+    "sinusoids in Figure 6.3.",
 )
 
 
@@ -43,41 +45,41 @@ longest_wavelength = NumericAnswer(
     answer=2 * math.pi * 10000 ** (14 / 16),
     within=0.01,
     hints=[
-        "How many pairs do 16 features make, and which number has the last one if the first is "
-        "pair 0?",
-        "Equation (6.1) gives the pair's frequency ω. It completes a cycle when ω times the "
+        "How many pairs do 16 features make, and which number does the last pair have if the first "
+        "is pair 0?",
+        "Equation (6.1) gives the pair's frequency ω. The pair completes a cycle when ω times the "
         "position is 2π.",
     ],
 )
 longest_wavelength.wrong_value(
     "the limit for many features",
     2 * math.pi * 10000,
-    "You took the 10000 · 2π of the paper's sentence. No pair reaches it: the last pair of a small "
-    "model stops far earlier.",
+    "You took the 10000 · 2π from the paper. But no pair reaches this wavelength, and the last "
+    "pair of a small model stays far below it.",
 )
 longest_wavelength.wrong_value(
     "the number of the feature instead of twice that of the pair",
     2 * math.pi * 10000 ** (15 / 16),
-    "You put the last feature's number, 15, into the exponent. That feature is a cosine, and it "
-    "shares the angle of the sine before it.",
+    "You put the last feature's number, 15, into the exponent. But that feature is a cosine, and "
+    "it has the same angle as the sine before it.",
 )
 longest_wavelength.wrong_value(
     "the 2 of the exponent left out",
     2 * math.pi * 10000 ** (7 / 16),
-    "You raised 10000 to the number of the pair over d. Then the pairs would slow down only half "
-    "as fast as they do.",
+    "You raised 10000 to the number of the pair, divided by d. The exponents are then only half as "
+    "large as they should be.",
 )
 longest_wavelength.wrong_value(
     "the fastest pair",
     2 * math.pi,
-    "You gave the wavelength of pair 0, which rotates by one radian with each step. It is the "
-    "first to be back, the question is for the last.",
+    "You gave the wavelength of pair 0, which rotates by one radian with each step. Pair 0 is the "
+    "first to be back where it was, but the question asks for the last.",
 )
 longest_wavelength.wrong_value(
     "the whole cycle left out",
     10000 ** (14 / 16),
-    "You inverted the frequency. After that many positions the hand has rotated by one radian, and "
-    "a whole cycle takes more than six of them.",
+    "You inverted the frequency. After that many positions, the pair has rotated by one radian. A "
+    "whole cycle has more than six radians.",
 )
 longest_wavelength.wrong_value(
     "one pair too early",
@@ -104,9 +106,10 @@ encode = Exercise(
     "6.2",
     "The encoding of any position",
     hints=[
-        "`positions[..., None]` has one more axis, along which the frequencies can lie.",
-        "There is one angle for each pair: as many as `torch.arange(0, d, 2)` has entries. "
-        "`torch.stack([sines, cosines], dim=-1)` puts the two of each pair side by side.",
+        "`positions[..., None]` has one more axis, which is for the frequencies.",
+        "There is one angle for each pair, so there are as many as `torch.arange(0, d, 2)` has "
+        "entries. `torch.stack([sines, cosines], dim=-1)` puts the sine and the cosine of each "
+        "pair side by side.",
         "After flattening the last two axes, an odd d leaves one feature too many.",
     ],
 )
@@ -126,43 +129,43 @@ def _(generator):
     yield _integers(generator, -5, 15, (4,)), 7
 
 
-@encode.holds("For an even d all vectors have the same length.")
+@encode.holds("For an even d, all vectors have the same length.")
 def _(f, positions, d):
     if d % 2 == 0:
         lengths = f(positions, d).norm(dim=-1)
         return changed(
             lengths.flatten()[:1].expand_as(lengths),
             lengths,
-            "one vector has the length {}, another {}",
+            "one vector has the length {}, but another has {}",
         )
 
 
-@encode.holds("A position between two whole numbers is neither of them.")
+@encode.holds("A position between two whole numbers has the vector of neither.")
 def _(f, positions, d):
     before, between, after = f(torch.tensor([2.0, 2.5, 3.0]), d)
     for neighbour, p in (before, 2), (after, 3):
         if torch.allclose(neighbour, between):
-            return f"For d={d} you give 2.5 the vector of {p}."
+            return f"For d={d}, you give position 2.5 the vector of position {p}."
 
 
 @encode.mistake("the exponent doubled")
 def _(positions, d):
-    """You double a number that is even already, so the exponent is 4i/d. The frequencies fall twice
-    as fast, and most features hardly change from one position to the next."""
+    """You double a number that is already even, so the exponent is 4i/d. The frequencies then fall
+    twice as fast, and most features hardly change from one position to the next."""
     return _waves(positions[..., None] * _frequencies(d, factor=2.0), d)
 
 
 @encode.mistake("the exponent halved")
 def _(positions, d):
-    """You use the number of the pair, i/d, where the exponent has twice that. The frequencies fall
-    only half as far, and the slowest wave is far too short."""
+    """Your exponent is i/d, which is half of what it should be. The frequencies then fall only half
+    as far, and the slowest wave is far too short."""
     return _waves(positions[..., None] * _frequencies(d, factor=0.5), d)
 
 
 @encode.mistake("cosine with the next frequency")
 def _(positions, d):
     """You give every feature a frequency of its own, so a cosine rotates more slowly than its sine.
-    They are no longer one hand, and the lengths of the vectors differ."""
+    The two no longer describe one rotation, and the vectors differ in length."""
     each = torch.arange(d, dtype=torch.float64)
     angle = positions[..., None] * 10000.0 ** (-each / d)
     waves = torch.where(torch.arange(d) % 2 == 0, angle.sin(), angle.cos())
@@ -171,8 +174,8 @@ def _(positions, d):
 
 @encode.mistake("sine and cosine exchanged")
 def _(positions, d):
-    """You begin each pair with the cosine. A new model would learn as well with it, but one that
-    was trained on (6.2) would read the hands wrongly."""
+    """You begin each pair with the cosine. A new model would learn just as well with this order,
+    but a model that was trained with (6.2) would misread the vectors."""
     angle = positions[..., None] * _frequencies(d)
     pairs = torch.stack([angle.cos(), angle.sin()], dim=-1)
     return pairs.flatten(start_dim=-2)[..., :d].float()
@@ -180,8 +183,8 @@ def _(positions, d):
 
 @encode.mistake("all sines first")
 def _(positions, d):
-    """You put all sines first and all cosines after them. A new model would learn as well with it,
-    but the features are not in the order of (6.2)."""
+    """You put all sines first and all cosines after them. A new model would learn just as well with
+    this order, but it is not the order of (6.2)."""
     angle = positions[..., None] * _frequencies(d)
     halves = torch.cat([angle.sin(), angle.cos()], dim=-1)
     return halves[..., :d].float()
@@ -190,51 +193,51 @@ def _(positions, d):
 @encode.mistake("frequencies that grow")
 def _(positions, d):
     """You multiply by the power of 10000 instead of dividing. Each pair then rotates faster than
-    the one before, and the last ones by thousands of radians at each step."""
+    the one before, and the last pairs rotate by thousands of radians at each step."""
     return _waves(positions[..., None] * _frequencies(d, factor=-1.0), d)
 
 
 @encode.mistake("the row number instead of the position")
 def _(positions, d):
-    """You count 0, 1, 2 along the last axis and never look at what stands there. A position of 2.5
-    or −1 is then encoded as whatever place it has in the tensor."""
+    """You count 0, 1, 2 along the last axis and never look at the numbers in `positions`. A
+    position of 2.5 or −1 is then encoded by its place in the tensor."""
     places = torch.arange(positions.shape[-1]).expand(positions.shape)
     return _waves(places[..., None] * _frequencies(d), d)
 
 
 @encode.mistake("positions counted from 1")
 def _(positions, d):
-    """You add 1 to each position. All vectors then belong to the neighbour, and position 0 is not
-    (0, 1, 0, 1, …)."""
+    """You add 1 to each position. Each position then gets the vector of its neighbour, and the
+    vector of position 0 is not (0, 1, 0, 1, …)."""
     return _waves((positions[..., None] + 1) * _frequencies(d), d)
 
 
 @encode.mistake("sines alone")
 def _(positions, d):
-    """You fill both features of a pair with the sine. A sine has the same value on its way up and
-    on its way down, and nothing tells the two apart."""
+    """You fill both features of a pair with the sine. But a sine has the same value on its way up
+    and on its way down, and nothing tells the two cases apart."""
     angle = positions[..., None] * _frequencies(d)
     return angle.sin().repeat_interleave(2, dim=-1)[..., :d].float()
 
 
 @encode.mistake("the fraction cut off")
 def _(positions, d):
-    """You make whole numbers of the positions first. 2.5 then has the vector of another position,
-    and small steps are lost."""
+    """You first turn the positions into whole numbers. Position 2.5 then has the vector of a
+    different position, and small steps are lost."""
     return _waves(positions.long()[..., None] * _frequencies(d), d)
 
 
 @encode.mistake("an odd d rounded up")
 def _(positions, d):
-    """You compute the frequencies for d + 1 features where d is odd. (6.1) divides by d itself, so
-    all waves but the first come out too fast."""
+    """Where d is odd, you compute the frequencies for d + 1 features. But (6.1) divides by d
+    itself, so all waves but the first are too fast."""
     return _waves(positions[..., None] * _frequencies(d + d % 2), d)
 
 
 @encode.mistake("an odd feature without a wave")
 def _(positions, d):
-    """You leave the last feature of an odd d at 0. The last pair loses its cosine only: its sine
-    belongs there."""
+    """You leave the last feature of an odd d at 0. But the last pair loses only its cosine, so its
+    sine belongs there."""
     waves = _waves(positions[..., None] * _frequencies(d), d)
     if d % 2:
         waves[..., -1] = 0.0
@@ -245,10 +248,10 @@ positions_of = Exercise(
     "6.3",
     "Positions in a padded batch",
     hints=[
-        "How many words stand before this one in its own row? That number is its position.",
-        "`is_token.long().cumsum(dim=-1)` counts the words up to each place, the place itself "
-        "included.",
-        "Look at what comes out for padding before the first word, and between two words.",
+        "How many words come before this word in its own row? This number is its position.",
+        "`is_token.long().cumsum(dim=-1)` counts the words up to each place, including the place "
+        "itself.",
+        "Check the results for padding before the first word and between two words.",
     ],
     integers=True,
 )
@@ -272,12 +275,12 @@ def _(generator):
     yield (torch.rand(5, 8, generator=generator) < 0.6,)
 
 
-@positions_of.holds("The words of each sentence have the numbers 0, 1, 2, ….")
+@positions_of.holds("The words of each sentence have the positions 0, 1, 2, ….")
 def _(f, is_token):
     for row, mask in zip(f(is_token), is_token, strict=True):
         found = row[mask].tolist()
         if found != list(range(len(found))):
-            return f"Those of one sentence have {found}."
+            return f"The words of one sentence have the positions {found}."
 
 
 @positions_of.holds("More padding on the left changes the position of no word.")
@@ -286,7 +289,7 @@ def _(f, is_token):
     return changed(
         f(is_token).float(),
         f(padded)[:, 2:].float(),
-        "two more paddings turn the number {} into {}",
+        "two more paddings turn the position {} into {}",
     )
 
 
@@ -299,22 +302,22 @@ def _(is_token):
 
 @positions_of.mistake("counted from 1")
 def _(is_token):
-    """You count the words up to and including each one. The first word then has position 1, one
-    more than in training."""
+    """You count the words up to and including each word. The first word then has position 1, which
+    is one more than in training."""
     return is_token.long().cumsum(dim=-1) * is_token
 
 
 @positions_of.mistake("padding gets −1")
 def _(is_token):
-    """You subtract 1 everywhere, also before the first word. Padding there gets −1, which in a
-    table of learned vectors means the last row."""
+    """You subtract 1 everywhere, even before the first word. Padding there gets −1, which means the
+    last row of a table of learned vectors."""
     return is_token.long().cumsum(dim=-1) - 1
 
 
 @positions_of.mistake("padding gets the number of the word before it")
 def _(is_token):
-    """You let the count stand still over padding. Padding after a word then has that word's
-    position instead of 0."""
+    """You do not count padding, but you leave the count there as it is. Padding after a word then
+    has the word's position instead of 0."""
     return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0)
 
 
@@ -325,18 +328,18 @@ def _(is_token):
     return (is_token.long().cumsum(dim=0) - 1).clamp(min=0) * is_token
 
 
-@positions_of.mistake("only the padding before the first word taken off")
+@positions_of.mistake("only the padding before the first word subtracted")
 def _(is_token):
-    """You shift each sentence by the padding in front of it. Padding between two words is still
-    counted as if words stood there."""
+    """You shift each sentence by the padding in front of it. But you still count padding between
+    two words as if it were words."""
     first = is_token.long().argmax(dim=-1, keepdim=True)
     return (torch.arange(is_token.shape[-1]) - first) * is_token
 
 
-@positions_of.mistake("all padding of the sentence taken off")
+@positions_of.mistake("all padding of the sentence subtracted")
 def _(is_token):
-    """You subtract the number of all paddings of the sentence, wherever they stand. Padding after a
-    word then moves the word, too."""
+    """You subtract the number of all paddings of the sentence, wherever they are. Padding after a
+    word then changes the position of the word, too."""
     padding = (~is_token).sum(dim=-1, keepdim=True)
     places = torch.arange(is_token.shape[-1]) - padding
     return places.clamp(min=0) * is_token
@@ -344,7 +347,7 @@ def _(is_token):
 
 @positions_of.mistake("counted from the end")
 def _(is_token):
-    """You count how many words are still to come. The last word then has position 0, and every
+    """You count the words that are still to come. The last word then has position 0, and every
     sentence is numbered backwards."""
     after = is_token.long().flip(-1).cumsum(dim=-1).flip(-1) - 1
     return after.clamp(min=0) * is_token
@@ -377,17 +380,17 @@ def _(generator):
     yield _integers(generator, -20, 21, (2, 4)), 16
 
 
-@similarity_at.holds("At distance 0 it is 1, and nowhere more.")
+@similarity_at.holds("The similarity is 1 at distance 0, and never larger.")
 def _(f, distances, d):
     at_zero = f(torch.zeros(1), d).item()
     if not math.isclose(at_zero, 1, abs_tol=1e-4):
-        return f"For d={d} you return {told_apart(at_zero, 1)} there."
+        return f"For d={d}, you return {told_apart(at_zero, 1)} at distance 0."
     largest = f(distances, d).max().item()
     if not largest < 1 + 1e-4:
-        return f"For d={d} you return {told_apart(largest, 1)} once."
+        return f"For d={d}, one of your similarities is {told_apart(largest, 1)}."
 
 
-@similarity_at.holds("It agrees with the vectors of positions 50 and 50 + k.")
+@similarity_at.holds("The similarity agrees with the vectors of positions 50 and 50 + k.")
 def _(f, distances, d):
     table = sinusoidal_positions(400, d)
     vectors = table[50 + distances.long()]
@@ -397,58 +400,58 @@ def _(f, distances, d):
     if not torch.allclose(found, measured.to(found), atol=1e-4):
         side = "more" if measured.flatten()[worst] > found.flatten()[worst] else "less"
         k, value = distances.flatten()[worst], found.flatten()[worst]
-        return f"For d={d}, k={k:g} you return {value:.4g}; they are {side} alike."
+        return f"For d={d} and k={k:g}, you return {value:.4g}, but the vectors are {side} alike."
 
 
 @similarity_at.mistake("the dot product, not the cosine")
 def _(distances, d):
-    """You add up the cosines of the pairs. That is the dot product of the vectors, which grows with
-    the number of features; it has still to be divided by their lengths."""
+    """You add up the cosines of the pairs. The sum is the dot product of the vectors, which grows
+    with the number of features. It must still be divided by both lengths."""
     return (distances[..., None] * _frequencies(d)).cos().sum(dim=-1).float()
 
 
 @similarity_at.mistake("divided by d")
 def _(distances, d):
-    """You divide by the number of features. There are only half as many pairs, so equal positions
-    come out as half alike."""
+    """You divide by the number of features. But there are only half as many pairs, so two equal
+    positions get a similarity of one half."""
     angle = distances[..., None] * _frequencies(d)
     return (angle.cos().sum(dim=-1) / d).float()
 
 
 @similarity_at.mistake("divided by the length once")
 def _(distances, d):
-    """You divide by the length of one vector. The dot product contains both, so the result still
-    grows with the number of features."""
+    """You divide by the length of one vector only. But the dot product contains both lengths, so
+    the result still grows with the number of features."""
     angle = distances[..., None] * _frequencies(d)
     return (angle.cos().sum(dim=-1) / math.sqrt(d / 2)).float()
 
 
 @similarity_at.mistake("sines instead of cosines")
 def _(distances, d):
-    """You average sines. They are 0 at distance 0, as if a position had nothing in common with
-    itself."""
+    """You average sines. All of them are 0 at distance 0, as if a position had nothing in common
+    with itself."""
     return (distances[..., None] * _frequencies(d)).sin().mean(dim=-1).float()
 
 
-@similarity_at.mistake("the distance from position 0 to twice as far")
+@similarity_at.mistake("the product of the sines left out")
 def _(distances, d):
-    """You take the product of the cosines of both positions and leave out that of their sines, as
-    if p were 0 and both hands mattered alone. Each pair needs both coordinates."""
+    """You multiply the cosine of each angle by itself, and leave out the sines. But a dot product
+    adds up both products of a pair, and together they are one cosine of the distance."""
     angle = distances[..., None] * _frequencies(d)
     return angle.cos().square().mean(dim=-1).float()
 
 
 @similarity_at.mistake("a frequency for each feature")
 def _(distances, d):
-    """You use as many frequencies as features. Sine and cosine share one, so half of yours belong
-    to no pair."""
+    """You use as many frequencies as features. But each sine shares its frequency with a cosine, so
+    half of your frequencies belong to no pair."""
     each = 10000.0 ** (-torch.arange(d, dtype=torch.float64) / d)
     return (distances[..., None] * each).cos().mean(dim=-1).float()
 
 
 @similarity_at.mistake("the exponent doubled")
 def _(distances, d):
-    """You double a number that is even already, so the exponent is 4i/d. Most pairs then hardly
+    """You double a number that is already even, so the exponent is 4i/d. Most pairs then hardly
     rotate, and all positions look too much alike."""
     slow = _frequencies(d, factor=2.0)
     return (distances[..., None] * slow).cos().mean(dim=-1).float()
@@ -456,8 +459,8 @@ def _(distances, d):
 
 @similarity_at.mistake("one cosine of the mean angle")
 def _(distances, d):
-    """You average the frequencies first and take one cosine. The pairs rotate at different speeds,
-    and the mean of cosines is not the cosine of the mean."""
+    """You first average the frequencies and then take one cosine. But the pairs rotate at different
+    speeds, and the mean of cosines is not the cosine of the mean."""
     return (distances * _frequencies(d).mean()).cos().float()
 
 
@@ -469,8 +472,8 @@ nearest_position = Exercise(
         "every row.",
         "The squared distance to row t is |v|² − 2 v·t + |t|². Which of the three terms differ "
         "from row to row?",
-        "`argmax` along the axis of the positions gives the number of the best row. Which position "
-        "has row 0?",
+        "`argmax` along the axis of the positions gives the number of the best row. To which "
+        "position does row 0 belong?",
     ],
     integers=True,
 )
@@ -505,7 +508,7 @@ def _(f, vectors, first, length):
     wrong = (found != first + torch.arange(length)).nonzero()
     if len(wrong):
         row = wrong[0].item()
-        return f"For d={d} the vector of position {first + row} becomes {found[row].item()}."
+        return f"For d={d}, the vector of position {first + row} gets {found[row].item()}."
 
 
 @nearest_position.holds("A vector twice as long has the same position.")
@@ -513,78 +516,78 @@ def _(f, vectors, first, length):
     return changed(
         f(vectors, first, length).float(),
         f(2 * vectors, first, length).float(),
-        "twice as long, the vector of {} becomes that of {}",
+        "twice as long, the vector of {} is taken for that of {}",
     )
 
 
 @nearest_position.mistake("the farthest position")
 def _(vectors, first, length):
-    """You take the position that is least alike: the largest distance, or the smallest dot product.
-    Its vector points away the most."""
+    """You take the position whose vector has the largest distance or the smallest dot product. This
+    position is the least similar."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors @ table.mT).argmin(dim=-1)
 
 
 @nearest_position.mistake("the row instead of the position")
 def _(vectors, first, length):
-    """You return the number of the row. Row 0 belongs to the position `first`, so every answer is
-    too small by that much."""
+    """You return the number of the row. But row 0 belongs to the position `first`, so every answer
+    is too small by `first`."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return (vectors @ table.mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("compared with the positions from 0 on")
 def _(vectors, first, length):
-    """You compare with the vectors of the first positions of all. The text begins elsewhere, and a
-    vector from there is like none of these."""
+    """You compare with the vectors of the positions from 0 on. But the text begins elsewhere, and
+    its vectors are similar to none of these."""
     table = sinusoidal_positions(length, vectors.shape[-1])
     return (vectors @ table.mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the vectors of the first positions of all")
 def _(vectors, first, length):
-    """You make the vectors of the positions from 0 on, and add `first` to the best row. The text
-    begins elsewhere, and a vector from there is like none of these."""
+    """You make the vectors of the positions from 0 on, and add `first` to the best row. But the
+    text begins elsewhere, and its vectors are similar to none of these."""
     table = sinusoidal_positions(length, vectors.shape[-1])
     return first + (vectors @ table.mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the first pair alone")
 def _(vectors, first, length):
-    """You compare only the fast hand, the first two features. It is back after 2π positions, so
-    positions about six apart are mixed up."""
+    """You compare only the fastest pair, which is the first two features. This pair completes a
+    cycle after 2π positions, so positions about six apart are mixed up."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors[..., :2] @ table[:, :2].mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the slowest pair alone")
 def _(vectors, first, length):
-    """You compare only the slow hand, the last two features. It hardly rotates from one position to
-    the next, so a little noise sends it far away."""
+    """You compare only the slowest pair, which is the last two features. This pair hardly rotates
+    from one position to the next, so even a little noise leads to a distant position."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the sines alone")
 def _(vectors, first, length):
-    """You compare every second feature, the sines. A sine is the same on its way up and on its way
-    down, so half of what the vector says is lost."""
+    """You compare only every second feature, that is, the sines. But a sine is the same on its way
+    up and on its way down, so half of the vector's information is lost."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors[..., ::2] @ table[:, ::2].mT).argmax(dim=-1)
 
 
 @nearest_position.mistake("the size of the product")
 def _(vectors, first, length):
-    """You take the dot product that is largest in size, whatever its sign. A vector that points
-    the opposite way then counts as alike."""
+    """You take the dot product that is largest in size, whatever its sign. A vector that points the
+    opposite way then counts as similar."""
     table = sinusoidal_positions(length, vectors.shape[-1], start=first)
     return first + (vectors @ table.mT).abs().argmax(dim=-1)
 
 
 @nearest_position.mistake("the largest feature")
 def _(vectors, first, length):
-    """You look for the largest of the features. Its number says which wave is at its top, not at
-    which position we are."""
+    """You look for the largest feature. Its number says which wave is at its top, but not which
+    position the vector belongs to."""
     return first + vectors.argmax(dim=-1)
 
 
@@ -593,9 +596,11 @@ grid_positions = Exercise(
     "Positions in an image",
     hints=[
         "Make two tables: `book.sinusoidal_positions(rows, d // 2)` and one for the columns.",
-        "Each row's vector is needed once for every column, and the other way round: "
-        "`repeat_interleave` and `repeat`, or `expand` on a tensor (rows, columns, d // 2).",
-        "Read like text: the column changes with every token, the row after a whole line.",
+        "The vector of each row is needed once for every column, and the vector of each column "
+        "once for every row. Use `repeat_interleave` and `repeat`, or `expand` on a tensor (rows, "
+        "columns, d // 2).",
+        "The patches are read like text, so the column changes with every token, and the row "
+        "changes after a whole line.",
     ],
 )
 
@@ -620,13 +625,13 @@ def _(generator):
     yield from [(3, 2, 8), (1, 5, 4), (6, 3, 16), (1, 1, 4)]
 
 
-@grid_positions.holds("Two patches of one row share the first half.")
+@grid_positions.holds("Two patches of one row have the same first half.")
 def _(f, rows, columns, d):
     half = f(rows, columns, d).view(rows, columns, d)[..., : d // 2]
     return changed(
         half[:, :1].expand_as(half),
         half,
-        "in one row a feature is {} at the left edge and {} elsewhere",
+        "in one row, a feature is {} at the left edge and {} elsewhere",
     )
 
 
@@ -637,13 +642,13 @@ def _(f, rows, columns, d):
     distance.fill_diagonal_(math.inf)
     if distance.numel() > 1 and not distance.min() > 1e-3:
         first, second = divmod(distance.argmin().item(), len(vectors))
-        return f"Patches {first} and {second} of {len(vectors)} do."
+        return f"Patches {first} and {second} of {len(vectors)} have the same one."
 
 
 @grid_positions.mistake("rows and columns exchanged")
 def _(rows, columns, d):
-    """You put the column into the first half and the row into the second. The halves are swapped
-    for everyone who reads them as the task says."""
+    """You put the column into the first half and the row into the second. A model that reads the
+    halves in the order of the task then mixes up rows and columns."""
     row = sinusoidal_positions(rows, d // 2)
     column = sinusoidal_positions(columns, d // 2)
     return _grid(row, column).flatten(end_dim=1).roll(d // 2, dims=-1)
@@ -651,8 +656,8 @@ def _(rows, columns, d):
 
 @grid_positions.mistake("read column by column")
 def _(rows, columns, d):
-    """You list the patches of the first column, then those of the second. The vectors are right,
-    but most are given to the wrong patch."""
+    """You list the patches of the first column, then those of the second, and so on. The vectors
+    are right, but most of them belong to a different patch."""
     row = sinusoidal_positions(rows, d // 2)
     column = sinusoidal_positions(columns, d // 2)
     return _grid(row, column).transpose(0, 1).flatten(end_dim=1)
@@ -660,23 +665,23 @@ def _(rows, columns, d):
 
 @grid_positions.mistake("one long line")
 def _(rows, columns, d):
-    """You number the patches from first to last and encode that number. Two patches one above the
-    other then look as if they were a whole line apart."""
+    """You number the patches from first to last and encode this number. Two patches that are one
+    above the other then seem to be a whole line apart."""
     return sinusoidal_positions(rows * columns, d)
 
 
 @grid_positions.mistake("added instead of side by side")
 def _(rows, columns, d):
-    """You add the vector of the row to that of the column. Row 1, column 2 then has the same vector
-    as row 2, column 1."""
+    """You add the vector of the row and the vector of the column. The patch in row 1 and column 2
+    then has the same vector as the patch in row 2 and column 1."""
     row = sinusoidal_positions(rows, d)[:, None]
     return (row + sinusoidal_positions(columns, d)).flatten(end_dim=1)
 
 
 @grid_positions.mistake("halves cut from d features")
 def _(rows, columns, d):
-    """You make sinusoids for d features and keep the first half of each. What is cut off are the
-    slow waves, which say roughly where a patch is."""
+    """You make sinusoids for d features and keep the first half of each. This cuts off the slow
+    waves, which say roughly where a patch is."""
     row = sinusoidal_positions(rows, d)[:, : d // 2]
     column = sinusoidal_positions(columns, d)[:, : d // 2]
     return _grid(row, column).flatten(end_dim=1)
@@ -685,7 +690,7 @@ def _(rows, columns, d):
 @grid_positions.mistake("fast waves for the rows, slow ones for the columns")
 def _(rows, columns, d):
     """You make sinusoids for d features and give one half to the rows, the other to the columns.
-    The columns get slow waves only, and neighbours there are nearly the same."""
+    The columns then get only slow waves, and neighbouring columns have nearly the same vector."""
     row = sinusoidal_positions(rows, d)[:, : d // 2]
     column = sinusoidal_positions(columns, d)[:, d // 2 :]
     return _grid(row, column).flatten(end_dim=1)
@@ -693,7 +698,7 @@ def _(rows, columns, d):
 
 @grid_positions.mistake("row and column in turn")
 def _(rows, columns, d):
-    """You mix the two, a feature of the row and one of the column in turn. All numbers are there,
+    """You alternate between features of the row and features of the column. All numbers are there,
     but not in two halves."""
     row = sinusoidal_positions(rows, d // 2)
     column = sinusoidal_positions(columns, d // 2)
@@ -705,11 +710,11 @@ rotate_halves = Exercise(
     "6.7",
     "Rotary positions with the other pairing",
     hints=[
-        "`x.chunk(2, dim=-1)` gives the first and the second half: the two coordinates of all "
-        "hands.",
-        "Angles have the shape (length, d/2): the row number times the d/2 frequencies of (6.1). "
-        "They fit either half as it is.",
-        "A rotation makes (a cos − b sin, a sin + b cos) of (a, b). Where do the two results "
+        "`x.chunk(2, dim=-1)` gives the first and the second half, which are the two coordinates "
+        "of all pairs.",
+        "The angles have the shape (length, d/2). They are the row numbers times the d/2 "
+        "frequencies of (6.1), and they fit each half as it is.",
+        "A rotation turns (a, b) into (a cos − b sin, a sin + b cos). Where do the two results "
         "belong?",
     ],
     differentiable=True,
@@ -739,7 +744,7 @@ def _(generator):
         yield (torch.randn(shape, generator=generator),)
 
 
-@rotate_halves.holds("The product of two rows depends on their distance alone.")
+@rotate_halves.holds("The product of two rows depends only on their distance.")
 def _(f, x):
     length = x.shape[-2]
     if length > 2:
@@ -749,11 +754,11 @@ def _(f, x):
         return changed(
             next_to[..., :1].expand_as(next_to),
             next_to,
-            "two neighbours have the product {}, two others {}",
+            "two neighbours have the product {}, but two others have {}",
         )
 
 
-@rotate_halves.holds("Feature i is mixed with feature i + d/2 and no other.")
+@rotate_halves.holds("Feature i is mixed with feature i + d/2 and with no other.")
 def _(f, x):
     d = x.shape[-1]
     one = torch.zeros_like(x)
@@ -761,13 +766,13 @@ def _(f, x):
     touched = (f(one).abs() > 1e-6).flatten(end_dim=-2).any(dim=0).nonzero()
     extra = [i for i in touched.flatten().tolist() if i not in (0, d // 2)]
     if extra:
-        return f"For d={d} feature 0 reaches feature {extra[0]}."
+        return f"For d={d}, feature 0 is mixed with feature {extra[0]}."
 
 
 @rotate_halves.mistake("neighbours paired")
 def _(x):
-    """You rotate features 0 and 1, 2 and 3, and so on, as the chapter does. Weights that were
-    trained with the other pairing would meet the wrong partners."""
+    """You rotate features 0 and 1, 2 and 3, and so on, as the chapter does. But weights that were
+    trained with the other pairing would then meet the wrong partners."""
     a, b = x[..., 0::2], x[..., 1::2]
     rotated = _rotate(torch.cat([a, b], dim=-1))
     return torch.stack(rotated.chunk(2, dim=-1), dim=-1).flatten(start_dim=-2)
@@ -775,15 +780,15 @@ def _(x):
 
 @rotate_halves.mistake("rotated back")
 def _(x):
-    """You rotate the other way round. If query and key are both rotated so, nothing shows; next to
-    keys that were stored by another program, everything is wrong."""
+    """You rotate in the opposite direction. If you rotate both queries and keys in this way, the
+    scores are still right. But with keys that another program has stored, all scores are wrong."""
     return _rotate(x, back=True)
 
 
 @rotate_halves.mistake("a mirror instead of a rotation")
 def _(x):
-    """You have the same sign twice, as in (a cos + b sin, a sin + b cos). This is not a rotation:
-    it changes lengths, and scores no longer depend on the distance alone."""
+    """You use the same sign twice, as in (a cos + b sin, a sin + b cos). This is not a rotation,
+    because it changes lengths. The scores then no longer depend only on the distance."""
     place = torch.arange(x.shape[-2])
     angle = place[:, None] * _frequencies(x.shape[-1])
     cos, sin = angle.cos().to(x), angle.sin().to(x)
@@ -793,8 +798,8 @@ def _(x):
 
 @rotate_halves.mistake("frequencies in the order of neighbours")
 def _(x):
-    """You pair the halves, but repeat each frequency twice in a row, as neighbours would need it.
-    The two features of a pair then rotate by different angles."""
+    """You pair the halves, but you repeat each frequency twice in a row, which is right only for
+    pairs of neighbours. The two features of a pair then rotate by different angles."""
     length, d = x.shape[-2:]
     angle = torch.arange(length)[:, None] * _frequencies(d)
     angle = angle.repeat_interleave(2, dim=-1)  # (length, d)
@@ -805,8 +810,8 @@ def _(x):
 
 @rotate_halves.mistake("frequencies for half the features")
 def _(x):
-    """You compute the frequencies with d/2 in the exponent instead of d. They fall too fast, and
-    the slow pairs hardly rotate at all."""
+    """You compute the frequencies with d/2 in the exponent instead of d. The frequencies then fall
+    too fast, and the slow pairs hardly rotate at all."""
     length, d = x.shape[-2:]
     omega = 10000.0 ** (-2 * torch.arange(0, d, 2, dtype=torch.float64) / d)
     return _rotate(x, angle=torch.arange(length)[:, None] * omega)
@@ -814,24 +819,24 @@ def _(x):
 
 @rotate_halves.mistake("positions counted from 1")
 def _(x):
-    """You rotate row 0, too, and every row by one step too many. Scores within one text stay the
-    same, but the row at position 0 should not move at all."""
+    """You rotate every row by one step too many. The scores within one text stay the same, but row
+    0 should not be rotated at all."""
     place = torch.arange(1, x.shape[-2] + 1)
     return _rotate(x, angle=place[:, None] * _frequencies(x.shape[-1]))
 
 
 @rotate_halves.mistake("one angle for all pairs")
 def _(x):
-    """You rotate every pair by the position itself. All hands then run at the same speed, and
-    places six apart can hardly be told apart."""
+    """You rotate every pair by the position itself. All pairs then rotate at the same speed, and
+    positions six apart can hardly be told apart."""
     place = torch.arange(x.shape[-2], dtype=torch.float64)
     return _rotate(x, angle=place[:, None].expand(-1, x.shape[-1] // 2))
 
 
 @rotate_halves.mistake("angles in half precision")
 def _(x):
-    """You compute the angles in bfloat16. It has eight binary digits, so the whole numbers above
-    256 are rounded, and angles are wrong long before that."""
+    """You compute the angles in bfloat16. This type has only eight binary digits, so whole numbers
+    above 256 are rounded, and the angles are wrong long before that."""
     place = torch.arange(x.shape[-2], dtype=torch.bfloat16)
     angle = place[:, None] * _frequencies(x.shape[-1]).to(torch.bfloat16)
     return _rotate(x, angle=angle.float())
@@ -839,8 +844,8 @@ def _(x):
 
 @rotate_halves.mistake("sinusoids added")
 def _(x):
-    """You add position vectors instead of rotating. The length of the vectors changes, and so does
-    the word in them."""
+    """You add position vectors instead of rotating. This changes the length of the vectors, and
+    also the word that they represent."""
     return x + sinusoidal_positions(*x.shape[-2:])
 
 
@@ -848,12 +853,11 @@ alibi_weights = Exercise(
     "6.8",
     "Attention that fades with distance",
     hints=[
-        "At which place does the first of the queries stand, if the last one stands at place "
-        "L_key − 1?",
-        "With the places as a column for queries and a row for keys, their difference is the "
-        "distance, of shape (L_query, L_key). `slopes[:, None, None]` lies along the heads.",
-        "Everything with a negative distance lies in the future: its score becomes −∞ before "
-        "softmax.",
+        "At which place is the first query if the last query is at place L_key − 1?",
+        "Put the places of the queries into a column and the places of the keys into a row. Their "
+        "difference is the distance, with the shape (L_query, L_key). `slopes[:, None, None]` adds "
+        "the axes that the slopes need.",
+        "A key with a negative distance is in the future, so its score becomes −∞ before softmax.",
     ],
     differentiable=True,
 )
@@ -891,36 +895,36 @@ def _(generator):
     yield torch.randn(3, 3, 4, 5, generator=generator), torch.tensor([0.3, 0.0, 1.0])
 
 
-@alibi_weights.holds("What comes later gets exactly 0, whatever the scores are.")
+@alibi_weights.holds("Later keys get a weight of exactly 0, whatever their scores are.")
 def _(f, scores, slopes):
     later = _distances(*scores.shape[-2:]) < 0
     large = torch.where(later, 1000.0, scores - 1000.0)
     for given in scores, large:
         weights = f(given, slopes)
         if weights[..., later].any():
-            return f"One key that comes later gets {weights[..., later].max().item():.3g}."
+            return f"One later key gets {weights[..., later].max().item():.3g}."
 
 
-@alibi_weights.holds("Of equal scores, the nearer key gets more.")
+@alibi_weights.holds("If two keys have equal scores, the nearer one gets more weight.")
 def _(f, scores, slopes):
     steep = torch.ones_like(slopes)
     last = f(torch.zeros_like(scores), steep)[..., -1, :]
     if last.shape[-1] > 1 and not (last.diff(dim=-1) > 0).all():
         numbers = ", ".join(f"{w:.2f}" for w in last.flatten()[: last.shape[-1]])
-        return f"With scores of 0 and a slope of 1 the last query has the weights {numbers}."
+        return f"With scores of 0 and a slope of 1, the last query has the weights {numbers}."
 
 
 @alibi_weights.mistake("the distance added")
 def _(scores, slopes):
-    """You raise a score with its distance. Then the farther away a key is, the more weight it
-    gets."""
+    """You add the distance instead of subtracting it. The farther away a key is, the more weight it
+    then gets."""
     return _fading(scores, slopes, sign=1)
 
 
 @alibi_weights.mistake("the queries at the first places")
 def _(scores, slopes):
-    """You let the first query stand at place 0. With fewer queries than keys the last ones then
-    can't see the end of the text, where they stand."""
+    """You put the first query at place 0. If there are fewer queries than keys, the last queries
+    then can't see the end of the text, although that is where they are."""
     distance = _distances(*scores.shape[-2:], start=0)
     biased = scores - slopes[:, None, None] * distance
     return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
@@ -928,44 +932,44 @@ def _(scores, slopes):
 
 @alibi_weights.mistake("the future visible")
 def _(scores, slopes):
-    """You lower scores to both sides and hide nothing. A token that is being written then attends
-    to what has not been written yet."""
+    """You lower the scores on both sides and hide nothing. A token that is being written then
+    attends to tokens that have not been written yet."""
     distance = _distances(*scores.shape[-2:]).abs()
     return _fading(scores, slopes, distance=distance, future=True)
 
 
 @alibi_weights.mistake("the future rewarded")
 def _(scores, slopes):
-    """You subtract the signed distance and hide nothing. In the future the distance is negative, so
-    scores there are raised."""
+    """You subtract the signed distance and hide nothing. For keys in the future, the distance is
+    negative, so their scores are raised."""
     return _fading(scores, slopes, future=True)
 
 
 @alibi_weights.mistake("one slope for all heads")
 def _(scores, slopes):
-    """You use the first slope in every head. All heads then fade alike, and none of them looks
-    farther back than the others."""
+    """You use the first slope in every head. All heads then fade at the same rate, and none of them
+    looks farther back than the others."""
     return _fading(scores, slopes[:1].expand_as(slopes))
 
 
 @alibi_weights.mistake("the mean of the slopes for all heads")
 def _(scores, slopes):
-    """You use the mean of the slopes in every head. All heads then fade alike, and none of them
-    looks farther back than the others."""
+    """You use the mean of the slopes in every head. All heads then fade at the same rate, and none
+    of them looks farther back than the others."""
     return _fading(scores, slopes.mean().expand_as(slopes))
 
 
 @alibi_weights.mistake("the slopes forgotten")
 def _(scores, slopes):
-    """You subtract the bare distance in every head. All heads then fade alike, and steeply: one
-    place away costs a factor of e."""
+    """You subtract the distance without its slope in every head. All heads then fade at the same
+    rate, and steeply, because each place farther away divides the weight by e."""
     return _fading(scores, torch.ones_like(slopes))
 
 
 @alibi_weights.mistake("lowered after softmax")
 def _(scores, slopes):
-    """You mask, apply softmax and then scale the weights by the distance. They no longer sum to
-    1."""
+    """You mask, apply softmax and then scale the weights by the distance. The weights then no
+    longer sum to 1."""
     plain = _fading(scores, torch.zeros_like(slopes))
     distance = _distances(*scores.shape[-2:]).clamp(min=0)
     return plain * torch.exp(-slopes[:, None, None] * distance)
@@ -973,17 +977,17 @@ def _(scores, slopes):
 
 @alibi_weights.mistake("multiplied instead of lowered")
 def _(scores, slopes):
-    """You multiply the score by slope and distance instead of subtracting them. A key at distance 0
-    then scores 0, however well it fits."""
+    """You multiply the score by slope and distance instead of subtracting their product. A key at
+    distance 0 then has a score of 0, however well it fits."""
     distance = _distances(*scores.shape[-2:])
     biased = scores * slopes[:, None, None] * distance
     return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
 
 
-@alibi_weights.mistake("itself hidden")
+@alibi_weights.mistake("a token's own place hidden")
 def _(scores, slopes):
-    """You hide distance 0 together with the future. A token can't attend to itself then, and the
-    first one to nothing at all, so its place is left with zeros."""
+    """You hide distance 0 together with the future. Then a token can't attend to itself. The first
+    token can't attend to anything, so its row is left with zeros."""
     distance = _distances(*scores.shape[-2:])
     biased = scores - slopes[:, None, None] * distance
     biased = biased.masked_fill(distance <= 0, -math.inf)
@@ -992,16 +996,16 @@ def _(scores, slopes):
 
 @alibi_weights.mistake("the distance squared")
 def _(scores, slopes):
-    """You subtract the slope times the squared distance. Far keys are punished much harder than
-    near ones, and even gentle slopes see only a few places back."""
+    """You subtract the slope times the squared distance. Distant keys then lose far more than near
+    ones, and even heads with a gentle slope see only a few places back."""
     distance = _distances(*scores.shape[-2:])
     return _fading(scores, slopes, distance=distance.square())
 
 
 @alibi_weights.mistake("divided by the distance")
 def _(scores, slopes):
-    """You divide scores by one plus slope times distance. That makes negative scores larger with
-    the distance, so a bad fit counts as better the farther away it is."""
+    """You divide the scores by one plus slope times distance. This raises negative scores with the
+    distance, so a bad fit seems better the farther away it is."""
     distance = _distances(*scores.shape[-2:])
     biased = scores / (1 + slopes[:, None, None] * distance.clamp(min=0))
     return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)

@@ -23,16 +23,16 @@ heads_that_start_alike = MultipleChoice(
 heads_that_start_alike.wrong_option(
     "A",
     "equal projections stay equal",
-    "Equal projections look at the same tokens at the start, that is true. But they learn by "
-    "gradients, which reach each head through its own block of W_O: compare the second and the "
+    "It is true that equal projections look at the same tokens at the start. But they learn by "
+    "gradients, which reach each head through its own block of W_O. Compare the second and the "
     "third row of the table.",
 )
 heads_that_start_alike.wrong_option(
     "B",
     "the loss drives heads apart",
-    "Heads that differ would have a smaller loss, that is true. But gradient descent takes small "
-    "steps, and equal heads are told to take the same one: look at the distance after training in "
-    "the row of those that start all alike.",
+    "It is true that heads that differ would have a smaller loss. But gradient descent takes "
+    "small steps, and equal heads take the same step. Look at the distance after training in the "
+    "row of the heads that start all alike.",
 )
 
 
@@ -42,59 +42,61 @@ parameters = NumericAnswer(
     answer=2.0 * 512 * 128 + 2 * 512 * 512,
     within=0.001,
     hints=[
-        "Each of the four projections is a matrix: how many features go in, how many come out, all "
-        "heads together?",
-        "The heads' outputs are values, mixed. How many features do 8 of them have side by side?",
+        "Each of the four projections is a matrix. How many features go in, and how many come out, "
+        "for all heads together?",
+        "The heads' outputs are mixtures of values. How many features do 8 of them have side by "
+        "side?",
     ],
 )
 parameters.wrong_value(
     "the smaller queries and keys left out",
     4.0 * 512 * 512,
-    "You counted four square matrices. That is the usual layer, whose queries and keys are as wide "
-    "as its values.",
+    "You counted four square matrices. They belong to the usual layer, whose queries and keys are "
+    "as wide as its values.",
 )
 parameters.wrong_value(
     "without W_O",
     2.0 * 512 * 128 + 512 * 512,
-    "You counted the projections that lead into the heads. The projection that leads out of them "
-    "has parameters, too.",
+    "You counted only the projections that lead into the heads. But the projection that leads out "
+    "of them has parameters, too.",
 )
 parameters.wrong_value(
     "all four projections made smaller",
     4.0 * 512 * 128,
-    "You gave all four projections 16 features for each head. The values keep theirs, and with "
-    "them the projection that reads them.",
+    "You gave all four projections 16 features for each head. But the values keep their features, "
+    "and so does the projection that reads them.",
 )
 parameters.wrong_value(
     "W_O for one head",
     2.0 * 512 * 128 + 512 * 512 + 64 * 512,
-    "You let the last projection read the features of one head. It gets the outputs of all of "
-    "them, side by side.",
+    "You let the last projection read the features of one head. But it reads the outputs of all "
+    "heads, side by side.",
 )
 parameters.wrong_value(
     "the projections of one head",
     2.0 * 512 * 16 + 512 * 64 + 512 * 512,
-    "You counted the three projections of a single head. Each head has its own, so most of the "
+    "You counted the three projections of a single head. But each head has its own, so most of the "
     "projections are missing.",
 )
 parameters.wrong_value(
     "the queries alone made smaller",
     512.0 * 128 + 3 * 512 * 512,
-    "You made the queries smaller and left the keys wide. Their dot product needs as many features "
-    "on both sides.",
+    "You made the queries smaller and left the keys wide. But a dot product needs the same number "
+    "of features on both sides.",
 )
 parameters.wrong_value(
     "values made smaller, too",
     3.0 * 512 * 128 + 512 * 512,
-    "You gave the values 16 features for each head as well. They keep 64; only queries and keys "
-    "were made smaller.",
+    "You gave the values 16 features for each head as well. But the values keep 64, and only "
+    "queries and keys were made smaller.",
 )
 
 
 parameters.wrong_value(
     "with biases",
     2.0 * 512 * 128 + 2 * 512 * 512 + 2 * 128 + 2 * 512,
-    "You counted biases, one for each feature that comes out of a projection. This layer has none.",
+    "You counted biases, one for each feature that comes out of a projection. But this layer has "
+    "no biases.",
 )
 
 
@@ -102,7 +104,8 @@ split_three = Exercise(
     "7.2",
     "Queries, keys and values from one product",
     hints=[
-        "Into which three factors does the last axis fall, and which of them varies slowest?",
+        "The length of the last axis is a product of three factors. Which are they, and which of "
+        "them varies slowest?",
         "`x.unflatten(-1, (a, b, c))` cuts the last axis into three.",
         "`permute` brings all axes into a new order at once. Write down the name of each axis "
         "before and after.",
@@ -132,16 +135,16 @@ def _(generator):
         yield torch.randn(shape, generator=generator), num_heads
 
 
-@split_three.holds("What belongs to one token stays with it.")
+@split_three.holds("The features of a token stay with this token.")
 def _(f, together, num_heads):
     marked = torch.zeros_like(together)
     marked[:, 0] = 1.0
     other = f(marked, num_heads)[:, :, :, 1:]
     if other.any():
-        return "Features of token 0 turn up at another token."
+        return "Features of token 0 turn up at a different token."
 
 
-@split_three.holds("Each head takes features that stand side by side.")
+@split_three.holds("Each head takes features that are side by side.")
 def _(f, together, num_heads):
     width = together.shape[-1] // 3
     d_k = width // num_heads
@@ -154,16 +157,16 @@ def _(f, together, num_heads):
 
 @split_three.mistake("one view to the final shape")
 def _(together, num_heads):
-    """You ask for the final shape directly. The numbers are dealt out in the order of memory, and
-    tokens, heads and the three kinds are mixed up."""
+    """You ask for the final shape directly. But `view` keeps the numbers in their order in memory,
+    so tokens, heads, queries, keys and values are mixed up."""
     batch, length, _ = together.shape
     return together.reshape(3, batch, num_heads, length, -1)
 
 
 @split_three.mistake("heads before tokens by view")
 def _(together, num_heads):
-    """You separate queries, keys and values well, but split off the heads by a view with the heads
-    before the tokens. A head then gets some tokens whole and others not at all."""
+    """You separate queries, keys and values correctly, but you split the heads by a view with the
+    heads before the tokens. A head then gets all features of some tokens and none of the others."""
     batch, length, _ = together.shape
     parts = together.chunk(3, dim=-1)
     return torch.stack([part.reshape(batch, num_heads, length, -1) for part in parts])
@@ -171,32 +174,32 @@ def _(together, num_heads):
 
 @split_three.mistake("cut by heads first")
 def _(together, num_heads):
-    """You cut the last axis into heads first and each head into three. Some libraries store it so,
-    but here what you take for a key is the query of another head."""
+    """You first cut the last axis into heads, and then each head into three parts. Some libraries
+    store the numbers in this order. But here, some of your keys are queries of a different head."""
     parts = together.unflatten(-1, (num_heads, 3, -1))
     return parts.permute(3, 0, 2, 1, 4)
 
 
 @split_three.mistake("every third feature")
 def _(together, num_heads):
-    """You let the three kinds alternate from feature to feature. Each of your queries then consists
-    of a query's, a key's and a value's features in turn."""
+    """You let queries, keys and values alternate from feature to feature. Each of your queries then
+    consists of features of a query, a key and a value in turn."""
     parts = together.unflatten(-1, (num_heads, -1, 3))
     return parts.permute(4, 0, 2, 1, 3)
 
 
 @split_three.mistake("heads that alternate")
 def _(together, num_heads):
-    """You deal out features to the heads in turn instead of in blocks. A new model could learn with
-    that, but weights that were trained with blocks are torn apart."""
+    """You give the features to the heads in turn instead of in blocks. A new model could learn with
+    this order, but weights that were trained with blocks are torn apart."""
     parts = together.unflatten(-1, (3, -1, num_heads))
     return parts.permute(2, 0, 4, 1, 3)
 
 
 @split_three.mistake("keys and values exchanged")
 def _(together, num_heads):
-    """You return the values in the place of the keys. Queries are then compared with what should be
-    handed over."""
+    """You return the values instead of the keys. Queries are then compared with the vectors that
+    should be mixed into the output."""
     parts = together.unflatten(-1, (3, num_heads, -1))[:, :, [0, 2, 1]]
     return parts.permute(2, 0, 3, 1, 4)
 
@@ -213,12 +216,11 @@ score_matrices = Exercise(
     "7.3",
     "What asks for what",
     hints=[
-        "For one head the scores are (x W_Q)(x W_K)ᵀ / √d_k. Which product stands between x and "
-        "xᵀ?",
-        "An `nn.Linear` stores the transpose of the projection: the features that come out are its "
-        "rows.",
-        "`weight.unflatten(0, (num_heads, -1))` gives the rows of each head. Which of the two has "
-        "to be transposed so that a (d_model, d_model) matrix comes out?",
+        "For one head, the scores are (x W_Q)(x W_K)ᵀ / √d_k. Which product is between x and xᵀ?",
+        "An `nn.Linear` stores the transpose of the projection, so each of its rows belongs to one "
+        "output feature.",
+        "`weight.unflatten(0, (num_heads, -1))` gives the rows of each head. Which of the two must "
+        "be transposed so that their product is a (d_model, d_model) matrix?",
     ],
 )
 
@@ -266,62 +268,62 @@ def _(f, query_weight, key_weight, num_heads):
     return changed(
         scores,
         x @ f(query_weight, key_weight, num_heads).to(x) @ x.T,
-        "for one pair of tokens the score is {}, by your B {}",
+        "for one pair of tokens, the score is {}, but your B gives {}",
     )
 
 
-@score_matrices.holds("No B has a larger rank than a head has features.")
+@score_matrices.holds("The rank of each B is at most the number of features of a head.")
 def _(f, query_weight, key_weight, num_heads):
     d_k = len(query_weight) // num_heads
     B = f(query_weight, key_weight, num_heads).double()
     rank = torch.linalg.matrix_rank(B, rtol=1e-5).max().item()
     if rank > d_k:
-        return f"One has the rank {rank}, with d_k={d_k}."
+        return f"With d_k={d_k}, one B has the rank {rank}."
 
 
 @score_matrices.mistake("not scaled")
 def _(query_weight, key_weight, num_heads):
-    """You multiply the two projections and leave it at that. The scores are then too large by the
-    root of a head's features, and softmax too sharp."""
+    """You multiply the two projections and leave out the division. The scores are then too large by
+    the root of the number of a head's features, and the weights are too sharp."""
     return _by_rows(query_weight, num_heads).mT @ _by_rows(key_weight, num_heads)
 
 
 @score_matrices.mistake("divided by the root of d_model")
 def _(query_weight, key_weight, num_heads):
-    """You divide by the root of the width of a token. A head has fewer features than that, so its
-    scores come out too small."""
+    """You divide by the root of the number of features of a token. But a head has fewer features
+    than a token, so its scores are too small."""
     query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
     return query.mT @ key / math.sqrt(query.shape[-1])
 
 
 @score_matrices.mistake("divided by the root of all heads' features")
 def _(query_weight, key_weight, num_heads):
-    """You divide by the root of the number of rows, the features of all heads together. A score
-    adds up those of one head only."""
+    """You divide by the root of the number of rows, which is the number of features of all heads
+    together. But a score adds up the features of only one head."""
     query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
     return query.mT @ key / math.sqrt(len(query_weight))
 
 
 @score_matrices.mistake("divided by d_k")
 def _(query_weight, key_weight, num_heads):
-    """You divide by the number of features of a head, not by its root. The scores shrink and the
-    weights become too even."""
+    """You divide by the number of features of a head, not by its root. The scores are then too
+    small, and the weights are too even."""
     query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
     return query.mT @ key / query.shape[1]
 
 
 @score_matrices.mistake("query and key exchanged")
 def _(query_weight, key_weight, num_heads):
-    """You transpose the key's projection instead of the query's. Your B says what is asked for by
-    what: the two tokens have changed their roles."""
+    """You transpose the key's projection instead of the query's. In your B, the token that asks and
+    the token that is asked have exchanged their roles."""
     query, key = (_by_rows(w, num_heads) for w in (query_weight, key_weight))
     return key.mT @ query / math.sqrt(query.shape[1])
 
 
 @score_matrices.mistake("heads that alternate")
 def _(query_weight, key_weight, num_heads):
-    """You give rows to the heads in turn. Each head is then made of rows of all of them, where it
-    should have a block of rows."""
+    """You give the rows to the heads in turn. Each head then consists of rows of all heads,
+    although it should have a block of rows."""
     query, key = (
         w.unflatten(0, (-1, num_heads)).transpose(0, 1) for w in (query_weight, key_weight)
     )
@@ -330,8 +332,8 @@ def _(query_weight, key_weight, num_heads):
 
 @score_matrices.mistake("all heads together")
 def _(query_weight, key_weight, num_heads):
-    """You multiply the whole projections, so that the features of all heads are added up, and give
-    every head the result. That is one wide head, several times."""
+    """You multiply the whole projections, which adds up the features of all heads, and give every
+    head the result. You then have the same wide head several times."""
     d_k = len(query_weight) // num_heads
     B = query_weight.T @ key_weight / math.sqrt(d_k)
     return B.expand(num_heads, -1, -1).clone()
@@ -341,11 +343,12 @@ attend = Exercise(
     "7.4",
     "Several heads that ask another sequence",
     hints=[
-        "Queries are made from `x`, keys and values from `memory`. Each of the three is split into "
-        "heads in the same way.",
-        "The scores have the shape (batch, heads, L_query, L_key), the mask has no axis of heads. "
-        "Where must one be put in, so that it serves all heads of its own sentence?",
-        "The heads come together by the two steps of the split, in reverse order. W_O is last.",
+        "Queries are made from `x`, and keys and values from `memory`. Each of the three is split "
+        "into heads in the same way.",
+        "The scores have the shape (batch, heads, L_query, L_key), but the mask has no axis for "
+        "the heads. Where must you insert one, so that each mask is used for all heads of its own "
+        "sentence?",
+        "To merge the heads, undo the two steps of the split in reverse order. W_O comes last.",
     ],
     differentiable=True,
 )
@@ -426,7 +429,7 @@ def _(generator):
         )
 
 
-@attend.holds("What is forbidden to all queries changes nothing.")
+@attend.holds("A token that no query may attend to changes nothing.")
 def _(f, x, memory, projections, num_heads, mask):
     if memory.shape[1] == 1:
         return None
@@ -449,7 +452,7 @@ def _last_head_alone(projections, num_heads):
     return projections
 
 
-@attend.holds("What one head asks changes no other head.", presupposes=True)
+@attend.holds("The queries of one head change no other head.", presupposes=True)
 def _(f, x, memory, projections, num_heads, mask):
     projections, d_k = _last_head_alone(projections, num_heads), projections.shape[-1] // num_heads
     others = projections.clone()
@@ -463,8 +466,8 @@ def _(f, x, memory, projections, num_heads, mask):
 
 @attend.mistake("split without a transpose")
 def _(x, memory, projections, num_heads, mask):
-    """You split by one view with the heads before the tokens, and merge as well without a
-    transpose. Tokens are cut up and mixed, though every shape is right."""
+    """You split by a single view with the heads before the tokens, and you also merge without a
+    transpose. Tokens are then cut up and mixed, although every shape is right."""
 
     def view(x, num_heads):
         return x.reshape(len(x), num_heads, x.shape[1], -1)
@@ -477,8 +480,8 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("merged without a transpose")
 def _(x, memory, projections, num_heads, mask):
-    """You split the heads well and merge them by a view alone. A token's output is then put
-    together from one head at several tokens."""
+    """You split the heads correctly, but you merge them by a view alone. A token's output is then
+    put together from one head at several tokens."""
 
     def merge(heads):
         return heads.reshape(len(heads), heads.shape[2], -1)
@@ -488,51 +491,51 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("without W_O")
 def _(x, memory, projections, num_heads, mask):
-    """You stop after putting the heads side by side. Each head then writes to features of its own,
-    and nothing brings them together."""
+    """You put the heads side by side and stop there. Each head then has output features of its own,
+    and nothing mixes the heads."""
     same = torch.stack([*projections[:3], torch.eye(projections.shape[-1])])
     return _attend(x, memory, same, num_heads, mask[:, None])
 
 
 @attend.mistake("divided by the root of d_model")
 def _(x, memory, projections, num_heads, mask):
-    """You divide by the root of the whole width. A head's scores add up fewer products, so the
-    weights become too even."""
+    """You divide by the root of the whole width. But the scores of a head add up fewer products
+    than that, so the weights become too even."""
     scale = math.sqrt(x.shape[-1])
     return _attend(x, memory, projections, num_heads, mask[:, None], scale=scale)
 
 
 @attend.mistake("not scaled")
 def _(x, memory, projections, num_heads, mask):
-    """You leave out the division of the scores. Softmax is then too sharp, and the more so the
-    wider the heads are."""
+    """You leave out the division of the scores. The weights are then too sharp, and the wider the
+    heads are, the sharper they become."""
     return _attend(x, memory, projections, num_heads, mask[:, None], scale=1.0)
 
 
 @attend.mistake("one wide head")
 def _(x, memory, projections, num_heads, mask):
-    """You never split the features. All of them are one head with one row of weights, whatever the
-    number of heads."""
+    """You never split the features. All of them then form one head with one row of weights,
+    whatever the number of heads."""
     return _attend(x, memory, projections, 1, mask[:, None])
 
 
 @attend.mistake("the mask ignored")
 def _(x, memory, projections, num_heads, mask):
-    """You let every query attend to every token of memory. What is padding, or still to come, is
-    mixed into the output."""
+    """You let every query attend to every token of memory. Padding and forbidden later tokens are
+    then mixed into the output."""
     return _attend(x, memory, projections, num_heads, None)
 
 
 @attend.mistake("the mask inverted")
 def _(x, memory, projections, num_heads, mask):
     """You forbid what the mask allows, and allow the rest. PyTorch's `nn.MultiheadAttention` reads
-    masks that way; here True means that attending is allowed."""
+    masks that way, but here, True means that attending is allowed."""
     return _attend(x, memory, projections, num_heads, ~mask[:, None])
 
 
 @attend.mistake("the mask after softmax")
 def _(x, memory, projections, num_heads, mask):
-    """You set weights to 0 after softmax. What is forbidden has then taken its share of the sum,
+    """You set weights to 0 after softmax. The forbidden tokens have then already taken their share,
     and a row of weights sums to less than 1."""
     weights = _scores(x, memory, projections, num_heads).softmax(dim=-1)
     return _mixed(weights * mask[:, None], memory, projections, num_heads)
@@ -540,7 +543,7 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("forbidden scores set to 0")
 def _(x, memory, projections, num_heads, mask):
-    """You set forbidden scores to 0. That is a score like others, and its token still gets
+    """You set forbidden scores to 0. But 0 is a score like any other, and its token still gets
     weight."""
     scores = _scores(x, memory, projections, num_heads) * mask[:, None]
     return _mixed(scores.softmax(dim=-1), memory, projections, num_heads)
@@ -548,8 +551,8 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("one row of weights for all heads")
 def _(x, memory, projections, num_heads, mask):
-    """You average the weights over the heads, and every head uses the mean. What one head looks for
-    is then mixed with what the others look for."""
+    """You average the weights over the heads, and every head uses the mean. The heads then no
+    longer look at different tokens."""
     scores = _scores(x, memory, projections, num_heads).masked_fill(~mask[:, None], -math.inf)
     mean = scores.softmax(dim=-1).mean(dim=1, keepdim=True)
     return _mixed(mean, memory, projections, num_heads)
@@ -557,8 +560,8 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("the best token alone")
 def _(x, memory, projections, num_heads, mask):
-    """You hand over the value with the highest score and nothing of the others. No gradient then
-    tells queries and keys which other token would have been better."""
+    """You hand over only the value with the highest score. No gradient then tells queries and keys
+    which other token would have been better."""
     scores = _scores(x, memory, projections, num_heads).masked_fill(~mask[:, None], -math.inf)
     best = torch.nn.functional.one_hot(scores.argmax(dim=-1), memory.shape[1])
     return _mixed(best.to(x), memory, projections, num_heads)
@@ -566,16 +569,16 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("no exponential")
 def _(x, memory, projections, num_heads, mask):
-    """You divide the scores by their sum and leave out the exponential. Scores may be negative, and
-    the sum of a row may be 0, so what comes out is not a row of weights."""
+    """You divide the scores by their sum and leave out the exponential. But scores may be negative,
+    and the sum of a row may be 0, so the result is not a row of weights."""
     scores = _scores(x, memory, projections, num_heads) * mask[:, None]
     return _mixed(scores / scores.sum(dim=-1, keepdim=True), memory, projections, num_heads)
 
 
 @attend.mistake("divided by the root of the number of tokens")
 def _(x, memory, projections, num_heads, mask):
-    """You divide by the root of the length of memory. A score adds up the features of a head, and
-    their number is what makes scores large."""
+    """You divide by the root of the length of memory. But a score adds up the features of a head,
+    and the number of these features makes scores large."""
     scale = math.sqrt(memory.shape[1])
     return _attend(x, memory, projections, num_heads, mask[:, None], scale=scale)
 
@@ -589,8 +592,8 @@ def _(x, memory, projections, num_heads, mask):
 
 @attend.mistake("keys handed over instead of values")
 def _(x, memory, projections, num_heads, mask):
-    """You mix the keys by the weights. What a token can be found by is then handed over instead of
-    what it has to say."""
+    """You mix the keys by the weights. But a key says how a token is found, and only a value is
+    meant to be handed over."""
     same = torch.stack([projections[0], projections[1], projections[1], projections[3]])
     return _attend(x, memory, same, num_heads, mask[:, None])
 
@@ -598,21 +601,21 @@ def _(x, memory, projections, num_heads, mask):
 @attend.mistake("key projection and value projection exchanged")
 def _(x, memory, projections, num_heads, mask):
     """You take the third projection for the keys and the second for the values. Tokens are then
-    found by what they have to give."""
+    found by their values, and they hand over their keys."""
     return _attend(x, memory, projections[[0, 2, 1, 3]], num_heads, mask[:, None])
 
 
 @attend.mistake("query projection and key projection exchanged")
 def _(x, memory, projections, num_heads, mask):
     """You send `x` through the key projection and `memory` through the query projection. Each score
-    is then that of another question."""
+    then answers a different question."""
     return _attend(x, memory, projections[[1, 0, 2, 3]], num_heads, mask[:, None])
 
 
 @attend.mistake("projections transposed")
 def _(x, memory, projections, num_heads, mask):
-    """You multiply by the transposed projections, as `nn.Linear` does with its weights. These
-    projections are used as they are."""
+    """You multiply by the transposed projections, as `nn.Linear` does with its weights. But these
+    projections must be used as they are."""
     return _attend(x, memory, projections.mT, num_heads, mask[:, None])
 
 
@@ -620,12 +623,12 @@ without_pairs = Exercise(
     "7.5",
     "The layer without two of its heads",
     hints=[
-        "By (7.5) the output is a sum over the heads. Which terms are missing when i and j are "
-        "off, and which when i and j are the same head?",
+        "By (7.5), the output is a sum over the heads. Which terms are missing when i and j are "
+        "off? And which when i and j are the same head?",
         "The weight of an `nn.Linear` is the transpose of W_O. After `.T`, the rows of one head "
         "are a block.",
         "Give each head a gate that is 1 or 0. Write down the row of gates with only head i off, "
-        "and that with only head j off. What happens when you multiply them?",
+        "and the row with only head j off. What happens when you multiply the two rows?",
     ],
 )
 
@@ -679,18 +682,18 @@ def _layer(heads, weight):
     return heads.transpose(1, 2).flatten(start_dim=2) @ weight.T
 
 
-@without_pairs.holds("A head that hands over nothing is not missed.")
+@without_pairs.holds("If a head returns zeros, switching it off changes nothing.")
 def _(f, heads, weight):
     silent = heads.clone()
     silent[:, 0] = 0.0
     return changed(
         _layer(silent, weight),
         f(silent, weight)[0, 0],
-        "with a silent first head an output is {}, without it {}",
+        "with a first head of zeros an output is {}, but without this head it is {}",
     )
 
 
-@without_pairs.holds("What a head says changes nothing where it is off.")
+@without_pairs.holds("Where a head is off, its output changes nothing.")
 def _(f, heads, weight):
     louder = heads.clone()
     louder[:, -1] *= 3.0
@@ -699,15 +702,15 @@ def _(f, heads, weight):
 
 @without_pairs.mistake("the same head off twice")
 def _(heads, weight):
-    """You subtract what two heads add, also where both are the same head. On the diagonal it is
-    then taken away twice."""
+    """You always subtract the outputs of two heads, even where both are the same head. On the
+    diagonal, you then subtract one head twice."""
     added = _added(heads, weight)
     return added.sum(dim=0) - added[:, None] - added
 
 
 @without_pairs.mistake("nothing off on the diagonal")
 def _(heads, weight):
-    """You leave all heads on where i equals j. There one head should be off."""
+    """You leave all heads on where i equals j. But there, one head should be off."""
     gates = _gates(heads.shape[1])
     gates.diagonal()[:] = 1.0
     return _gated(gates, _added(heads, weight))
@@ -715,14 +718,14 @@ def _(heads, weight):
 
 @without_pairs.mistake("the pair alone")
 def _(heads, weight):
-    """You return what the two heads add. That is the layer with these heads only, and the others
-    off."""
+    """You return the sum of what the two heads add. This is the layer with only these two heads on,
+    and all others off."""
     return _gated(1 - _gates(heads.shape[1]), _added(heads, weight))
 
 
 @without_pairs.mistake("one of the two off")
 def _(heads, weight):
-    """You switch off one head of each pair. The other goes on speaking."""
+    """You switch off one head of each pair. The other head stays on."""
     num_heads = heads.shape[1]
     gates = (1 - torch.eye(num_heads)).expand(num_heads, -1, -1)
     return _gated(gates, _added(heads, weight))
@@ -730,16 +733,16 @@ def _(heads, weight):
 
 @without_pairs.mistake("off only where both gates are off")
 def _(heads, weight):
-    """You leave a head on unless both of the two want it off. With two different heads, none is
-    off then."""
+    """You leave a head on unless both gates switch it off. With two different heads, no head is
+    then off."""
     on = 1 - torch.eye(heads.shape[1])
     return _gated(torch.maximum(on[:, None], on), _added(heads, weight))
 
 
 @without_pairs.mistake("scaled up")
 def _(heads, weight):
-    """You scale the heads that are left, as dropout does. The pair is not only off then: all
-    others are louder."""
+    """You scale up the heads that are left, as dropout does. You then not only switch off the pair,
+    but also change all the other heads."""
     gates = _gates(heads.shape[1])
     left = gates.sum(dim=2, keepdim=True).clamp(min=1.0)
     return _gated(gates * heads.shape[1] / left, _added(heads, weight))
@@ -747,17 +750,17 @@ def _(heads, weight):
 
 @without_pairs.mistake("the mean of the others")
 def _(heads, weight):
-    """You average what the other heads add. The heads of a layer are summed, so this is too small,
-    the more heads the more so."""
+    """You average what the other heads add. But the heads of a layer are summed, so your result is
+    too small, and the more heads there are, the smaller it is."""
     gates = _gates(heads.shape[1])
     left = gates.sum(dim=2, keepdim=True).clamp(min=1.0)
     return _gated(gates / left, _added(heads, weight))
 
 
-@without_pairs.mistake("columns in turn")
+@without_pairs.mistake("rows of W_O in turn")
 def _(heads, weight):
-    """You give each head every num_heads-th feature of W_O. Heads stand there in blocks, so each
-    meets rows that belong to others."""
+    """You give each head every num_heads-th row of W_O. But the rows of a head form a block, so
+    each head meets rows that belong to others."""
     blocks = weight.T.unflatten(0, (-1, heads.shape[1])).transpose(0, 1)
     added = (heads @ blocks).transpose(0, 1)
     return _gated(_gates(heads.shape[1]), added)
@@ -765,8 +768,8 @@ def _(heads, weight):
 
 @without_pairs.mistake("blocks in reverse")
 def _(heads, weight):
-    """You pair the first head with the last block of W_O. Every head then speaks through the
-    projection of another."""
+    """You pair the first head with the last block of W_O, and so on. Heads then go through the
+    blocks of other heads."""
     blocks = _blocks(weight, heads.shape[1]).flip(0)
     added = (heads @ blocks).transpose(0, 1)
     return _gated(_gates(heads.shape[1]), added)
@@ -774,8 +777,8 @@ def _(heads, weight):
 
 @without_pairs.mistake("merged without a transpose")
 def _(heads, weight):
-    """You put the heads together by a view alone, with two of them set to 0. Tokens and heads
-    change places, and a token gets what others should have."""
+    """You put the heads together by a view alone, with two of them set to 0. Tokens and heads are
+    then mixed up, and a token gets features that belong to others."""
     gates = _gates(heads.shape[1])[:, :, None, :, None, None]
     merged = (gates * heads).reshape(*gates.shape[:2], len(heads), heads.shape[2], -1)
     return merged @ weight.T
@@ -786,9 +789,9 @@ divergences = Exercise(
     "How differently heads look",
     hints=[
         "`weights[:, :, None]` and `weights[:, None]` broadcast to all pairs of heads.",
-        "`torch.special.xlogy(w, w)` is w log w, and 0 where w is 0.",
-        "Entropies are sums over the keys. The mean over batch and queries comes last, when each "
-        "pair of rows has its divergence.",
+        "`torch.special.xlogy(w, w)` is w log w, and it is 0 where w is 0.",
+        "Entropies are sums over the keys. First compute the divergence of each pair of rows. The "
+        "mean over batch and queries comes last.",
     ],
 )
 
@@ -822,14 +825,16 @@ def _(generator):
     yield (scores.masked_fill(future, -math.inf).softmax(dim=-1),)
 
 
-@divergences.holds("It is 0 between a head and itself.")
+@divergences.holds("The divergence between a head and itself is 0.")
 def _(f, weights):
     own = f(weights).diagonal()
     if not own.abs().max() < 1e-4:
-        return f"For one head you return {own[own.abs().argmax()]:.3g}."
+        return f"For one head, you return {own[own.abs().argmax()]:.3g}."
 
 
-@divergences.holds("It is log 2 for heads that share no key, and never more.")
+@divergences.holds(
+    "The divergence of two heads that share no key is log 2, and no divergence is larger."
+)
 def _(f, weights):
     if weights.shape[1] == 1:
         return None
@@ -840,15 +845,15 @@ def _(f, weights):
     if not math.isclose(found, math.log(2), abs_tol=1e-3):
         side = "more" if found > math.log(2) else "less"
         shown = told_apart(found, math.log(2))
-        return f"For two such heads you return {shown}, which is {side}."
+        return f"For two such heads, you return {shown}, which is {side}."
     largest = f(weights).max().item()
     if largest > math.log(2) + 1e-4:
-        return f"Once you return {told_apart(largest, math.log(2))}."
+        return f"One of your divergences is {told_apart(largest, math.log(2))}."
 
 
-@divergences.mistake("0 log 0 as computed")
+@divergences.mistake("0 log 0 left as NaN")
 def _(weights):
-    """You multiply a weight by its logarithm. Where the weight is 0 the logarithm is −∞, and the
+    """You multiply a weight by its logarithm. Where the weight is 0, the logarithm is −∞, and the
     product is NaN."""
 
     def entropy(w):
@@ -862,35 +867,36 @@ def _(weights):
 @divergences.mistake("averaged before comparing")
 def _(weights):
     """You average the maps over batch and queries first and compare the means. Heads that look at
-    different tokens in each sentence, but equally often on the whole, then seem alike."""
+    different tokens in each sentence, but at each token equally often on the whole, then seem
+    alike."""
     mean = weights.mean(dim=(0, 2), keepdim=True)
     return _between(mean).mean(dim=(0, 3))
 
 
 @divergences.mistake("logarithms with base 2")
 def _(weights):
-    """You use logarithms with base 2. The divergence is then in bits, and heads that share nothing
-    are at 1."""
+    """You use logarithms with base 2. The divergence is then in bits, and it is 1 for heads that
+    share no key."""
     return _between(weights).mean(dim=(0, 3)) / math.log(2)
 
 
-@divergences.mistake("the root of it")
+@divergences.mistake("the root of the divergence")
 def _(weights):
-    """You take the root of each divergence. That is the Jensen–Shannon *distance*, which is a
-    metric, but another number."""
+    """You take the root of each divergence. The root is the Jensen–Shannon *distance*. It is a
+    metric, but the task asks for the divergence."""
     return _between(weights).clamp(min=0).sqrt().mean(dim=(0, 3))
 
 
 @divergences.mistake("summed over the queries")
 def _(weights):
-    """You sum over the queries instead of averaging. Long sentences then make all heads look more
-    different."""
+    """You sum over the queries instead of averaging. In long sentences, all heads then seem to
+    differ more."""
     return _between(weights).sum(dim=3).mean(dim=0)
 
 
 @divergences.mistake("entropies added, not averaged")
 def _(weights):
-    """You subtract both entropies whole. The divergence of a head from itself is then minus its
+    """You subtract both entropies in full. The divergence of a head from itself is then minus its
     entropy instead of 0."""
     u, v = _pairs(weights)
     between = _entropy((u + v) / 2) - _entropy(u) - _entropy(v)
@@ -899,8 +905,8 @@ def _(weights):
 
 @divergences.mistake("u + v without the half")
 def _(weights):
-    """You take the entropy of the sum of the two rows. The sum is not a row of weights, as it adds
-    up to 2."""
+    """You take the entropy of the sum of the two rows. But the sum is not a row of weights, because
+    it adds up to 2."""
     u, v = _pairs(weights)
     between = _entropy(u + v) - (_entropy(u) + _entropy(v)) / 2
     return between.mean(dim=(0, 3))
@@ -909,7 +915,7 @@ def _(weights):
 @divergences.mistake("the difference of the entropies")
 def _(weights):
     """You compare how sharp two heads are, not where they look. Two heads that look at different
-    tokens equally sharply then have the difference 0."""
+    tokens, but are equally sharp, then get a difference of 0."""
     u, v = _pairs(weights)
     return (_entropy(u) - _entropy(v)).abs().mean(dim=(0, 3))
 
@@ -918,12 +924,12 @@ importance = Exercise(
     "7.7",
     "The importance of heads, all at once",
     hints=[
-        "With gates the output is the sum of g_i times what head i adds (7.5). How does one number "
-        "of the output change with g_i?",
-        "By the chain rule the derivative of the loss is the sum, over tokens and features, of "
-        "gradient times that change.",
-        "Each example has its own gate, so it has its own sum. In which order do the absolute "
-        "value, the sum and the mean then stand?",
+        "With gates, the output is the sum of g_i times what head i adds (7.5). How does one "
+        "number of the output change with g_i?",
+        "By the chain rule, multiply each number of the gradient by that change, and sum over "
+        "tokens and features. The sum is the derivative of the loss.",
+        "Each example has its own gate, so it has its own sum. In which order do you then take the "
+        "absolute value, the sum and the mean?",
     ],
 )
 
@@ -958,11 +964,14 @@ def _(f, heads, weight, gradient):
     return changed(
         f(heads, weight, gradient),
         f(heads, weight, turned),
-        "with the sign of the first example turned, one goes from {} to {}",
+        "with the sign of the first example flipped, an importance goes from {} to {}",
     )
 
 
-@importance.holds("For one example it is what a slightly smaller gate loses.")
+@importance.holds(
+    "For a single example, the importance is how fast the loss changes when the gate "
+    "gets slightly smaller."
+)
 def _(f, heads, weight, gradient):
     heads, gradient = heads[:1], gradient[:1]
     lost = []
@@ -974,14 +983,14 @@ def _(f, heads, weight, gradient):
     return changed(
         torch.stack(lost),
         f(heads, weight, gradient),
-        "by a smaller gate one is {}, by your function {}",
+        "by a smaller gate, one importance is {}, but your function returns {}",
     )
 
 
 @importance.mistake("absolute values of the single products")
 def _(heads, weight, gradient):
     """You take absolute values before you sum over tokens and features. Products that cancel each
-    other in the loss then all count."""
+    other in the loss are then all counted."""
     products = _by_gate(heads, weight, gradient)
     return products.abs().sum(dim=(2, 3)).mean(dim=0)
 
@@ -996,16 +1005,16 @@ def _(heads, weight, gradient):
 
 @importance.mistake("no absolute value")
 def _(heads, weight, gradient):
-    """You leave the signs. Positive and negative examples then cancel, and importances may be below
-    0."""
+    """You keep the signs. Positive and negative examples then cancel, and an importance may be
+    negative."""
     products = _by_gate(heads, weight, gradient)
     return products.sum(dim=(2, 3)).mean(dim=0)
 
 
 @importance.mistake("absolute value for each token")
 def _(heads, weight, gradient):
-    """You take the absolute value of each token's sum. The gate of an example serves all of its
-    tokens, and what they want may cancel."""
+    """You take the absolute value of each token's sum. But an example has one gate for all its
+    tokens, and the effects of its tokens may cancel."""
     products = _by_gate(heads, weight, gradient)
     return products.sum(dim=3).abs().sum(dim=2).mean(dim=0)
 
@@ -1020,16 +1029,16 @@ def _(heads, weight, gradient):
 
 @importance.mistake("the mean over the tokens")
 def _(heads, weight, gradient):
-    """You average over the tokens before taking the absolute value. The loss changes with what all
-    tokens add together, so this is too small."""
+    """You average over the tokens before you take the absolute value. But the loss changes with the
+    sum over all tokens, so your result is too small."""
     products = _by_gate(heads, weight, gradient)
     return products.sum(dim=3).mean(dim=2).abs().mean(dim=0)
 
 
 @importance.mistake("features of W_O in turn")
 def _(heads, weight, gradient):
-    """You give each head every num_heads-th column of the weight. Heads stand there in blocks, so
-    each meets columns that belong to others."""
+    """You give each head every num_heads-th column of the weight. But the columns of a head form a
+    block, so each head meets columns that belong to others."""
     blocks = weight.T.unflatten(0, (-1, heads.shape[1])).transpose(0, 1)
     products = (heads @ blocks) * gradient[:, None]
     return products.sum(dim=(2, 3)).abs().mean(dim=0)
@@ -1037,15 +1046,15 @@ def _(heads, weight, gradient):
 
 @importance.mistake("the length of what a head adds")
 def _(heads, weight, gradient):
-    """You measure how much each head adds and never use the gradient. A head may add a lot that the
-    loss does not depend on."""
+    """You measure how much each head adds, and never use the gradient. But a head may add a lot on
+    which the loss does not depend."""
     added = heads @ _blocks(weight, heads.shape[1])
     return added.square().sum(dim=(2, 3)).sqrt().mean(dim=0)
 
 
 @importance.mistake("W_O left out")
 def _(heads, weight, gradient):
-    """You multiply the heads by the gradient as it arrives at the layer's output. Between the two
-    lies W_O, which decides what each head adds."""
+    """You multiply the heads by the gradient as it arrives at the layer's output. But W_O lies
+    between the two and decides what each head adds."""
     own = gradient.unflatten(-1, (heads.shape[1], -1)).transpose(1, 2)
     return (heads * own).sum(dim=(2, 3)).abs().mean(dim=0)

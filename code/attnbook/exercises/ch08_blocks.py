@@ -19,20 +19,20 @@ beyond_three_quarters = MultipleChoice(
 beyond_three_quarters.wrong_option(
     "A",
     "without the network all is linear",
-    "Given its weights, attention is linear in the values. But the weights come out of a softmax, "
-    "and a layer norm divides by the token's own size: look at the last two rows.",
+    "Given its weights, attention is linear in the values. But the weights come out of a "
+    "softmax, and a layer norm divides by the token's own size. Look at the last two rows.",
 )
 beyond_three_quarters.wrong_option(
     "B",
     "random tokens can't help",
     "It is true that the other tokens say nothing about `a` and `b`. But with more than one key, "
-    "the weights depend on the token that asks: look at the last row.",
+    "the weights depend on the token that asks. Look at the last row.",
 )
 beyond_three_quarters.wrong_option(
     "C",
     "a layer norm only rescales",
-    "This would be so if all tokens were divided by the same number. But each is divided by its "
-    "own size: look at the row with the norm.",
+    "This would be true if all tokens were divided by the same number. But each token is divided "
+    "by its own size. Look at the row with the norm.",
 )
 
 
@@ -43,45 +43,48 @@ parameters = NumericAnswer(
     within=0.0005,
     hints=[
         "Count three kinds of parts: the projections of attention, the projections of the network, "
-        "the norms.",
+        "and the norms.",
         "Attention has four projections of d_model features each, whatever the number of heads. A "
         "projection has a bias with one number for each feature that comes out.",
-        "How many sub-layers has the block, and so how many norms? Each has a scale and a shift.",
+        "How many sub-layers does the block have, and so how many norms? Each norm has a scale and "
+        "a shift.",
     ],
 )
 parameters.wrong_value(
     "the norms left out",
     49_728.0,
-    "You counted attention and network alone. The scales and shifts of the norms are learned, too.",
+    "You counted only attention and the network. But the scales and shifts of the norms are "
+    "learned, too.",
 )
 parameters.wrong_value(
     "one norm only",
     49_856.0,
-    "You counted half of the norms' parameters. Each sub-layer has a norm of its own, and each "
-    "norm a shift as well as a scale.",
+    "You counted only half of the norms' parameters. But each sub-layer has a norm of its own, and "
+    "each norm has both a scale and a shift.",
 )
 parameters.wrong_value(
     "no biases",
     49_408.0,
-    "You counted the matrices of the six projections and left out their biases. In this block "
-    "every projection has one.",
+    "You counted the matrices of the six projections and left out their biases. But in this block, "
+    "every projection has a bias.",
 )
 parameters.wrong_value(
     "no output projection",
     45_824.0,
-    "You counted three projections in the attention. What the heads found is mixed by a further "
-    "one before it is added to the stream.",
+    "You counted three projections in the attention. But a further projection mixes the outputs of "
+    "the heads before they are added to the stream.",
 )
 parameters.wrong_value(
     "full-width projections for each head",
     99_904.0,
-    "You gave each of the four heads projections of the full width. They share it: a head has a "
-    "quarter of the features.",
+    "You gave each of the four heads projections of the full width. But the heads share this "
+    "width, so each head has a quarter of the features.",
 )
 parameters.wrong_value(
     "a decoder block",
     66_752.0,
-    "You counted two attentions and three norms. That is a block that also reads a memory.",
+    "You counted two attentions and three norms. This is a decoder block, which also reads a "
+    "memory.",
 )
 
 
@@ -91,7 +94,7 @@ rms_norm = Exercise(
     hints=[
         "Write the formula from right to left: square, average, add, root, divide, scale.",
         "`mean(dim=-1, keepdim=True)` keeps the axis, so that the division fits again.",
-        "On which side of the root does ε stand? Try a token whose features are all 0.",
+        "Is ε under the root or outside it? Try a token whose features are all 0.",
     ],
     differentiable=True,
 )
@@ -122,11 +125,11 @@ def _(f, x, gamma, epsilon):
     return changed(
         torch.stack(alone).view(x.shape),
         f(x, gamma, epsilon),
-        "alone, a token gets the feature {}, among others {}",
+        "alone, a token gets the feature {}, but among others it gets {}",
     )
 
 
-@rms_norm.holds("Without ε the scale of a token makes no difference.")
+@rms_norm.holds("Without ε, the size of a token makes no difference.")
 def _(f, x, gamma, epsilon):
     x = x + 0.1 * torch.arange(1.0, 1 + x.shape[-1])  # no constant token
     return changed(
@@ -136,23 +139,23 @@ def _(f, x, gamma, epsilon):
     )
 
 
-@rms_norm.mistake("the mean taken off")
+@rms_norm.mistake("the mean subtracted")
 def _(x, gamma, epsilon):
-    """You subtract the mean first, as layer norm does. This norm is to leave it in, and its
-    results then differ for every token whose features do not sum to 0."""
+    """You subtract the mean first, as layer norm does. But this norm must leave the mean in. Your
+    results are wrong for every token whose features do not sum to 0."""
     return _rms(x - x.mean(dim=-1, keepdim=True), gamma, epsilon)
 
 
 @rms_norm.mistake("divided by the standard deviation")
 def _(x, gamma, epsilon):
-    """You leave the mean in the token, but measure the size around it. A token whose features are
-    all alike then has no size, and is blown up."""
+    """You leave the mean in the token, but you measure the size around the mean. A token whose
+    features are all equal then has a size of 0, so the division makes it huge."""
     return gamma * x / (x.var(dim=-1, correction=0, keepdim=True) + epsilon).sqrt()
 
 
 @rms_norm.mistake("ε outside the root")
 def _(x, gamma, epsilon):
-    """You add ε to the root instead of under it. Small tokens then come out with another size than
+    """You add ε outside the root instead of under it. Small tokens then get a different size than
     in models that were trained with the formula."""
     size = x.square().mean(dim=-1, keepdim=True).sqrt() + epsilon
     return gamma * x / size
@@ -160,36 +163,36 @@ def _(x, gamma, epsilon):
 
 @rms_norm.mistake("ε left out")
 def _(x, gamma, epsilon):
-    """You divide by the bare root of the mean of the squares. Of a token of zeros that makes NaN,
-    and it spreads from there to all that the model computes."""
+    """You divide by the root of the mean of the squares, without ε. A token of zeros then becomes
+    NaN, which spreads to everything that the model computes from it."""
     return _rms(x, gamma, 0.0)
 
 
 @rms_norm.mistake("the sum instead of the mean")
 def _(x, gamma, epsilon):
-    """You divide by the length of the vector, the root of the sum of squares. The features then
-    become smaller the more of them there are."""
+    """You divide by the length of the vector, which is the root of the sum of squares. The more
+    features there are, the smaller they then become."""
     return gamma * x / (x.square().sum(dim=-1, keepdim=True) + epsilon).sqrt()
 
 
 @rms_norm.mistake("no root")
 def _(x, gamma, epsilon):
-    """You divide by the mean of the squares. Large tokens then come out small, and small ones
-    large."""
+    """You divide by the mean of the squares, without the root. Large tokens then become small, and
+    small ones become large."""
     return gamma * x / (x.square().mean(dim=-1, keepdim=True) + epsilon)
 
 
 @rms_norm.mistake("over all tokens")
 def _(x, gamma, epsilon):
-    """You average over everything in the tensor. What comes out for a token then depends on the
-    other tokens and sentences of the batch."""
+    """You average over everything in the tensor. The output for a token then depends on the other
+    tokens and sentences of the batch."""
     return gamma * x / (x.square().mean() + epsilon).sqrt()
 
 
 @rms_norm.mistake("over the tokens instead of the features")
 def _(x, gamma, epsilon):
-    """You average over the axis before the last. Each feature is then compared with the same one
-    of other tokens, and information passes between them."""
+    """You average over the axis before the last. Each feature is then compared with the same
+    feature of other tokens, and information passes between the tokens."""
     return gamma * x / (x.square().mean(dim=-2, keepdim=True) + epsilon).sqrt()
 
 
@@ -201,15 +204,14 @@ def _(x, gamma, epsilon):
 
 @rms_norm.mistake("1 + γ for the scale γ")
 def _(x, gamma, epsilon):
-    """You multiply by 1 + γ, as models do that store only how far the scale is from 1. Here γ is
-    the scale itself."""
+    """You multiply by 1 + γ, as models do that store only how far the scale is from 1. But here, γ
+    is the scale itself."""
     return _rms(x, 1 + gamma, epsilon)
 
 
 @rms_norm.mistake("divided by the scale γ")
 def _(x, gamma, epsilon):
-    """You divide by γ. A feature for which the model learned a large scale then comes out
-    small."""
+    """You divide by γ. A feature for which the model learned a large scale then becomes small."""
     return _rms(x, 1 / gamma, epsilon)
 
 
@@ -255,8 +257,8 @@ parallel_block = Exercise(
     "8.3",
     "Two sub-layers side by side",
     hints=[
-        "What do both sub-layers get to see, and how often is the norm computed?",
-        "Three things are added in the end.",
+        "Which vectors do the two sub-layers read, and how often is the norm computed?",
+        "In the end, three things are added.",
     ],
     differentiable=True,
 )
@@ -293,19 +295,21 @@ def _(f, x, attend, feed, norm):
     return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
 
 
-@parallel_block.holds("What one sub-layer adds does not depend on the other.")
+@parallel_block.holds("The update of one sub-layer does not depend on the other.")
 def _(f, x, attend, feed, norm):
     without = f(x, _nothing, _nothing, norm)
     apart = f(x, attend, _nothing, norm) + f(x, _nothing, feed, norm) - without
     return changed(
-        apart, f(x, attend, feed, norm), "the two by themselves add up to {}, together they give {}"
+        apart,
+        f(x, attend, feed, norm),
+        "computed one by one, the updates give {}, but together they give {}",
     )
 
 
 @parallel_block.mistake("one after the other")
 def _(x, attend, feed, norm):
-    """You add what attention found before the network reads. That is the usual block: the network
-    has to wait for the attention, and the two can't be computed together."""
+    """You add the output of attention before the network reads the stream. This is the usual block.
+    In it, the network has to wait for attention, so the two can't be computed at the same time."""
     x = x + attend(norm(x))
     return x + feed(norm(x))
 
@@ -319,48 +323,48 @@ def _(x, attend, feed, norm):
 
 @parallel_block.mistake("the norm for attention only")
 def _(x, attend, feed, norm):
-    """You normalise what attention sees, but the network gets the bare stream. Its inputs then
-    grow with the depth."""
+    """You normalise the input of attention, but you give the stream itself to the network. The
+    inputs of the network then grow with the depth."""
     return x + attend(norm(x)) + feed(x)
 
 
 @parallel_block.mistake("no residual connection")
 def _(x, attend, feed, norm):
-    """You return the updates without the stream. What a token was is then lost unless a sub-layer
-    copies it."""
+    """You return the updates without the stream. A token's own content is then lost unless a
+    sub-layer copies it."""
     return attend(norm(x)) + feed(norm(x))
 
 
 @parallel_block.mistake("the stream added twice")
 def _(x, attend, feed, norm):
-    """You add the stream once for each sub-layer. It then doubles from block to block."""
+    """You add the stream once for each sub-layer. The stream then doubles from block to block."""
     return 2 * x + attend(norm(x)) + feed(norm(x))
 
 
 @parallel_block.mistake("the mean of the updates")
 def _(x, attend, feed, norm):
-    """You add half of each update. What one sub-layer adds then depends on how many there are."""
+    """You add half of each update. The contribution of one sub-layer then depends on how many
+    sub-layers there are."""
     return x + (attend(norm(x)) + feed(norm(x))) / 2
 
 
 @parallel_block.mistake("the norm after the addition")
 def _(x, attend, feed, norm):
-    """You normalise the sum. The stream is then changed by every block, even when the sub-layers
-    have nothing to say."""
+    """You normalise the sum. Every block then changes the stream, even when both updates are 0."""
     return norm(x + attend(x) + feed(x))
 
 
 @parallel_block.mistake("the network reads the attention")
 def _(x, attend, feed, norm):
-    """You feed what attention returns into the network. The network then sees nothing of the token
-    itself, and the attention's own update is lost."""
+    """You feed the output of attention into the network. The network then does not see the token
+    itself, and the update of attention is lost."""
     return x + feed(attend(norm(x)))
 
 
-@parallel_block.mistake("the normalised stream goes on")
+@parallel_block.mistake("the updates added to the normalised stream")
 def _(x, attend, feed, norm):
-    """You add the updates to the normalised tokens instead of the stream. Their own scale is then
-    lost at every block."""
+    """You add the updates to the normalised tokens instead of to the stream. The size of the tokens
+    is then lost at every block."""
     entering = norm(x)
     return entering + attend(entering) + feed(entering)
 
@@ -369,11 +373,11 @@ packed_mask = Exercise(
     "8.4",
     "Several sentences in one row",
     hints=[
-        "Three conditions, each a boolean tensor that broadcasts to (batch, L, L): same sentence, "
-        "not later, no padding. All must hold.",
-        "`document[:, :, None]` has the queries on the axis before the last, `document[:, None]` "
-        "the keys on the last.",
-        "Padding has the number 0 everywhere, so two paddings look like one sentence.",
+        "Write three conditions, each as a boolean tensor that broadcasts to (batch, L, L): same "
+        "sentence, not later, no padding. All three must hold.",
+        "`document[:, :, None]` has the queries on the second-to-last axis, and `document[:, "
+        "None]` has the keys on the last axis.",
+        "Padding has the number 0 everywhere, so two paddings look like tokens of one sentence.",
     ],
 )
 
@@ -416,7 +420,7 @@ def _(f, document):
         )
 
 
-@packed_mask.holds("No token may attend to padding, and padding to nothing.")
+@packed_mask.holds("No token may attend to padding, and padding may attend to nothing.")
 def _(f, document):
     mask, padding = f(document), document == 0
     wrong = mask & (padding[:, :, None] | padding[:, None])
@@ -427,8 +431,8 @@ def _(f, document):
 
 @packed_mask.mistake("the whole row seen")
 def _(document):
-    """You let a token see all earlier tokens of its row. A sentence then reads its neighbours in
-    the batch, and what comes out depends on how sentences were packed."""
+    """You let a token see all earlier tokens of its row. A sentence then reads other sentences of
+    its row, and the output depends on how the sentences were packed."""
     length = document.shape[-1]
     earlier = torch.ones(length, length).tril().bool()
     real = document != 0
@@ -437,22 +441,22 @@ def _(document):
 
 @packed_mask.mistake("earlier sentences seen")
 def _(document):
-    """You compare the numbers of the sentences with ≥ instead of ==. A token then also sees those
-    sentences in front of its own that have a smaller number."""
+    """You compare the numbers of the sentences with ≥ instead of ==. A token then also sees earlier
+    sentences of its row that have a smaller number."""
     query, key = document[:, :, None], document[:, None]
     return ((query >= key) & (key != 0)).tril()
 
 
 @packed_mask.mistake("the future seen")
 def _(document):
-    """You ask only for the same sentence. Each token then sees the ones that it is to predict."""
+    """You require only the same sentence. Each token then sees the tokens that it must predict."""
     return (document[:, :, None] == document[:, None]) & (document != 0)[:, None]
 
 
 @packed_mask.mistake("padding as a sentence of its own")
 def _(document):
-    """You treat the padding like any other sentence. Padding then attends to padding, which costs
-    time and looks as if it meant something."""
+    """You treat padding like any other sentence. Padding then attends to padding, which takes time
+    and looks as if it had a meaning."""
     length = document.shape[-1]
     earlier = torch.ones(length, length).tril().bool()
     return (document[:, :, None] == document[:, None]) & earlier
@@ -460,28 +464,29 @@ def _(document):
 
 @packed_mask.mistake("the token itself left out")
 def _(document):
-    """You take only tokens strictly before. The first token of each sentence then has nothing at
-    all to attend to."""
+    """You allow only earlier tokens, not the token itself. The first token of each sentence then
+    has nothing at all to attend to."""
     return _packed(document) & ~torch.eye(document.shape[-1]).bool()
 
 
 @packed_mask.mistake("inverted")
 def _(document):
     """You return True where attending is forbidden, as some of PyTorch's modules want it. In this
-    book the past would be hidden and everything else allowed."""
+    book, your mask hides the past and allows everything else."""
     return ~_packed(document)
 
 
 @packed_mask.mistake("queries and keys exchanged")
 def _(document):
-    """You have the keys on the axis of the queries. Each token then sees the future instead of the
+    """You put the keys on the axis of the queries. Each token then sees the future instead of the
     past."""
     return _packed(document).mT
 
 
 @packed_mask.mistake("one token of the future")
 def _(document):
-    """You shift the diagonal by one. Each token then sees the very one that it is to predict."""
+    """You shift the diagonal by one. Each token then sees exactly the token that it must
+    predict."""
     length = document.shape[-1]
     earlier = torch.ones(length, length).tril(diagonal=1).bool()
     same = document[:, :, None] == document[:, None]
@@ -543,7 +548,7 @@ def _reads_nothing(queries_from, keys_from):
     return torch.zeros_like(queries_from)
 
 
-@two_sources.holds("The sources are read, once each, as they are.")
+@two_sources.holds("Each source is read once, as it is.")
 def _(f, x, text, image, attend, read, feed, norm):
     asked = []
 
@@ -555,22 +560,23 @@ def _(f, x, text, image, attend, read, feed, norm):
     for name, source in (("text", text), ("image", image)):
         times = sum(keys.shape == source.shape and torch.allclose(keys, source) for keys in asked)
         if times != 1:
-            return f"`{name}` is the second argument of `read` {times} times."
+            return f"You call `read` with `{name}` as its second argument {times} times."
 
 
-@two_sources.holds("What a sub-layer returns is added to the stream, once.")
+@two_sources.holds("The result of each sub-layer is added to the stream once.")
 def _(f, x, text, image, attend, read, feed, norm):
     return changed(
         f(x, text, image, _nothing, _reads_nothing, _nothing, norm) + 130.0,
         f(x, text, image, _always(100.0), _always(10.0), _always(10.0), norm),
-        "if `attend` returns 100, `read` and `feed` 10 each time, {} is due, and you return {}",
+        "if `attend` returns 100, and `read` and `feed` return 10 each time, the result should be "
+        "{}, but you return {}",
     )
 
 
 @two_sources.mistake("the image before the text")
 def _(x, text, image, attend, read, feed, norm):
-    """You read the image first. The query to the image then knows nothing of the text, though the
-    one to the text knows of the image."""
+    """You read the image first. The query to the image then knows nothing of the text, although the
+    query to the text knows of the image."""
     x = x + attend(norm(x))
     x = x + read(norm(x), image)
     x = x + read(norm(x), text)
@@ -579,17 +585,17 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("both sources asked at once")
 def _(x, text, image, attend, read, feed, norm):
-    """You ask both sources with the same query and add what they say. The question to the image
-    then can't depend on what stood in the text."""
+    """You ask both sources with the same queries and add the two results. The queries to the image
+    then can't depend on the text."""
     x = x + attend(norm(x))
     x = x + read(norm(x), text) + read(norm(x), image)
     return x + feed(norm(x))
 
 
-@two_sources.mistake("all from the stream that comes in")
+@two_sources.mistake("all sub-layers on the incoming stream")
 def _(x, text, image, attend, read, feed, norm):
-    """You let all four read the stream that comes in. None of them then sees what the others
-    found."""
+    """You let all four sub-layers read the incoming stream. Then no sub-layer sees the updates of
+    the others."""
     start = norm(x)
     read_both = read(start, text) + read(start, image)
     return x + attend(start) + read_both + feed(start)
@@ -597,8 +603,8 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("the sources normalised again")
 def _(x, text, image, attend, read, feed, norm):
-    """You send the sources through the norm of the sub-layer. They have left their encoders
-    normalised, with a scale that was learned for them, and this one undoes it."""
+    """You send the sources through the norm of the sub-layer. But their encoders have already
+    normalised them, with a scale that was learned for them, and a second norm undoes this scale."""
     x = x + attend(norm(x))
     x = x + read(norm(x), norm(text))
     x = x + read(norm(x), norm(image))
@@ -607,7 +613,8 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("no norm before reading")
 def _(x, text, image, attend, read, feed, norm):
-    """You ask with the bare stream. Its size grows with every block below, and so do the scores."""
+    """You make the queries from the stream itself. Its size grows with every block below, and so do
+    the scores."""
     x = x + attend(norm(x))
     x = x + read(x, text)
     x = x + read(x, image)
@@ -616,7 +623,8 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("no norm before the network")
 def _(x, text, image, attend, read, feed, norm):
-    """You give the network the bare stream. Its inputs then grow with every block below."""
+    """You give the stream itself to the network. The inputs of the network then grow with every
+    block below."""
     x = x + attend(norm(x))
     x = x + read(norm(x), text)
     x = x + read(norm(x), image)
@@ -625,8 +633,8 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("residual connections missing around the reading")
 def _(x, text, image, attend, read, feed, norm):
-    """You replace the stream by what was read. What the target's tokens were is then lost, but for
-    what shows in the weights."""
+    """You replace the stream by the vectors that were read. The content of the target's tokens is
+    then lost, except for their effect on the weights."""
     x = x + attend(norm(x))
     x = read(norm(x), text)
     x = read(norm(x), image)
@@ -635,8 +643,8 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("the norm after each addition")
 def _(x, text, image, attend, read, feed, norm):
-    """You normalise after each sub-layer. That is the block of 2017, and the stream no longer runs
-    through untouched."""
+    """You normalise after each sub-layer. This is the block of 2017, in which the stream no longer
+    passes through unchanged."""
     x = norm(x + attend(x))
     x = norm(x + read(x, text))
     x = norm(x + read(x, image))
@@ -645,7 +653,7 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("read before attending to itself")
 def _(x, text, image, attend, read, feed, norm):
-    """You read the sources before the target's tokens have seen each other. The questions to the
+    """You read the sources before the target's tokens have seen each other. The queries to the
     sources then come from each token alone."""
     x = x + read(norm(x), text)
     x = x + read(norm(x), image)
@@ -655,8 +663,8 @@ def _(x, text, image, attend, read, feed, norm):
 
 @two_sources.mistake("the network left out")
 def _(x, text, image, attend, read, feed, norm):
-    """You stop after the reading. What was read then passes on without a step in which a token
-    works on it by itself."""
+    """You stop after the reading. The network, in which each token works by itself on what it has
+    read, is then missing."""
     x = x + attend(norm(x))
     x = x + read(norm(x), text)
     return x + read(norm(x), image)
@@ -666,7 +674,7 @@ updates = Exercise(
     "8.6",
     "Who wrote what into the stream",
     hints=[
-        "Run the stream forward as the model does, and keep each addition before you add it.",
+        "Run the stream forward as the model does, and keep each update before you add it.",
         "The first entry is the stream that comes in. `torch.stack` puts a list of tensors on a "
         "new first axis.",
         "The size of the final stream is the same for all entries. Compute it at the end.",
@@ -716,10 +724,10 @@ def _(generator):
 @updates.holds("The shares of each token sum to 1.")
 def _(f, x, sublayers, norm):
     sums = f(x, sublayers, norm).sum(dim=0)
-    return changed(torch.ones_like(sums), sums, "instead of {} one sum is {}")
+    return changed(torch.ones_like(sums), sums, "one sum should be {}, but is {}")
 
 
-@updates.holds("A sub-layer reads the normalised stream, with all updates before it.")
+@updates.holds("A sub-layer reads the normalised stream, which contains all earlier updates.")
 def _(f, x, sublayers, norm):
     seen, update = [], torch.arange(1.0, 1 + x.shape[-1]).expand_as(x)
 
@@ -729,15 +737,15 @@ def _(f, x, sublayers, norm):
 
     f(x, [look, look], norm)
     for number, entering in enumerate(seen[:2]):
-        sentence = f"sub-layer {number} should read {{}} once and reads {{}}"
+        sentence = f"sub-layer {number} should read {{}} once, but reads {{}}"
         if problem := changed(norm(x + number * update), entering, sentence):
             return problem
 
 
-@updates.mistake("the normalised stream goes on")
+@updates.mistake("the updates added to the normalised stream")
 def _(x, sublayers, norm):
-    """You add each update to the normalised tokens, and go on with that. The stream then loses its
-    own scale at every sub-layer, and its parts no longer add up to it."""
+    """You add each update to the normalised tokens and continue with this sum. The stream then
+    loses its size at every sub-layer, and its parts no longer add up to it."""
     parts = [x]
     for sublayer in sublayers:
         x = norm(x)
@@ -748,31 +756,31 @@ def _(x, sublayers, norm):
 
 @updates.mistake("every sub-layer reads the first stream")
 def _(x, sublayers, norm):
-    """You give the incoming stream to all sub-layers. They then know nothing of each other, as if
-    they stood side by side."""
+    """You give the incoming stream to all sub-layers. The sub-layers then know nothing of each
+    other, as if they were side by side."""
     parts = torch.stack([x, *(part(norm(x)) for part in sublayers)])
     return _share(parts, parts.sum(dim=0))
 
 
 @updates.mistake("no norm before the sub-layers")
 def _(x, sublayers, norm):
-    """You let the sub-layers read the bare stream. Their updates are then not those of the
-    model."""
+    """You let the sub-layers read the stream itself, without the norm. Their updates are then not
+    those of the model."""
     return _share(*_updates(x, sublayers, lambda y: y))
 
 
 @updates.mistake("the streams instead of the updates")
 def _(x, sublayers, norm):
-    """You keep the stream after each sub-layer. It contains everything before, so the shares sum to
-    more than the whole."""
+    """You keep the stream after each sub-layer. But this stream contains everything that was added
+    before, so the shares sum to more than 1."""
     parts, final = _updates(x, sublayers, norm)
     return _share(parts.cumsum(dim=0), final)
 
 
 @updates.mistake("lengths instead of projections")
 def _(x, sublayers, norm):
-    """You compare the lengths of the updates. Updates that cancel each other then count twice
-    instead of not at all."""
+    """You compare the lengths of the updates. Two updates that cancel each other are then counted
+    twice instead of not at all."""
     parts, _ = _updates(x, sublayers, norm)
     lengths = parts.norm(dim=-1)
     return lengths / lengths.sum(dim=0)
@@ -780,16 +788,16 @@ def _(x, sublayers, norm):
 
 @updates.mistake("divided by the length once")
 def _(x, sublayers, norm):
-    """You divide the dot product by the length of the final stream, not by its square. The shares
-    then grow with the stream."""
+    """You divide the dot product by the length of the final stream, not by the square of the
+    length. The shares then grow with the stream."""
     parts, final = _updates(x, sublayers, norm)
     return (parts * final).sum(dim=-1) / final.norm(dim=-1)
 
 
 @updates.mistake("compared with the incoming stream")
 def _(x, sublayers, norm):
-    """You project onto the stream that comes in. The question is what each part contributes to
-    what goes out."""
+    """You project onto the incoming stream. But the question is what each part contributes to the
+    final stream."""
     parts, _ = _updates(x, sublayers, norm)
     return _share(parts, x)
 
@@ -806,12 +814,11 @@ sentence_leaks = Exercise(
     "8.7",
     "Does the batch leak?",
     hints=[
-        "Replace one sentence by another, call `f` again, and see which sentences come out "
-        "changed.",
-        "Which replacements could a layer fail to notice? A norm forgets what is added to all "
-        "features, and the scale.",
-        "Fresh random numbers from a `torch.Generator` with a fixed seed are noticed by nearly "
-        "every layer. Compare with a small tolerance.",
+        "Replace one sentence by a different one, call `f` again, and see which outputs change.",
+        "Which replacements could a layer fail to notice? A norm removes a number that is added to "
+        "all features, and it removes the size.",
+        "Nearly every layer notices fresh random numbers from a `torch.Generator` with a fixed "
+        "seed. Compare with a small tolerance.",
     ],
 )
 
@@ -940,29 +947,29 @@ def _(f, layer, x):
 
 @sentence_leaks.mistake("rows and columns exchanged")
 def _(f, x):
-    """You have the sentence that was changed in the rows. The answer then says who influences
-    whom the other way round."""
+    """You put the changed sentence in the rows. The matrix then says which sentence influences
+    which the wrong way round."""
     return _sees(f, x, _fresh).mT
 
 
-@sentence_leaks.mistake("zeros put for zeros")
+@sentence_leaks.mistake("zeros replaced by zeros")
 def _(f, x):
-    """What you put in the place of a sentence of zeros is zeros again. It is then not changed at
-    all, and seems to influence nothing."""
+    """You replace a sentence of zeros by zeros again. The sentence is then not changed at all, and
+    seems to influence nothing."""
     return _sees(f, x, torch.zeros_like)
 
 
 @sentence_leaks.mistake("a constant added")
 def _(f, x):
-    """You add the same number to all features. A layer norm takes the mean of the features off
-    again, and the leak stays hidden."""
+    """You add the same number to all features. But a layer norm subtracts the mean of the features,
+    so the leak stays hidden."""
     return _sees(f, x, lambda row: row + 1)
 
 
 @sentence_leaks.mistake("only the sum of the features watched")
 def _(f, x):
-    """You watch the sum of an output's features, or its gradient. After a layer norm that sum is 0
-    whatever comes in, and shows no influence."""
+    """You watch only the sum of an output's features, or the gradient of this sum. But after a
+    layer norm, the sum is 0 whatever the input is, so it shows no influence."""
     x = x.clone().requires_grad_()
     rows = []
     for total in f(x).sum(dim=(1, 2)):
@@ -973,7 +980,7 @@ def _(f, x):
 
 @sentence_leaks.mistake("only one feature changed")
 def _(f, x):
-    """You change the first feature of each token and no other. What leaks through the others is not
+    """You change only the first feature of each token. A leak through another feature is then not
     found."""
 
     def replace(row):
@@ -984,37 +991,37 @@ def _(f, x):
 
 @sentence_leaks.mistake("only one token changed")
 def _(f, x):
-    """You change the first token of a sentence and no other. What leaks from the later ones is not
+    """You change only the first token of a sentence. A leak from a later token is then not
     found."""
     return _sees(f, x, lambda row: torch.cat([_fresh(row)[:1], row[1:]]))
 
 
 @sentence_leaks.mistake("the derivative at one place")
 def _(f, x):
-    """You ask for the derivatives at `x`. A layer may also jump, or be flat just there, and then it
-    depends on a sentence though the derivative is 0."""
+    """You compute the derivatives at `x`. But a layer may jump, or be flat exactly at `x`. Its
+    output then depends on a sentence, although the derivative is 0."""
     derivative = torch.autograd.functional.jacobian(f, x)
     return derivative.abs().amax(dim=(1, 2, 4, 5)) > 1e-6
 
 
 @sentence_leaks.mistake("a weak leak taken for rounding")
 def _(f, x):
-    """You set the threshold so high that weak leaks pass. Rounding moves numbers by about a
-    ten-millionth, far less than a weak leak does."""
+    """Your threshold is so high that weak leaks pass. But rounding changes numbers by only about a
+    ten-millionth, which is far less than a weak leak does."""
     return _sees(f, x, _fresh, threshold=1e-2)
 
 
 @sentence_leaks.mistake("the threshold above the weakest leaks")
 def _(f, x):
-    """You set the threshold a little too high. What moves a number by more than 10⁻⁴ is a leak, and
-    rounding moves it far less."""
+    """Your threshold is a little too high. Every change of a number by more than 10⁻⁴ is a leak,
+    and rounding changes numbers far less."""
     return _sees(f, x, _fresh, threshold=5e-4)
 
 
 @sentence_leaks.mistake("the mean change watched")
 def _(f, x):
-    """You take the mean of the changes of a sentence's numbers. A weak leak into a single one of
-    them is averaged away: it takes the largest change."""
+    """You take the mean of the changes of a sentence's numbers. A weak leak into a single number is
+    then averaged away. Only the largest change shows it."""
     before, columns = f(x), []
     for j in range(len(x)):
         other = x.clone()
@@ -1025,8 +1032,8 @@ def _(f, x):
 
 @sentence_leaks.mistake("rounding counted")
 def _(f, x):
-    """You take every difference for an influence. Some arise from rounding alone, and honest layers
-    then seem to leak."""
+    """You take every difference for an influence. But some differences are mere rounding, so layers
+    without a leak seem to leak, too."""
     before, columns = f(x), []
     for j in range(len(x)):
         other = x.clone()
@@ -1037,15 +1044,15 @@ def _(f, x):
 
 @sentence_leaks.mistake("each sentence counted as its own source")
 def _(f, x):
-    """You take it for granted that an output depends on its own sentence. A layer that mixes up
-    the batch then passes the test."""
+    """You assume that an output always depends on its own sentence. A layer that puts the sentences
+    of the batch into a different order then passes the test."""
     return _sees(f, x, _fresh) | torch.eye(len(x)).bool()
 
 
 @sentence_leaks.mistake("the sentence alone, not its influence")
 def _(f, x):
-    """You compare a sentence alone with itself in the batch. That tells whether it is influenced,
-    but not by which one."""
+    """You compare the output for a sentence alone with its output in the batch. This shows whether
+    the sentence is influenced, but not by which other sentence."""
     alone = torch.cat([f(x[j : j + 1]) for j in range(len(x))])
     moved = (alone - f(x)).abs().flatten(start_dim=1).amax(dim=-1) > 1e-5
     return moved[:, None] | torch.eye(len(x)).bool()
@@ -1055,8 +1062,8 @@ folded = Exercise(
     "8.8",
     "A norm that disappears into a projection",
     hints=[
-        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the projection makes (γ ⊙ "
-        "z + β) W + b of it.",
+        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the projection turns this "
+        "into (γ ⊙ z + β) W + b.",
         "Multiply out. Which part does not depend on z?",
         "Feature i of z meets row i of the matrix.",
     ],
@@ -1081,7 +1088,7 @@ def _(generator):
         yield (1 + 0.5 * draw[0], *draw[1:])
 
 
-@folded.holds("The projection alone does what norm and projection did.")
+@folded.holds("The new projection alone gives what the norm and the old projection gave.")
 def _(f, gamma, beta, weight, bias):
     d = len(gamma)
     z = _scale(torch.arange(3.0 * d).view(3, d).cos(), -1)
@@ -1089,11 +1096,11 @@ def _(f, gamma, beta, weight, bias):
     return changed(
         (gamma * z + beta) @ weight + bias,
         z @ both[:-1] + both[-1],
-        "for one token norm and projection give {}, the projection alone {}",
+        "for one token, the norm and the old projection give {}, but the new projection gives {}",
     )
 
 
-@folded.holds("With γ = 1 and β = 0 nothing changes.")
+@folded.holds("With γ = 1 and β = 0, nothing changes.")
 def _(f, gamma, beta, weight, bias):
     ones, zeros = torch.ones_like(gamma), torch.zeros_like(beta)
     return changed(torch.cat([weight, bias[None]]), f(ones, zeros, weight, bias), "{} becomes {}")
@@ -1108,36 +1115,36 @@ def _(gamma, beta, weight, bias):
 
 @folded.mistake("γ left out")
 def _(gamma, beta, weight, bias):
-    """You keep the matrix as it is. The norm's scales are then lost, as if all were 1."""
+    """You keep the matrix as it is. The norm's scales are then lost, as if all of them were 1."""
     return torch.cat([weight, (beta @ weight + bias)[None]])
 
 
 @folded.mistake("β goes through the folded matrix")
 def _(gamma, beta, weight, bias):
-    """You send β through the matrix that already contains γ. The shift is then scaled by γ, though
-    in the norm it is added after the scaling."""
+    """You send β through the matrix that already contains γ. The shift is then scaled by γ,
+    although the norm adds it after the scaling."""
     matrix = gamma[:, None] * weight
     return torch.cat([matrix, (beta @ matrix + bias)[None]])
 
 
 @folded.mistake("the bias of the projection left out")
 def _(gamma, beta, weight, bias):
-    """You replace the bias of the projection by the norm's part. What the projection itself added
-    is then lost."""
+    """You replace the bias of the projection by the part that comes from the norm. The projection's
+    own bias is then lost."""
     return torch.cat([gamma[:, None] * weight, (beta @ weight)[None]])
 
 
 @folded.mistake("the matrix divided by γ")
 def _(gamma, beta, weight, bias):
-    """You divide the rows by γ, as if to undo the norm. Features that it makes large then become
-    small."""
+    """You divide the rows by γ, as if to undo the norm. Features that the norm makes large then
+    become small."""
     return torch.cat([weight / gamma[:, None], (beta @ weight + bias)[None]])
 
 
 @folded.mistake("one scale for all")
 def _(gamma, beta, weight, bias):
-    """You use the mean of γ for all features. Then no feature has more weight than another, though
-    that is what γ was learned for."""
+    """You use the mean of γ for all features. Then no feature is scaled more than another, although
+    γ was learned for just that."""
     return torch.cat([gamma.mean() * weight, (beta @ weight + bias)[None]])
 
 
@@ -1156,10 +1163,11 @@ started_alike = Exercise(
     "8.10",
     "Layers that start alike",
     hints=[
-        "Two layers have several parameters. If one of them is equal, is the layer a copy? And if "
-        "all are?",
-        "`torch.equal(a, b)` says whether two tensors hold the same numbers.",
-        "`torch.tensor([[…] for …])` makes a boolean matrix of a list of lists of True and False.",
+        "Each layer has several parameters. If one parameter is equal in two layers, is the second "
+        "layer a copy? And if all parameters are equal?",
+        "`torch.equal(a, b)` says whether two tensors have the same numbers.",
+        "`torch.tensor([[…] for …])` turns a list of lists of True and False into a boolean "
+        "matrix.",
     ],
 )
 
@@ -1209,23 +1217,23 @@ def _(generator):
     yield ([b, _copied(b, weight=b["weight"] + 1e-3), _copied(b, scale=2 * b["scale"])],)
 
 
-@started_alike.holds("A copy is like its original.")
+@started_alike.holds("A copy and its original start alike.")
 def _(f, layers):
     if not f([*layers, _copied(layers[0])])[0, -1]:
-        return "You say that a copy of layer 0 is not."
+        return "You say that a copy of layer 0 does not start like layer 0."
 
 
-@started_alike.holds("Layers whose weights were drawn separately are not alike.")
+@started_alike.holds("Layers whose weights were drawn separately do not start alike.")
 def _(f, layers):
     drawn_anew = _copied(layers[0], weight=layers[0]["weight"].exp())
     if f([layers[0], drawn_anew])[0, 1]:
-        return "You say that two such layers are, whose biases start with the same numbers."
+        return "You say that two such layers do. Only their biases start with the same numbers."
 
 
 @started_alike.mistake("one equal parameter is enough")
 def _(layers):
-    """You call two layers alike if any of their parameters are. Biases all start at 0 and the
-    scales of norms at 1, so all layers then seem to be copies."""
+    """You call two layers alike if any of their parameters are equal. But all biases start at 0,
+    and all scales of norms at 1, so all layers then seem to be copies."""
     return _each_pair(
         layers, lambda one, other: any(torch.equal(one[name], other[name]) for name in one)
     )
@@ -1233,15 +1241,15 @@ def _(layers):
 
 @started_alike.mistake("the same tensor instead of the same numbers")
 def _(layers):
-    """You ask whether two layers share their tensors. A copy has tensors of its own, which start
-    with the same numbers: it goes unnoticed."""
+    """You ask whether two layers share their tensors. But a copy has tensors of its own, which
+    start with the same numbers, so you do not notice it."""
     return _each_pair(layers, lambda one, other: all(one[name] is other[name] for name in one))
 
 
 @started_alike.mistake("sums compared")
 def _(layers):
-    """You compare the sums of the parameters. Different numbers can have the same sum, as they do
-    when rows have changed places."""
+    """You compare the sums of the parameters. But different matrices can have the same sum, for
+    example if their rows have changed places."""
 
     def equal(one, other):
         return all(torch.isclose(one[name].sum(), other[name].sum()) for name in one)
@@ -1251,8 +1259,8 @@ def _(layers):
 
 @started_alike.mistake("numbers compared without their places")
 def _(layers):
-    """You sort the numbers of each parameter before you compare. A matrix whose rows have changed
-    places is another matrix."""
+    """You sort the numbers of each parameter before you compare. But a matrix whose rows have
+    changed places is a different matrix."""
 
     def in_order(tensor):
         return tensor.flatten().sort().values
@@ -1265,6 +1273,6 @@ def _(layers):
 
 @started_alike.mistake("only the weights compared")
 def _(layers):
-    """You compare the matrices and nothing else. Layers that differ in a bias or in the scale of a
-    norm then pass for copies."""
+    """You compare only the matrices. Layers that differ in a bias or in the scale of a norm then
+    pass for copies."""
     return _each_pair(layers, lambda one, other: torch.equal(one["weight"], other["weight"]))

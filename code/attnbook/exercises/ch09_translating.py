@@ -18,24 +18,26 @@ after_a_wrong_word = MultipleChoice(
     "9.0",
     "After a wrong word",
     hints=[
-        "What has the model learned about the words before: can they ever be wrong?",
-        "Three places on, how many right words stand between the wrong one and the next?",
+        "What has the model learned about the words so far? Can they ever be wrong?",
+        "Three places further on, how many right words are there between the wrong one and the "
+        "next?",
     ],
     answer="B",
-    because="In training the words before were always right, so the model trusts them, and one "
-    "wrong word confuses it deeply. But not for long: a few tokens on it is right again.",
+    because="In training, the words so far were always right, so the model trusts them, and one "
+    "wrong word confuses it deeply. But the confusion does not last. A few tokens later, the model "
+    "is right again.",
 )
 after_a_wrong_word.wrong_option(
     "A",
     "the source alone decides",
-    "The source is there, that is true. But the model has learned to go by the words before as "
-    "well, which were always right: look at the first row.",
+    "It is true that the source is still there. But the model has learned to rely on the words so "
+    "far as well, because they were always right in training. Look at the first row.",
 )
 after_a_wrong_word.wrong_option(
     "C",
     "one mistake spoils the rest",
-    "Training never showed such a prefix, that is true. But only one of its words is wrong, "
-    "and all that follow are right: look at the last two rows.",
+    "It is true that training never showed such a beginning. But only one of its words is wrong, "
+    "and all words after this one are right. Look at the last two rows.",
 )
 
 
@@ -45,16 +47,16 @@ whole_sentences = NumericAnswer(
     answer=100 * 0.99**20,
     within=0.005,
     hints=[
-        "A sentence is right if its first token is right, and its second, and so on. What does one "
-        "do with the probabilities of independent events that must all happen?",
+        "A sentence is right if its first token is right, and its second, and so on. If several "
+        "independent events must all happen, what do you do with their probabilities?",
         "Equation (9.1) has the same product, written as a sum of logarithms.",
     ],
 )
 whole_sentences.wrong_value(
     "the share of tokens",
     99.0,
-    "You gave the share of the tokens that are right. A sentence has many chances to go wrong, so "
-    "whole sentences are right less often.",
+    "You gave the share of tokens that are right. But a sentence has many chances to go wrong, so "
+    "fewer whole sentences are right.",
 )
 whole_sentences.wrong_value(
     "one per cent taken off for each token",
@@ -65,29 +67,31 @@ whole_sentences.wrong_value(
 whole_sentences.wrong_value(
     "one token too few",
     100 * 0.99**19,
-    "You left out one of the tokens, perhaps END. A sentence that does not stop where it should "
-    "is not right either.",
+    "You left out one of the tokens, perhaps END. But a sentence that does not stop where it "
+    "should is not right, either.",
 )
 whole_sentences.wrong_value(
     "one token too many",
     100 * 0.99**21,
-    "You counted a token that is not among the twenty, perhaps START. It is given, so nothing can "
-    "go wrong with it.",
+    "You counted a token that is not among the twenty, perhaps START. But START is given, so "
+    "nothing can go wrong with it.",
 )
 whole_sentences.wrong_value(
     "the sentences with a mistake",
     100 * (1 - 0.99**20),
-    "You gave the sentences in which something is wrong. The question is for the others.",
+    "You gave the number of sentences with a mistake. The question asks for the others.",
 )
 whole_sentences.wrong_value(
     "exactly one mistake",
     100 * 20 * 0.01 * 0.99**19,
-    "You gave the sentences with one mistake and no more. The question is for those with none.",
+    "You gave the number of sentences with exactly one mistake. The question asks for those "
+    "without any.",
 )
 whole_sentences.wrong_value(
     "the probability instead of the number",
     0.99**20,
-    "You gave the probability for one sentence. The question is for how many of a hundred.",
+    "You gave the probability for one sentence. The question asks how many of a hundred sentences "
+    "are right.",
 )
 
 
@@ -104,14 +108,14 @@ def _padded_words(generator, lengths, *, words=20):
 
 teacher_forcing = Exercise(
     "9.2",
-    "What the decoder reads and what it is to say",
+    "What the decoder reads and what it must predict",
     hints=[
         "Write both rows for the sentence 7 8 9 on paper, one below the other. Then do it again "
         "for a sentence of one word in the same batch.",
-        "`torch.cat` puts a column before `targets` for the one and after it for the other. Which "
-        "of the two is complete with that?",
-        "`(targets != PAD).sum(dim=1)` is the number of words of each sentence. Which column is "
-        "the first after them?",
+        "For one of the two results, `torch.cat` puts a column before `targets`; for the other, "
+        "after it. Which of the two is then complete?",
+        "`(targets != PAD).sum(dim=1)` is the number of words in each sentence. Which column is "
+        "the first one after these words?",
     ],
     integers=True,
 )
@@ -143,34 +147,35 @@ def _(generator):
     yield (F.pad(_padded_words(generator, [3, 2]), (0, 2), value=PAD),)  # cut from a larger batch
 
 
-@teacher_forcing.holds("In every sentence, END is to be said once.")
+@teacher_forcing.holds("In every sentence, END must be predicted once.")
 def _(f, targets):
     times = (f(targets)[1] == END).sum(dim=-1)
     if (times != 1).any():
-        return f"In one it is said {times[times != 1][0].item()} times."
+        return f"In one sentence, it must be predicted {times[times != 1][0].item()} times."
 
 
-@teacher_forcing.holds("A word that is said at one place is read at the next.")
+@teacher_forcing.holds("A word that must be predicted at one place is read at the next.")
 def _(f, targets):
     reads, says = f(targets)
     is_word = says[:, :-1] > END
     wrong = (reads[:, 1:] != says[:, :-1]) & is_word
     if wrong.any():
         said, read = says[:, :-1][wrong][0], reads[:, 1:][wrong][0]
-        return f"After {said.item():g} has been said, {read.item():g} is read."
+        return f"{said.item():g} must be predicted, but then {read.item():g} is read."
 
 
 @teacher_forcing.mistake("END after the padding")
 def _(targets):
-    """You put END into the last column of every sentence. A short sentence is then to say padding
-    first, and the model never learns to stop right after the last word."""
+    """You put END into the last column of every sentence. In a short sentence, the model must then
+    predict padding before END, so it never learns to stop right after the last word."""
     return torch.stack(_columns(targets, last=END))
 
 
 @teacher_forcing.mistake("END after the longest sentence, for all")
 def _(targets):
-    """You put END into one column for all sentences, after the longest of them. A short sentence is
-    then to say padding first, and the model never learns to stop right after the last word."""
+    """You put END into the same column for all sentences, after the longest of them. In a short
+    sentence, the model must then predict padding before END, so it never learns to stop right after
+    the last word."""
     reads, says = _columns(targets)
     says[:, (targets != PAD).sum(dim=1).max()] = END
     return torch.stack([reads, says])
@@ -178,50 +183,51 @@ def _(targets):
 
 @teacher_forcing.mistake("no END")
 def _(targets):
-    """You have padding where the sentence is over. The model is never told to stop, and its
-    translations will not end."""
+    """You put padding right after the last word, without END. The model then never learns to stop,
+    and its translations do not end."""
     return torch.stack(_columns(targets))
 
 
-@teacher_forcing.mistake("the word that is to be said is read")
+@teacher_forcing.mistake("the word to predict is read")
 def _(targets):
-    """You let the decoder read at each place the word that it is to say there. It learns to copy,
-    its loss is nearly 0, and it can write nothing by itself."""
+    """At each place, you let the decoder read the word that it must predict there. It then learns
+    only to copy. Its loss is nearly 0, but it can't write anything by itself."""
     _, says = _columns(targets)
     return torch.stack([says, _with_end(says, targets)])
 
 
 @teacher_forcing.mistake("the two exchanged")
 def _(targets):
-    """You return first what is to be said and then what is read. The decoder then learns to say
-    the word before the one it reads, which it has already seen."""
+    """You return the two results in the wrong order. The decoder then learns to predict the word
+    before the one that it reads, and it has already seen this word."""
     reads, says = _columns(targets)
     return torch.stack([_with_end(says, targets), reads])
 
 
 @teacher_forcing.mistake("END is read")
 def _(targets):
-    """You let a short sentence read its own END where padding was asked for. That does no harm to
-    the loss, because nothing is to be said there, but it is not what the task says."""
+    """In a short sentence, you let the decoder read END where the task asks for padding. This does
+    not harm the loss, because nothing must be predicted there, but it is not the result that the
+    task describes."""
     reads, says = _columns(targets)
     place = (targets != PAD).sum(dim=1, keepdim=True) + 1
     wide = F.pad(reads, (0, 1)).scatter(1, place, END)[:, :-1]
     return torch.stack([wide, _with_end(says, targets)])
 
 
-@teacher_forcing.mistake("END in place of the last word")
+@teacher_forcing.mistake("END instead of the last word")
 def _(targets):
-    """You write END over the last word of each sentence. The model never learns to say that
-    word."""
+    """You write END over the last word of each sentence. The model then never learns to predict
+    this word."""
     reads, says = _columns(targets)
     place = ((targets != PAD).sum(dim=1, keepdim=True) - 1).clamp(min=0)
     return torch.stack([reads, says.scatter(1, place, END)])
 
 
-@teacher_forcing.mistake("END in place of the last word, or in the last column")
+@teacher_forcing.mistake("END instead of the last word, or in the last column")
 def _(targets):
-    """You write END over the last word of each sentence, and into the last column where there is
-    no word. The model never learns to say that word."""
+    """You write END over the last word of each sentence, and into the last column if the sentence
+    has no word. The model then never learns to predict the last word."""
     reads, says = _columns(targets)
     place = (targets != PAD).sum(dim=1, keepdim=True) - 1
     return torch.stack([reads, says.scatter(1, place % says.shape[1], END)])
@@ -229,16 +235,16 @@ def _(targets):
 
 @teacher_forcing.mistake("END wherever padding is")
 def _(targets):
-    """You fill the rest of each sentence with END. The loss then counts every one of them, and
-    short sentences teach mostly to say END."""
+    """You fill the rest of each sentence with END. The loss then counts every END, and short
+    sentences mostly teach the model to write END."""
     reads, says = _columns(targets)
     return torch.stack([reads, says.masked_fill(says == PAD, END)])
 
 
-@teacher_forcing.mistake("START is to be said")
+@teacher_forcing.mistake("START must be predicted")
 def _(targets):
-    """You put START before what is to be said, as before what is read. The two rows are
-    then the same but for END, and the model learns to copy."""
+    """You put START at the beginning of both rows. The two rows are then the same except for END,
+    and the model learns to copy."""
     reads, _ = _columns(targets)
     place = (targets != PAD).sum(dim=1, keepdim=True) + 1
     says = F.pad(reads, (0, 1)).scatter(1, place, END)[:, :-1]
@@ -248,7 +254,7 @@ def _(targets):
 @teacher_forcing.mistake("padding read first")
 def _(targets):
     """You shift the targets to the right and leave padding in the first place. The decoder then
-    learns to begin from PAD, but a translation begins with START."""
+    learns to begin with PAD, but a translation begins with START."""
     reads, says = _columns(targets, first=PAD)
     return torch.stack([reads, _with_end(says, targets)])
 
@@ -257,9 +263,9 @@ smoothed_loss = Exercise(
     "9.3",
     "The smoothed loss of a batch",
     hints=[
-        "Start from `logits.log_softmax(dim=-1)`: both terms of (9.2) are made of it.",
+        "Start from `logits.log_softmax(dim=-1)`. Both terms of (9.2) are made from it.",
         "`gather` with `target[..., None]` picks one of the V numbers at each place.",
-        "Over how many targets is the mean taken, if half of the batch is padding?",
+        "If half of the batch is padding, over how many targets do you take the mean?",
     ],
     differentiable=True,
 )
@@ -295,7 +301,7 @@ def _(generator):
         yield logits, target, epsilon
 
 
-@smoothed_loss.holds("What the model says at padding does not matter.")
+@smoothed_loss.holds("The scores at padding do not matter.")
 def _(f, logits, target, epsilon):
     other = torch.where((target == PAD)[..., None], logits.flip(-1), logits)
     return changed(
@@ -305,7 +311,7 @@ def _(f, logits, target, epsilon):
     )
 
 
-@smoothed_loss.holds("Every word counts alike, in whatever sentence it stands.")
+@smoothed_loss.holds("Every word counts the same, in whatever sentence it is.")
 def _(f, logits, target, epsilon):
     return changed(
         torch.as_tensor(f(logits, target, epsilon)),
@@ -316,22 +322,22 @@ def _(f, logits, target, epsilon):
 
 @smoothed_loss.mistake("padding counted")
 def _(logits, target, epsilon):
-    """You take the mean over all places, padding included. The model is then taught to say PAD,
-    the more so the more the lengths in a batch differ."""
+    """You take the mean over all places, including padding. The model then learns to predict PAD,
+    and the more the lengths in a batch differ, the more it does so."""
     return _losses(logits, target, epsilon).mean()
 
 
 @smoothed_loss.mistake("divided by all places")
 def _(logits, target, epsilon):
     """You leave the losses of padding out of the sum, but divide by all places. The same words then
-    weigh less in a batch with more padding."""
+    count less in a batch with more padding."""
     return (_losses(logits, target, epsilon) * (target != PAD)).mean()
 
 
 @smoothed_loss.mistake("padding smoothed")
 def _(logits, target, epsilon):
-    """You leave padding out of the first term and keep it in the second. The smoothing then goes on
-    where nothing is to be said."""
+    """You leave padding out of the first term, but keep it in the second. You then also smooth at
+    places where nothing must be predicted."""
     log_p = logits.log_softmax(dim=-1)
     is_word = target != PAD
     of_target = log_p.gather(-1, target[..., None])[..., 0] * is_word
@@ -341,7 +347,7 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("a mean of the sentences' means")
 def _(logits, target, epsilon):
-    """You take the mean of each sentence first and then the mean of those. A word of a short
+    """You take the mean of each sentence first, and then the mean of these means. A word of a short
     sentence then counts more than a word of a long one."""
     is_word = target != PAD
     loss = _losses(logits, target, epsilon) * is_word
@@ -350,15 +356,15 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("the sum of all losses")
 def _(logits, target, epsilon):
-    """You add the losses up and do not divide. The loss and its gradient then grow with the
-    batch."""
+    """You add up the losses and do not divide. The loss and its gradient then grow with the size of
+    the batch."""
     return _losses(logits, target, epsilon)[target != PAD].sum()
 
 
 @smoothed_loss.mistake("the sum over the words instead of their mean")
 def _(logits, target, epsilon):
-    """You add the log-probabilities of all V words in the second term. The smoothing is then V
-    times too strong, and a large vocabulary drowns the target."""
+    """You add up the log-probabilities of all V words in the second term. The smoothing is then V
+    times too strong, and with a large vocabulary it outweighs the target."""
     log_p = logits.log_softmax(dim=-1)
     of_target = log_p.gather(-1, target[..., None])[..., 0]
     loss = -(1 - epsilon) * of_target - epsilon * log_p.sum(dim=-1)
@@ -367,16 +373,16 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("ε shared among the other words")
 def _(logits, target, epsilon):
-    """You share ε among the V − 1 other words and give the target none of it. That is another
-    habit of smoothing, a little stronger than (9.2)."""
+    """You share ε among the V − 1 other words and give the target none of it. This is a different
+    way of smoothing, and it is a little stronger than (9.2)."""
     V = logits.shape[-1]
     return _losses(logits, target, epsilon * V / (V - 1))[target != PAD].mean()
 
 
 @smoothed_loss.mistake("ε shared among the other words, without PAD")
 def _(logits, target, epsilon):
-    """You share ε among the V − 2 words that are neither the target nor PAD. That is the habit of
-    the Annotated Transformer; in (9.2) all V words get the same."""
+    """You share ε among the V − 2 words that are neither the target nor PAD, as the Annotated
+    Transformer does. But in (9.2), all V words get the same share."""
     log_p, V = logits.log_softmax(dim=-1), logits.shape[-1]
     of_target = log_p.gather(-1, target[..., None])[..., 0]
     of_others = log_p.sum(dim=-1) - log_p[..., PAD] - of_target
@@ -386,8 +392,8 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("the target's share of ε left out")
 def _(logits, target, epsilon):
-    """You give the target 1 − ε and ε / V to the other words only. The weights of a target then sum
-    to less than 1."""
+    """You give the target only 1 − ε, and each of the other words ε / V. The weights of a target
+    then sum to less than 1."""
     log_p = logits.log_softmax(dim=-1)
     of_target = log_p.gather(-1, target[..., None])[..., 0]
     missing = epsilon / logits.shape[-1] * of_target
@@ -396,8 +402,8 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("the logarithm of the mean")
 def _(logits, target, epsilon):
-    """You take the logarithm of the mean probability in the second term. That mean is 1 / V
-    whatever the scores are, so the term is constant and smooths nothing."""
+    """You take the logarithm of the mean probability in the second term. But this mean is always 1
+    / V, whatever the scores are, so the term is constant and smooths nothing."""
     V = logits.shape[-1]
     plain = (1 - epsilon) * _losses(logits, target, 0.0)
     return plain[target != PAD].mean() + epsilon * math.log(V)
@@ -405,15 +411,15 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("no smoothing")
 def _(logits, target, epsilon):
-    """You compute the plain cross-entropy. The model is then asked for a probability of 1, which no
-    finite scores give."""
+    """You compute the plain cross-entropy. It asks the model for a probability of 1, which finite
+    scores can't give."""
     return _losses(logits, target, 0.0)[target != PAD].mean()
 
 
 @smoothed_loss.mistake("1 − ε left out")
 def _(logits, target, epsilon):
-    """You add the second term and leave the first as it was. The weights of a target then sum to
-    more than 1."""
+    """You add the second term, but you do not make the first smaller. The weights of a target then
+    sum to more than 1."""
     plain = _losses(logits, target, 0.0)
     smooth = _losses(logits, target, 1.0)
     return (plain + epsilon * smooth)[target != PAD].mean()
@@ -421,22 +427,22 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("ε and 1 − ε exchanged")
 def _(logits, target, epsilon):
-    """You give ε to the target and the rest to all words alike. The model hardly learns which word
-    is right."""
+    """You give ε to the target and share the rest equally among all words. The model then hardly
+    learns which word is right."""
     return _losses(logits, target, 1 - epsilon)[target != PAD].mean()
 
 
 @smoothed_loss.mistake("the sign forgotten")
 def _(logits, target, epsilon):
-    """You take the mean of the log-probabilities without the minus. Training makes a loss small,
-    so it would make the right words improbable."""
+    """You take the mean of the log-probabilities without the minus sign. Training makes a loss
+    small, so it would make the right words improbable."""
     return -_losses(logits, target, epsilon)[target != PAD].mean()
 
 
 @smoothed_loss.mistake("no softmax")
 def _(logits, target, epsilon):
     """You use the scores as if they were log-probabilities. Nothing then keeps the sum of the
-    probabilities at 1, and the loss falls without end as scores grow."""
+    probabilities at 1, and the loss falls without limit as the scores grow."""
     of_target = logits.gather(-1, target[..., None])[..., 0]
     loss = -(1 - epsilon) * of_target - epsilon * logits.mean(dim=-1)
     return loss[target != PAD].mean()
@@ -444,8 +450,8 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("the logarithm of a softmax that is 0")
 def _(logits, target, epsilon):
-    """You take the logarithm of the finished probabilities. A very small one is rounded to 0, and
-    its logarithm is minus infinity."""
+    """You take the logarithm of the finished probabilities. But a very small probability is rounded
+    to 0, and its logarithm is minus infinity."""
     log_p = logits.softmax(dim=-1).log()
     of_target = log_p.gather(-1, target[..., None])[..., 0]
     return (-(1 - epsilon) * of_target - epsilon * log_p.mean(dim=-1))[target != PAD].mean()
@@ -453,8 +459,8 @@ def _(logits, target, epsilon):
 
 @smoothed_loss.mistake("softmax along the sentence")
 def _(logits, target, epsilon):
-    """You apply softmax along the places of a sentence instead of the words. The places then
-    compete for a word, and the future has a say in it."""
+    """You apply softmax along the places of a sentence instead of over the words. The places then
+    compete for each word, and later places influence earlier ones."""
     log_p = logits.log_softmax(dim=1)
     of_target = log_p.gather(-1, target[..., None])[..., 0]
     loss = -(1 - epsilon) * of_target - epsilon * log_p.mean(dim=-1)
@@ -466,7 +472,7 @@ rate = Exercise(
     "A learning rate with a given peak",
     hints=[
         "At which step do the two terms of (9.3) meet, and how large are they there?",
-        "Divide both terms by that number: what comes out is 1 at its highest.",
+        "Divide both terms by that number. The highest rate is then 1.",
         "`torch.minimum` takes the smaller of two tensors, entry by entry.",
     ],
 )
@@ -490,35 +496,35 @@ def _at(f, step, peak, warmup):
     return f(torch.tensor([step]), peak, warmup).item()
 
 
-@rate.holds("It is highest at the last step of the warm-up.")
+@rate.holds("The rate is highest at the last step of the warm-up.")
 def _(f, step, peak, warmup):
     rates = f(torch.arange(1, 6 * warmup + 1), peak, warmup)
     best = int(rates.argmax()) + 1
     if best != warmup:
-        return f"For warmup={warmup} yours is highest at step {best}."
+        return f"For warmup={warmup}, your rate is highest at step {best}."
 
 
-@rate.holds("After the warm-up, four times the step has half the rate.")
+@rate.holds("After the warm-up, a step number four times as large has half the rate.")
 def _(f, step, peak, warmup):
     k = 2 * warmup
     early, late = _at(f, k, peak, warmup), _at(f, 4 * k, peak, warmup)
     if abs(early - 2 * late) > 1e-3 * abs(early):
         return (
-            f"For warmup={warmup} your rates of steps {k} and {4 * k} are "
+            f"For warmup={warmup}, your rates of steps {k} and {4 * k} are "
             f"{early:.5g} and {late:.5g}."
         )
 
 
 @rate.mistake("the larger of the two")
 def _(step, peak, warmup):
-    """You take the larger term where the smaller is meant. The rate then starts above the peak,
-    falls to it, and afterwards grows without end."""
+    """You take the larger of the two terms instead of the smaller. The rate then starts above the
+    peak, falls to it, and afterwards grows without limit."""
     return peak * torch.maximum(step / warmup, (warmup / step) ** 0.5)
 
 
 @rate.mistake("steps counted from 0")
 def _(step, peak, warmup):
-    """You add 1 to each step, but the steps given here are counted from 1. The peak then comes one
+    """You add 1 to each step, but the steps are already counted from 1. The peak then comes one
     step too early."""
     step = step + 1
     return peak * torch.minimum(step / warmup, (warmup / step) ** 0.5)
@@ -535,15 +541,15 @@ def _(step, peak, warmup):
 
 @rate.mistake("the paper's formula times the peak")
 def _(step, peak, warmup):
-    """You multiply the two terms of the paper by the peak. They meet below 1, so the rate never
-    reaches the peak."""
+    """You multiply the two terms of the paper by the peak. But the two terms meet below 1, so the
+    rate never reaches the peak."""
     return peak * torch.minimum(step**-0.5, step * warmup**-1.5)
 
 
 @rate.mistake("falls with the step itself")
 def _(step, peak, warmup):
-    """You let the rate fall as 1/step instead of with its root. It falls too soon, and the later
-    steps hardly teach anything."""
+    """You let the rate fall as 1/step instead of 1/√step. The rate then falls too fast, and the
+    later steps hardly change anything."""
     return peak * torch.minimum(step / warmup, warmup / step)
 
 
@@ -556,29 +562,29 @@ def _(step, peak, warmup):
 
 @rate.mistake("no warm-up")
 def _(step, peak, warmup):
-    """You start at the peak and never rise to it. The first steps are then as large as any, at a
-    time when Adam has hardly any gradients to judge by."""
+    """You start at the peak instead of rising to it. The first steps are then as large as any
+    other, at a time when Adam has seen hardly any gradients."""
     return peak * (warmup / step.clamp(min=warmup)) ** 0.5
 
 
 @rate.mistake("the root on the way up, too")
 def _(step, peak, warmup):
-    """You let the rate rise with the root of the step. It then is far too high in the first steps,
-    which the warm-up is there for."""
+    """You let the rate rise with the root of the step. The rate is then far too high in the first
+    steps, for which the warm-up is meant."""
     return peak * torch.minimum((step / warmup) ** 0.5, (warmup / step) ** 0.5)
 
 
 @rate.mistake("the fall not joined to the rise")
 def _(step, peak, warmup):
-    """You let the rate fall as 1/√step, without the factor that joins it to the rise. It
-    begins to fall before the warm-up is over and never reaches the peak."""
+    """You let the rate fall as 1/√step, without the factor that joins this curve to the rise. The
+    rate then begins to fall before the warm-up is over, and it never reaches the peak."""
     return peak * torch.minimum(step / warmup, step**-0.5)
 
 
 @rate.mistake("the fall counted from the end of the warm-up")
 def _(step, peak, warmup):
-    """You begin to count anew when the warm-up is over, and divide by the root of that count. The
-    rate then falls to seven tenths in one step, and to a tenth in about a hundred."""
+    """You start a new count when the warm-up is over, and divide by the root of that count. The
+    rate then falls to seven tenths in one step, and to one tenth in about a hundred steps."""
     behind = (step - warmup).clamp(min=0) + 1
     return peak * torch.minimum(step / warmup, behind**-0.5)
 
@@ -616,10 +622,11 @@ greedy = Exercise(
     "9.5",
     "Greedy search",
     hints=[
-        "Keep one list of tokens. With what does it begin, and what is added to it in each round?",
+        "Keep one list of tokens. How does it begin, and what do you add to it in each round?",
         "There are two reasons to stop. Which of them leaves a token that is not part of the "
         "result?",
-        "Make the result as long as it must be with `PAD` first, and put the words in.",
+        "First make a result of the required length that has only `PAD`, and then put the words "
+        "in.",
     ],
     integers=True,
 )
@@ -668,13 +675,13 @@ def _recording(scores_of, calls):
     return watched
 
 
-@greedy.holds("Whenever the model is asked, it is given START first.")
+@greedy.holds("The tokens that the model is given always begin with START.")
 def _(f, scores_of, max_length):
     calls = []
     f(_recording(scores_of, calls), max_length)
     for tokens in calls:
         if tokens[:1] != [START]:
-            return f"Once it was given {tokens}."
+            return f"You once gave it {tokens}."
 
 
 @greedy.holds("Every word is the one with the highest score.")
@@ -683,7 +690,7 @@ def _(f, scores_of, max_length):
     for i, word in enumerate(words):
         scores = scores_of([START, *words[:i]])
         if not 0 <= word < len(scores) or scores[int(word)] < scores.max():
-            return f"As word number {i + 1} for {scores_of!r} you take {word:g}, which is not."
+            return f"As word number {i + 1} of {scores_of!r}, you take {word:g}, which is not."
 
 
 @greedy.mistake("END kept")
@@ -697,30 +704,30 @@ def _(scores_of, max_length):
 
 @greedy.mistake("START kept")
 def _(scores_of, max_length):
-    """You return the list as the model reads it, START included. Where the sentence is as long as
-    allowed, its last word falls off."""
+    """You return the list as the model reads it, including START. If the sentence has the greatest
+    length, its last word is cut off."""
     return _written([START, *_said(scores_of, max_length)], max_length)
 
 
 @greedy.mistake("END does not stop it")
 def _(scores_of, max_length):
-    """You always go on to the greatest length. After the end of a sentence the model was never
-    trained, and what it says there is nonsense."""
+    """You always go on to the greatest length. But the model was never trained to write after the
+    end of a sentence, and the words that it writes there are nonsense."""
     return _written(_said(scores_of, max_length, stop=False), max_length)
 
 
-@greedy.mistake("END taken out at the end")
+@greedy.mistake("END removed afterwards")
 def _(scores_of, max_length):
-    """You go on to the greatest length and remove END afterwards. The nonsense after it stays, as
-    if it belonged to the sentence."""
+    """You go on to the greatest length and remove END afterwards. The nonsense after END then
+    stays, as if it belonged to the sentence."""
     words = _said(scores_of, max_length, stop=False)
     return _written([w for w in words if w != END], max_length)
 
 
 @greedy.mistake("begun without START")
 def _(scores_of, max_length):
-    """You begin with an empty list. In training the decoder has always read START first, and
-    without it all that follows is nonsense."""
+    """You begin with an empty list. But in training, the decoder always read START first, and
+    without START it writes nonsense."""
     words = []
     while len(words) < max_length:
         token = int(scores_of(words).argmax())
@@ -732,8 +739,8 @@ def _(scores_of, max_length):
 
 @greedy.mistake("only the last word given")
 def _(scores_of, max_length):
-    """You give the model the last word alone. It then has forgotten what it said before, and even
-    that the sentence has begun."""
+    """You give the model only the last word. It then does not know what it wrote before, and not
+    even that the sentence has begun."""
     words = []
     while len(words) < max_length:
         token = int(scores_of([START, *words][-1:]).argmax())
@@ -745,8 +752,8 @@ def _(scores_of, max_length):
 
 @greedy.mistake("START and the last word given")
 def _(scores_of, max_length):
-    """You give the model START and the last word. From the third word on it has forgotten how the
-    sentence began."""
+    """You give the model START and the last word. From the third word on, it no longer knows how
+    the sentence began."""
     words = []
     while len(words) < max_length:
         token = int(scores_of([START, *words[-1:]]).argmax())
@@ -758,8 +765,8 @@ def _(scores_of, max_length):
 
 @greedy.mistake("the first word again and again")
 def _(scores_of, max_length):
-    """You ask the model with START alone each time. It never hears what it said, and says the same
-    word again."""
+    """You give the model only START each time. It then never reads what it wrote, and writes the
+    same word again and again."""
     words = []
     while len(words) < max_length:
         token = int(scores_of([START]).argmax())
@@ -772,14 +779,14 @@ def _(scores_of, max_length):
 @greedy.mistake("one word too few")
 def _(scores_of, max_length):
     """You count START as one of the words that may be written. A sentence of the greatest length
-    loses its last word."""
+    then loses its last word."""
     return _written(_said(scores_of, max_length - 1), max_length)
 
 
 @greedy.mistake("the least likely word")
 def _(scores_of, max_length):
-    """You take the word with the lowest score. The scores are all negative, but the best is still
-    the greatest of them."""
+    """You take the word with the lowest score. All scores are negative, but the best one is still
+    the largest."""
     return _written(_said(scores_of, max_length, best=torch.argmin), max_length)
 
 
@@ -789,10 +796,10 @@ extend = Exercise(
     hints=[
         "How many continuations does one sentence have in all? The best are chosen among all of "
         "them, so they must compete along one axis.",
-        "The log-probability of a longer beginning is a sum; `scores[..., None]` lies along the "
-        "words.",
-        "`topk` says at which place of the long axis a winner stood. With V words to each row, "
-        "which row is place 7 of V = 5 in, and at which word?",
+        "The log-probability of a longer beginning is a sum. `scores[..., None]` has the axis that "
+        "is needed for the words.",
+        "`topk` says at which place of the long axis each winner was. Each row has V words. If V = "
+        "5, which row and which word does place 7 belong to?",
     ],
 )
 
@@ -835,7 +842,7 @@ def _no_place(name, numbers, count):
         )
 
 
-@extend.holds("Every new score is its row's score plus its token's.")
+@extend.holds("Every new score is the score of its row plus the score of its token.")
 def _(f, scores, log_probs):
     beam, V = log_probs.shape[-2:]
     new, row, token = f(scores, log_probs)
@@ -847,7 +854,7 @@ def _(f, scores, log_probs):
     return changed(
         right.nan_to_num(neginf=-1e4),
         new.nan_to_num(neginf=-1e4),
-        "for one row and token the sum is {}, and the new score {}",
+        "for one row and token, the sum is {}, but the new score is {}",
     )
 
 
@@ -863,7 +870,7 @@ def _(f, scores, log_probs):
 
 @extend.mistake("the best token of each row")
 def _(scores, log_probs):
-    """You continue every row with its own best token. The rows then never compete: a bad beginning
+    """You continue every row with its own best token. The rows then never compete. A bad beginning
     stays in the beam, and a good one can't branch."""
     best, token = log_probs.max(dim=-1)
     new, row = (scores + best).sort(dim=-1, descending=True)
@@ -872,7 +879,7 @@ def _(scores, log_probs):
 
 @extend.mistake("one continuation of each row")
 def _(scores, log_probs):
-    """You take the best sum of every row. The rows then never compete: a bad beginning stays in the
+    """You take the best sum of every row. The rows then never compete. A bad beginning stays in the
     beam, and a good one can't branch."""
     best, token = (scores[..., None] + log_probs).max(dim=-1)
     new, row = best.sort(dim=-1, descending=True)
@@ -881,8 +888,8 @@ def _(scores, log_probs):
 
 @extend.mistake("only the best row continued")
 def _(scores, log_probs):
-    """You take all continuations from the best row. Beginnings that are a little behind can then
-    never catch up, and the beam is little more than greedy search."""
+    """You take all continuations from the best row. Beginnings whose score is a little lower can
+    then never catch up, and the beam is little more than greedy search."""
     beam = scores.shape[-1]
     row = scores.argmax(dim=-1, keepdim=True)
     total = (scores[..., None] + log_probs)[torch.arange(len(row)), row[:, 0]]
@@ -892,15 +899,16 @@ def _(scores, log_probs):
 
 @extend.mistake("the scores so far forgotten")
 def _(scores, log_probs):
-    """You compare the new tokens alone. A likely token after an unlikely beginning then beats a
-    beginning that is better as a whole."""
+    """You compare only the new tokens. A likely token after an unlikely beginning then beats a
+    continuation that is better as a whole."""
     return _best_of(log_probs)
 
 
 @extend.mistake("chosen without the scores so far, added afterwards")
 def _(scores, log_probs):
-    """You choose by the new tokens alone and add the scores of the rows to the winners. The sums
-    are right, but others would have been better, and the order may be wrong."""
+    """You choose by the new tokens alone and add the scores of the rows to the winners afterwards.
+    The sums are right, but other continuations would have been better, and the order may be
+    wrong."""
     _, row, token = _best_of(log_probs)
     places = (row * log_probs.shape[-1] + token).long()
     total = (scores[..., None] + log_probs).flatten(start_dim=1)
@@ -916,30 +924,30 @@ def _(scores, log_probs):
 
 @extend.mistake("probabilities added")
 def _(scores, log_probs):
-    """You turn the log-probabilities back and add them to the scores. A token of probability 0 then
-    costs nothing, and one of probability 1 earns a point."""
+    """You turn the log-probabilities back into probabilities and add them to the scores. A token of
+    probability 0 then changes nothing, and a token of probability 1 adds 1 to the score."""
     return _best_of(scores[..., None] + log_probs.exp())
 
 
 @extend.mistake("rows and tokens exchanged")
 def _(scores, log_probs):
-    """You give the rows for tokens and the tokens for rows. The caller then looks up beginnings
-    that do not exist and writes words that nobody chose."""
+    """You return the rows as the tokens and the tokens as the rows. The caller
+    then looks up beginnings that do not exist, and writes words that nobody chose."""
     best, row, token = _best_of(scores[..., None] + log_probs)
     return torch.stack([best, token, row])
 
 
 @extend.mistake("divided by the beam instead of the words")
 def _(scores, log_probs):
-    """You divide the place by the number of rows. A place counts the words of all rows before it,
-    so the result points at other rows and other tokens."""
+    """You divide the place by the number of rows. But a place counts the words of all rows before
+    it, so your result points to the wrong rows and the wrong tokens."""
     return _best_of(scores[..., None] + log_probs, parts=scores.shape[-1])
 
 
 @extend.mistake("the worst instead of the best")
 def _(scores, log_probs):
-    """You keep the continuations with the lowest scores. Log-probabilities are negative, and the
-    better ones are those nearer to 0."""
+    """You keep the continuations with the lowest scores. But log-probabilities are negative, and
+    the better ones are nearer to 0."""
     total = scores[..., None] + log_probs
     worst, row, token = _best_of(-total)
     return torch.stack([-worst, row, token])
@@ -947,8 +955,8 @@ def _(scores, log_probs):
 
 @extend.mistake("in the order of the rows")
 def _(scores, log_probs):
-    """You keep the right continuations, but in the order in which they stand. Whoever takes the
-    first row for the best then takes another."""
+    """You keep the right continuations, but in the order of the rows from which they come. A caller
+    who takes the first row for the best then gets a different one."""
     result = _best_of(scores[..., None] + log_probs)
     place = result[1] * log_probs.shape[-1] + result[2]
     order = place.argsort(dim=-1).expand_as(result)
@@ -957,15 +965,15 @@ def _(scores, log_probs):
 
 @extend.mistake("the best last")
 def _(scores, log_probs):
-    """You sort from the lowest score up. The caller reads the best translation from the first row
-    and gets the worst of the beam."""
+    """You sort from the lowest score upwards. A caller who takes the first row for the best then
+    gets the worst of the beam."""
     return _best_of(scores[..., None] + log_probs).flip(-1)
 
 
 @extend.mistake("the mean instead of the sum")
 def _(scores, log_probs):
-    """You take the mean of the old score and the new log-probability. Each step then halves what
-    came before, and the beginning of a long sentence is forgotten."""
+    """You take the mean of the old score and the new log-probability. Each step then halves the
+    scores of the earlier tokens, and the beginning of a long sentence is forgotten."""
     return _best_of((scores[..., None] + log_probs) / 2)
 
 
@@ -975,10 +983,10 @@ clipped_precision = Exercise(
     hints=[
         "How many sequences of n words stand one after another in a list of L words? Try L = 4 "
         "and n = 3.",
-        "`collections.Counter` counts things that can be looked up in a dictionary: tuples, but "
-        "not lists.",
-        "An n-gram that the reference has once can be right once only. Which of two counts is "
-        "that?",
+        "`collections.Counter` counts only objects that can be keys of a dictionary, such as "
+        "tuples. Lists can't.",
+        "An n-gram that occurs once in the reference can be right only once. Which of the two "
+        "counts do you take?",
     ],
 )
 
@@ -1024,37 +1032,39 @@ def _(generator):
     yield _pair(sentence(10, words=6), sentence(12, words=6), 1)
 
 
-@clipped_precision.holds("Of the reference itself every n-gram is right.")
+@clipped_precision.holds("If the candidate is the reference itself, every n-gram is right.")
 def _(f, candidate, reference, n):
     found = f(reference, reference, n)
     if len(reference) >= n and abs(found - 1) > 1e-6:
-        return f"For {' '.join(reference)!r} and n={n} you return {told_apart(found, 1)}."
+        return f"For {' '.join(reference)!r} and n={n}, you return {told_apart(found, 1)}."
 
 
-@clipped_precision.holds("No more n-grams are right than the reference has in all.")
+@clipped_precision.holds(
+    "The number of right n-grams is at most the number of n-grams in the reference."
+)
 def _(f, candidate, reference, n):
     longer = candidate * 4
     share, count = f(longer, reference, n), len(_grams(longer, n))
     if share * count > len(_grams(reference, n)) + 1e-3:
         return (
-            f"With the candidate four times in a row you return {share:.4g}, which is "
-            f"{share * count:.4g} of its {count} n-grams; the reference has "
+            f"With the candidate four times in a row, you return {share:.4g}, which is "
+            f"{share * count:.4g} of its {count} n-grams. But the reference has only "
             f"{len(_grams(reference, n))}."
         )
 
 
 @clipped_precision.mistake("not clipped")
 def _(candidate, reference, n):
-    """You count every n-gram that occurs in the reference as right. A candidate that repeats one
-    frequent word is then perfect."""
+    """You count every n-gram that occurs in the reference as right. A candidate that only repeats
+    one frequent word is then perfect."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
     return _share(sum(gram in wanted for gram in found), len(found))
 
 
 @clipped_precision.mistake("different n-grams counted")
 def _(candidate, reference, n):
-    """You compare the two sets, in which every n-gram occurs once. Repetition then costs nothing,
-    and an n-gram that is right twice counts once."""
+    """You compare two sets, in which every n-gram occurs once. Repetition then costs nothing, and
+    an n-gram that is right twice is counted once."""
     found, wanted = set(_grams(candidate, n)), set(_grams(reference, n))
     return _share(len(found & wanted), len(found))
 
@@ -1069,8 +1079,8 @@ def _(candidate, reference, n):
 
 @clipped_precision.mistake("divided by the reference's n-grams")
 def _(candidate, reference, n):
-    """You divide by the number of the reference's n-grams. That is recall: what share of the
-    reference was found, not what share of the candidate is right."""
+    """You divide by the number of the reference's n-grams. This is recall, which says what share of
+    the reference was found, and not what share of the candidate is right."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
     right = (Counter(found) & Counter(wanted)).total()
     return _share(right, len(wanted))
@@ -1078,8 +1088,8 @@ def _(candidate, reference, n):
 
 @clipped_precision.mistake("divided by the number of words")
 def _(candidate, reference, n):
-    """You divide by the candidate's words. There are fewer n-grams than words, so that even a
-    perfect candidate falls short of 1 from n = 2 on."""
+    """You divide by the number of the candidate's words. But from n = 2 on, there are fewer n-grams
+    than words, so even a perfect candidate gets less than 1."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
     right = (Counter(found) & Counter(wanted)).total()
     return _share(right, len(candidate))
@@ -1087,8 +1097,7 @@ def _(candidate, reference, n):
 
 @clipped_precision.mistake("the order of the words ignored")
 def _(candidate, reference, n):
-    """You compare n-grams whatever the order of their words. Then "sat cat" counts as "cat
-    sat"."""
+    """You ignore the order of the words within an n-gram. Then "sat cat" counts as "cat sat"."""
     found, wanted = (
         Counter(tuple(sorted(gram)) for gram in _grams(words, n))
         for words in (candidate, reference)
@@ -1108,15 +1117,15 @@ def _(candidate, reference, n):
 
 @clipped_precision.mistake("single words")
 def _(candidate, reference, n):
-    """You compare words whatever n is. The order of the words then has no say in BLEU at all."""
+    """You compare single words, whatever n is. The order of the words then has no influence on BLEU
+    at all."""
     found, wanted = Counter(candidate), Counter(reference)
     return _share((found & wanted).total(), found.total())
 
 
 @clipped_precision.mistake("the last n-gram left out")
 def _(candidate, reference, n):
-    """You stop one n-gram before the end of each list. What the last words are then does not
-    matter."""
+    """You stop one n-gram before the end of each list. The last words then do not count."""
     found, wanted = _grams(candidate, n)[:-1], _grams(reference, n)[:-1]
     right = (Counter(found) & Counter(wanted)).total()
     return _share(right, len(found))
@@ -1125,7 +1134,7 @@ def _(candidate, reference, n):
 @clipped_precision.mistake("cut into blocks")
 def _(candidate, reference, n):
     """You cut the lists into blocks of n words that do not overlap. Most n-grams are then never
-    looked at, and one word more at the beginning changes them all."""
+    compared, and one more word at the beginning changes all of them."""
 
     def blocks(words):
         return Counter(_grams(words, n)[::n])
@@ -1136,8 +1145,8 @@ def _(candidate, reference, n):
 
 @clipped_precision.mistake("compared place by place")
 def _(candidate, reference, n):
-    """You count an n-gram as right only if the reference has it at the same place. One word too
-    many at the beginning then makes all the rest wrong."""
+    """You count an n-gram as right only if the reference has it at the same place. One extra word
+    at the beginning then makes all other n-grams wrong."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
     right = sum(a == b for a, b in zip(found, wanted, strict=False))
     return _share(right, len(found))
@@ -1145,8 +1154,8 @@ def _(candidate, reference, n):
 
 @clipped_precision.mistake("a candidate without n-grams is perfect")
 def _(candidate, reference, n):
-    """You return 1 where the candidate has no n-gram at all. A model would then do well to say
-    nothing."""
+    """You return 1 where the candidate has no n-gram at all. A model that writes nothing would then
+    be perfect."""
     found, wanted = (Counter(_grams(words, n)) for words in (candidate, reference))
     right, of = (found & wanted).total(), found.total()
     return right / of if of else 1.0
@@ -1156,9 +1165,9 @@ averaged = Exercise(
     "9.8",
     "One model from several checkpoints",
     hints=[
-        "The result is the output of a single network. Which parameters does it have?",
+        "The result is the output of a single network. Which parameters does this network have?",
         "Build a new dictionary with the names of the first checkpoint.",
-        "`torch.stack` of the tensors that have one name adds an axis for the checkpoints.",
+        "`torch.stack` puts the tensors of one name together and adds an axis for the checkpoints.",
     ],
 )
 
@@ -1217,16 +1226,18 @@ def _(generator):
         )
 
 
-@averaged.holds("Of one checkpoint alone, it is that one's output.")
+@averaged.holds("With a single checkpoint, the result is the output of this checkpoint.")
 def _(f, checkpoints, x):
     return changed(
         _network(checkpoints[-1], x),
         f(checkpoints[-1:], x),
-        "a checkpoint says {}, averaged alone {}",
+        "a checkpoint returns {}, but your result is {}",
     )
 
 
-@averaged.holds("Where the mean of b_1 silences all hidden features, the mean of b_2 is left.")
+@averaged.holds(
+    "Where the mean of b_1 sets all hidden features to 0, only the mean of b_2 is left."
+)
 def _(f, checkpoints, x):
     if len(checkpoints) < 3:
         return None
@@ -1240,34 +1251,35 @@ def _(f, checkpoints, x):
     return changed(
         b_2.expand(len(x), -1),
         f(shifted, x),
-        "there one number of the mean of b_2 is {}, and the output {}",
+        "there, one number of the mean of b_2 is {}, but the output is {}",
     )
 
 
 @averaged.mistake("the outputs averaged")
 def _(checkpoints, x):
-    """You run every checkpoint and average what they say. That is an ensemble: another
-    way to use them, but it costs as many runs as there are checkpoints."""
+    """You run every checkpoint and average the outputs. This is an ensemble, which is a different
+    way to use checkpoints, but needs as many runs as there are checkpoints."""
     return torch.stack([_network(c, x) for c in checkpoints]).mean(dim=0)
 
 
 @averaged.mistake("the last checkpoint alone")
 def _(checkpoints, x):
-    """You use the last checkpoint as it is. What the others learned has no part in the result."""
+    """You use the last checkpoint as it is. The other checkpoints then have no influence on the
+    result."""
     return _network(checkpoints[-1], x)
 
 
 @averaged.mistake("the sum instead of the mean")
 def _(checkpoints, x):
-    """You add the parameters up and do not divide. The more checkpoints there are, the larger
-    every weight becomes."""
+    """You add up the parameters and do not divide. The more checkpoints there are, the larger your
+    parameters become."""
     return _network(_weighted(checkpoints, [1] * len(checkpoints)), x)
 
 
-@averaged.mistake("each new one counted half")
+@averaged.mistake("each new checkpoint counted half")
 def _(checkpoints, x):
-    """You take the mean of the first two, then the mean of that and the third, and so on. The last
-    checkpoint then counts half, and the first ones hardly at all."""
+    """You take the mean of the first two, then the mean of the result and the third, and so on. The
+    last checkpoint then counts for half, and the first ones hardly count at all."""
     mean = checkpoints[0]
     for checkpoint in checkpoints[1:]:
         mean = _weighted([mean, checkpoint], [0.5, 0.5])
@@ -1276,22 +1288,22 @@ def _(checkpoints, x):
 
 @averaged.mistake("always divided by 2")
 def _(checkpoints, x):
-    """You divide by 2 however many checkpoints there are. With another number of them, all
-    parameters are too large or too small."""
+    """You divide by 2, however many checkpoints there are. With any other number of checkpoints,
+    all parameters are too large or too small."""
     return _network(_weighted(checkpoints, [0.5] * len(checkpoints)), x)
 
 
 @averaged.mistake("only the first and the last")
 def _(checkpoints, x):
-    """You average the first and the last checkpoint. Those between them are not used."""
+    """You average the first and the last checkpoint. The checkpoints between them are not used."""
     ends = [checkpoints[0], checkpoints[-1]]
     return _network(_weighted(ends, [0.5, 0.5]), x)
 
 
 @averaged.mistake("the biases not averaged")
 def _(checkpoints, x):
-    """You average the matrices and keep the biases of the last checkpoint. Each bias was learned
-    together with a matrix that is no longer there."""
+    """You average the matrices and keep the biases of the last checkpoint. But each bias was
+    learned together with a matrix that is no longer there."""
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
     last = checkpoints[-1]
     return _network({**mean, "b_1": last["b_1"], "b_2": last["b_2"]}, x)
@@ -1299,8 +1311,8 @@ def _(checkpoints, x):
 
 @averaged.mistake("the matrices not averaged")
 def _(checkpoints, x):
-    """You average the biases and keep the matrices of the last checkpoint. Most parameters of a
-    network are in its matrices, so this is nearly the last checkpoint alone."""
+    """You average the biases and keep the matrices of the last checkpoint. But most parameters of a
+    network are in its matrices, so your network is nearly the last checkpoint."""
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
     last = checkpoints[-1]
     return _network({**mean, "W_1": last["W_1"], "W_2": last["W_2"]}, x)
@@ -1308,8 +1320,9 @@ def _(checkpoints, x):
 
 @averaged.mistake("averaged layer by layer")
 def _(checkpoints, x):
-    """You average what the checkpoints' hidden layers say, and put the mean matrix after that. It
-    is neither one network nor an ensemble, and every checkpoint still has to run."""
+    """You average the outputs of the checkpoints' hidden layers, and apply the mean matrix to this
+    average. The result is neither one network nor an ensemble, and every checkpoint still has to
+    run."""
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
     hidden = torch.stack([(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]).mean(dim=0)
     return hidden @ mean["W_2"] + mean["b_2"]

@@ -17,19 +17,19 @@ cost_of_the_fused_version = MultipleChoice(
     ],
     answer="A",
     because="Every query still meets every key, so the operations remain. Only the numbers in "
-    "between are gone, and here this saving did not cost time.",
+    "between are no longer stored, and here this saving did not cost time.",
 )
 cost_of_the_fused_version.wrong_option(
     "B",
     "what is not kept is not computed",
-    "This takes storing for computing. The scores are forgotten at once, but every query still "
-    "meets every key. Look at the factor by which the time of the fused version grows.",
+    "This takes storing for computing. The scores are dropped at once, but every query still meets "
+    "every key. Look at the factor by which the time of the fused version grows.",
 )
 cost_of_the_fused_version.wrong_option(
     "C",
     "less memory must cost time",
-    "Often memory is saved at the cost of time, and the backward pass will indeed compute scores "
-    "again. But here only the output is wanted: compare the two rows of times.",
+    "It is true that saving memory often takes more time, and the backward pass does compute "
+    "scores again. But here, only the output is needed. Compare the two rows of times.",
 )
 
 
@@ -39,54 +39,54 @@ cache_size = NumericAnswer(
     answer=1536.0,
     within=0.02,
     hints=[
-        "What is kept for one token of one text, in one layer? Which heads does it belong to?",
-        "Equation (10.13), with the heads that are cached. Powers of two are handy here: divide by "
-        "2²⁰ before you multiply.",
+        "What does one layer keep for one token of one text? To which heads does it belong?",
+        "Use equation (10.13), with the heads that are cached. All numbers contain powers of two, "
+        "so divide by 2²⁰ before you multiply.",
     ],
 )
 cache_size.wrong_value(
     "keys without values",
     768.0,
     "You counted one tensor for each layer. Keys alone give weights, but a new token also needs "
-    "what they are weights of.",
+    "the values that get these weights.",
 )
 cache_size.wrong_value(
-    "the heads of queries",
+    "the query heads",
     6144.0,
-    "You counted 16 heads. Queries of earlier tokens are never used again, so the number of their "
-    "heads has no place here.",
+    "You counted 16 heads. But queries of earlier tokens are never used again, so the number of "
+    "query heads does not matter here.",
 )
 cache_size.wrong_value(
     "one text",
     192.0,
-    "You counted the cache of a single text. The texts have different tokens, so each one needs "
-    "its own.",
+    "You counted the cache of a single text. But the texts have different tokens, so each text "
+    "needs a cache of its own.",
 )
 cache_size.wrong_value(
     "numbers instead of bytes",
     384.0,
-    "You counted numbers. Each of them takes several bytes, as the task says.",
+    "You counted numbers. But each number takes several bytes, as the task says.",
 )
 cache_size.wrong_value(
     "bytes instead of mebibytes",
     1536.0 * 2**20,
-    "You gave the number of bytes. A mebibyte has 2²⁰ of them.",
+    "You gave the number of bytes. But the question asks for mebibytes, and each has 2²⁰ bytes.",
 )
 cache_size.wrong_value(
     "gibibytes instead of mebibytes",
     1.5,
-    "You divided by 2³⁰. That makes gibibytes, and a mebibyte has 2²⁰ bytes.",
+    "You divided by 2³⁰, which gives gibibytes. But a mebibyte has 2²⁰ bytes.",
 )
 cache_size.wrong_value(
     "one layer",
     64.0,
-    "You counted one layer. Every layer makes its own keys and values, and none can use those of "
-    "another.",
+    "You counted one layer. But every layer makes its own keys and values, and none can use those "
+    "of another layer.",
 )
 cache_size.wrong_value(
     "megabytes instead of mebibytes",
     2 * 24 * 4 * 64 * 4096 * 8 * 4 / 1e6,
-    "You divided by a million. A mebibyte is larger than that, by almost five percent.",
+    "You divided by a million. But a mebibyte has almost five per cent more bytes than that.",
 )
 
 
@@ -101,9 +101,9 @@ layer_flops = Exercise(
     "Operations of a layer with shared keys",
     hints=[
         "Which of the four projections become smaller when heads share keys and values, and how "
-        "many features do they make?",
-        "How many rows of scores are there in all? Does a head of queries that shares its keys "
-        "compute fewer scores?",
+        "many features do these projections make?",
+        "How many rows of scores are there in all? Does a query head that shares its keys compute "
+        "fewer scores?",
     ],
 )
 
@@ -121,44 +121,46 @@ def _(generator):
     yield 50, 32, 4, 4
 
 
-@layer_flops.holds("With as many heads of keys as of queries: (10.1) + (10.2).")
+@layer_flops.holds("With as many key heads as query heads, the number is (10.1) + (10.2).")
 def _(f, length, d_model, num_heads, kv_heads):
     found = f(length, d_model, num_heads, num_heads)
     if not math.isclose(found, 4 * length**2 * d_model + 8 * length * d_model**2):
-        return f"For length={length}, d_model={d_model}, {num_heads} heads you return {found:g}."
+        return (
+            f"For length={length}, d_model={d_model} and {num_heads} heads, you return {found:g}."
+        )
 
 
-@layer_flops.holds("Sharing saves operations, but no more than in two projections.")
+@layer_flops.holds("Sharing saves operations, but only in two projections.")
 def _(f, length, d_model, num_heads, kv_heads):
     full = f(length, d_model, num_heads, num_heads)
     saved = full - f(length, d_model, num_heads, 1)
     if num_heads > 1 and not 0 < saved < 4 * length * d_model**2:
         return (
-            f"For length={length}, d_model={d_model} one head of keys instead of {num_heads} "
-            f"saves {saved:g} in your count."
+            f"For length={length} and d_model={d_model}, one key head instead of {num_heads} saves "
+            f"{saved:g} operations in your count."
         )
 
 
 @layer_flops.mistake("scores shared, too")
 def _(length, d_model, num_heads, kv_heads):
-    """You count the scores of one head for each group. Keys are shared, but every head of queries
-    has queries of its own and so scores of its own."""
+    """You count the scores of only one head in each group. But although the keys are shared, every
+    query head has its own queries, and so its own scores."""
     projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return projections + inner * kv_heads // num_heads
 
 
 @layer_flops.mistake("nothing shared")
 def _(length, d_model, num_heads, kv_heads):
-    """You make all four projections equally large. Two of them have fewer features to make here,
-    which your count does not see."""
+    """You make all four projections equally large. But here, two of them make fewer features."""
     _, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return 8 * length * d_model**2 + inner
 
 
 @layer_flops.mistake("one of the large projections forgotten")
 def _(length, d_model, num_heads, kv_heads):
-    """One projection between d_model features is missing in your count. There are two of them:
-    before the heads one for the queries, and after them one through which all their outputs go."""
+    """A projection from d_model to d_model features is missing in your count. There are two such
+    projections: one before the heads, for the queries, and one after them, for the outputs of all
+    heads."""
     projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return projections - 2 * length * d_model**2 + inner
 
@@ -166,30 +168,31 @@ def _(length, d_model, num_heads, kv_heads):
 @layer_flops.mistake("multiplications alone")
 def _(length, d_model, num_heads, kv_heads):
     """Your count is half of the right one, as if a multiplication and the addition after it were
-    one operation. That is a common unit, too, but (10.1) and (10.2) count both."""
+    one operation. Many texts count this way, but (10.1) and (10.2) count both."""
     projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return (projections + inner) // 2
 
 
-@layer_flops.mistake("half of what happens between the projections")
+@layer_flops.mistake("half of the work between the projections")
 def _(length, d_model, num_heads, kv_heads):
-    """You count half of the operations with L². There are two products, of queries with keys and of
-    weights with values; all their entries are computed, and each takes additions as well."""
+    """You count half of the operations with L². There are two products: of queries with keys, and
+    of weights with values. All their entries are computed, and each entry needs additions as well
+    as multiplications."""
     projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return projections + inner // 2
 
 
 @layer_flops.mistake("each head with d_model features")
 def _(length, d_model, num_heads, kv_heads):
-    """You multiply the work between the projections by the number of heads. A head has only its
-    share of the features, so together they cost as much as one wide head."""
+    """You multiply the work between the projections by the number of heads. But each head has only
+    its share of the features, so all heads together need as many operations as one wide head."""
     projections, inner, _ = _layer_flops(length, d_model, num_heads, kv_heads)
     return projections + inner * num_heads
 
 
 @layer_flops.mistake("only one of the two projections smaller")
 def _(length, d_model, num_heads, kv_heads):
-    """You make one projection smaller where there are two. A group of heads shares its keys and its
+    """You make only one projection smaller. But a group of heads shares both its keys and its
     values."""
     _, inner, d_kv = _layer_flops(length, d_model, num_heads, kv_heads)
     return 2 * length * d_model * (3 * d_model + d_kv) + inner
@@ -210,12 +213,14 @@ def _future(query, key, first_query, first_key):
 
 tile_of_weights = Exercise(
     "10.3",
-    "A tile of weights, computed anew",
+    "A tile of weights, computed again",
     hints=[
-        "Softmax is $e^{s_j}$ divided by a denominator that you have already: in which form?",
-        "The denominator belongs to the query, so it is the same along the axis of the keys: "
-        "`log_sum[..., None]`.",
-        "Whether a key lies in the future depends on its place in the text, not in the tile.",
+        "Softmax is $e^{s_j}$ divided by a denominator, which you already have. In which form do "
+        "you have it?",
+        "The denominator belongs to the query, so it is the same along the axis of the keys. "
+        "`log_sum[..., None]` has an axis for the keys.",
+        "Whether a key is in the future depends on its place in the text, not on its place in the "
+        "tile.",
     ],
 )
 
@@ -259,16 +264,18 @@ def _(generator):
     yield _tile(torch.ones(3, 1), 100 + _random(generator, 3, 1), 0, 3, 0, 3)
 
 
-@tile_of_weights.holds("A key of the future gets exactly 0, however low the other scores are.")
+@tile_of_weights.holds("A future key gets a weight of exactly 0, however low the other scores are.")
 def _(f, query, key, log_sum, first_query, first_key):
     weights = f(query, key, log_sum, first_query, first_key)
     hidden = _future(query, key, first_query, first_key)
     leak = weights.masked_fill(~hidden, 0.0).abs().max().item()
     if leak:
-        return f"One gets {leak:.3g}."
+        return f"One gets a weight of {leak:.3g}."
 
 
-@tile_of_weights.holds("Where a tile holds all keys that a query may see, its weights sum to 1.")
+@tile_of_weights.holds(
+    "If a tile contains all keys that a query may see, the query's weights sum to 1."
+)
 def _(f, query, key, log_sum, first_query, first_key):
     first = key.shape[-2] - 1  # the place of the last key
     scores = _scores(query, key).masked_fill(_future(query, key, first, 0), -math.inf)
@@ -277,8 +284,8 @@ def _(f, query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.mistake("softmax within the tile")
 def _(query, key, log_sum, first_query, first_key):
-    """You take the softmax of the tile's own scores. Then each tile gives away a weight of 1 for
-    itself, and all tiles of a row together far more."""
+    """You take the softmax of the tile's own scores. Then each row sums to 1 in every tile, and to
+    far more than 1 in all tiles together."""
     hidden = _future(query, key, first_query, first_key)
     scores = _scores(query, key).masked_fill(hidden, -math.inf)
     return scores.softmax(dim=-1).nan_to_num(0.0)
@@ -286,23 +293,23 @@ def _(query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.mistake("the tile's places instead of the text's")
 def _(query, key, log_sum, first_query, first_key):
-    """You compare the rows and columns of the tile, both counted from 0. A tile in the past is then
-    cut along its diagonal, although its queries may see all of it."""
+    """You compare the rows and columns of the tile, both counted from 0. A tile whose keys are all
+    in the past is then cut along its diagonal, although its queries may see all of these keys."""
     weights = (_scores(query, key) - log_sum[..., None]).exp()
     return weights.masked_fill(_future(query, key, 0, 0), 0.0)
 
 
 @tile_of_weights.mistake("no mask")
 def _(query, key, log_sum, first_query, first_key):
-    """You leave out the causal mask. Keys of the future get weights, on top of those that already
-    sum to 1."""
+    """You leave out the causal mask. Future keys then get weights, in addition to those that
+    already sum to 1."""
     return (_scores(query, key) - log_sum[..., None]).exp()
 
 
 @tile_of_weights.mistake("the query's own key hidden")
 def _(query, key, log_sum, first_query, first_key):
-    """You hide the key at the query's own place, too. Its weight is missing, and the rest of the
-    row sums to less than 1."""
+    """You also hide the key at the query's own place. Its weight is then missing, and the rest of
+    the row sums to less than 1."""
     weights = (_scores(query, key) - log_sum[..., None]).exp()
     hidden = _future(query, key, first_query, first_key)
     p = first_query + torch.arange(query.shape[-2])[:, None]
@@ -312,8 +319,8 @@ def _(query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.mistake("one key of the future")
 def _(query, key, log_sum, first_query, first_key):
-    """You let each query see the key after its own place. That key was not in the denominator, so
-    the row gives away more than 1."""
+    """You let each query see the key after its own place. But this key was not in the denominator,
+    so the row sums to more than 1."""
     weights = (_scores(query, key) - log_sum[..., None]).exp()
     hidden = _future(query, key, first_query + 1, first_key)
     return weights.masked_fill(hidden, 0.0)
@@ -321,16 +328,16 @@ def _(query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.mistake("no scaling")
 def _(query, key, log_sum, first_query, first_key):
-    """You leave out the division by √d. The denominator was made of scores that had been divided,
-    so the two do not fit together."""
+    """You leave out the division by √d. But the denominator was computed from divided scores, so
+    the two do not fit together."""
     weights = (query @ key.mT - log_sum[..., None]).exp()
     return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
 
 
 @tile_of_weights.mistake("scaled twice")
 def _(query, key, log_sum, first_query, first_key):
-    """You divide the scores by d, which is √d twice. The denominator was made of scores that had
-    been divided by √d, so the two do not fit together."""
+    """You divide the scores by d, which is √d twice. But the denominator was computed from scores
+    that were divided by √d only once, so the two do not fit together."""
     scores = _scores(query, key) / math.sqrt(query.shape[-1])
     weights = (scores - log_sum[..., None]).exp()
     return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
@@ -338,16 +345,16 @@ def _(query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.mistake("divided by the logarithm")
 def _(query, key, log_sum, first_query, first_key):
-    """You divide by the log-sum-exp itself. It is the logarithm of the denominator, and can be
-    small or even negative."""
+    """You divide by the log-sum-exp itself. But this is the logarithm of the denominator, and it
+    can be small or even negative."""
     weights = _scores(query, key).exp() / log_sum[..., None]
     return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
 
 
 @tile_of_weights.mistake("the past hidden instead of the future")
 def _(query, key, log_sum, first_query, first_key):
-    """You keep what the mask should hide, and hide the rest. Each query then sees only what it must
-    not."""
+    """You keep the keys that the mask should hide, and you hide the others. Each query then sees
+    only the keys that it must not see."""
     weights = (_scores(query, key) - log_sum[..., None]).exp()
     hidden = _future(query, key, first_query, first_key)
     return weights.masked_fill(~hidden, 0.0)
@@ -355,17 +362,17 @@ def _(query, key, log_sum, first_query, first_key):
 
 @tile_of_weights.mistake("the mask applied after the exponential")
 def _(query, key, log_sum, first_query, first_key):
-    """You take the exponentials of hidden scores, too, and multiply them by 0. A key of the future
-    may score far more than all keys before it: its exponential is infinite, and infinity times 0 is
-    NaN."""
+    """You also take the exponentials of hidden scores and multiply them by 0. But a future key may
+    have a far higher score than all keys before it. Its exponential is then infinite, and infinity
+    times 0 is NaN."""
     weights = (_scores(query, key) - log_sum[..., None]).exp()
     return weights * ~_future(query, key, first_query, first_key)
 
 
-@tile_of_weights.mistake("numerator and denominator apart")
+@tile_of_weights.mistake("numerator and denominator computed apart")
 def _(query, key, log_sum, first_query, first_key):
-    """You divide one exponential by another. Each of them can be infinite or 0 where their
-    quotient is an ordinary weight."""
+    """You divide one exponential by another. But each of them can be infinite or 0, even where
+    their quotient is an ordinary weight."""
     weights = _scores(query, key).exp() / log_sum.exp()[..., None]
     return weights * ~_future(query, key, first_query, first_key)
 
@@ -375,10 +382,10 @@ positions_in_slots = Exercise(
     "What is in the slots of a rolling cache",
     hints=[
         "Write the slots of `window = 4` on paper, token by token, up to the seventh.",
-        "The last token has the position `written - 1`. How many places before it was the token "
-        "that now lies in slot i written?",
-        "`%` on a difference counts round the ring. What does your formula give for a slot that is "
-        "still empty?",
+        "The last token has the position `written - 1`. How many places before it is the token "
+        "that is now in slot i?",
+        "Applied to a difference, `%` counts round the ring. What does your formula give for a "
+        "slot that is still empty?",
     ],
     integers=True,
 )
@@ -396,7 +403,7 @@ def _(generator):
     yield from [(7, 4), (2, 5), (12, 4), (0, 3), (4, 1), (23, 6), (5, 5), (2000, 7)]
 
 
-@positions_in_slots.holds("The slots hold the latest tokens, each once.")
+@positions_in_slots.holds("The slots hold the latest tokens, each of them once.")
 def _(f, written, window):
     found = [p for p in f(written, window).tolist() if p != -1]
     wanted = set(range(max(0, written - window), written))
@@ -417,22 +424,22 @@ def _(f, written, window):
 
 @positions_in_slots.mistake("slots in the order of time")
 def _(written, window):
-    """You list the latest tokens from old to new. For that they would have to be moved with every
-    new token, which a ring avoids."""
+    """You list the latest tokens from old to new. This order would mean moving all of them with
+    every new token, which a ring avoids."""
     return (written - window + torch.arange(window)).clamp(min=-1)
 
 
 @positions_in_slots.mistake("the number of tokens taken for the last position")
 def _(written, window):
-    """You take the number of tokens as the position of the last one. Positions count from 0, so one
-    slot holds a token that is still to come."""
+    """You take the number of tokens as the position of the last one. But positions are counted from
+    0, so one of your slots holds a token that is still to come."""
     return (written - (written - torch.arange(window)) % window).clamp(min=-1)
 
 
 @positions_in_slots.mistake("a round that is not finished")
 def _(written, window):
-    """You give all slots a position of the current round. Those that the round has not reached hold
-    tokens of the round before."""
+    """You give all slots a position of the current round. But the slots that this round has not
+    reached hold tokens of the round before."""
     start = max(written - 1, 0) // window * window
     position = start + torch.arange(window)
     return position if written else torch.full((window,), -1)
@@ -440,31 +447,31 @@ def _(written, window):
 
 @positions_in_slots.mistake("empty slots not marked")
 def _(written, window):
-    """You let the formula run on below 0. Slots that were never written then get positions from
-    before the text."""
+    """You use the formula even where it falls below 0. Slots that were never written then get
+    positions before the beginning of the text."""
     last = written - 1
     return last - (last - torch.arange(window)) % window
 
 
 @positions_in_slots.mistake("empty slots at position 0")
 def _(written, window):
-    """You leave an empty slot at 0. It then claims to hold the first token."""
+    """You leave an empty slot at 0. The slot then seems to hold the first token."""
     last = written - 1
     return (last - (last - torch.arange(window)) % window).clamp(min=0)
 
 
 @positions_in_slots.mistake("never overwritten")
 def _(written, window):
-    """You leave in each slot the first token that came there. The cache then holds the beginning of
-    the text for ever."""
+    """You leave in each slot the first token that was written there. The cache then holds the
+    beginning of the text for ever."""
     slot = torch.arange(window)
     return torch.where(slot < written, slot, -1)
 
 
 @positions_in_slots.mistake("the ring turned backwards")
 def _(written, window):
-    """You count how long ago each slot was written in the wrong direction. The positions are the
-    right ones, but most lie in another slot."""
+    """You count in the wrong direction how long ago each slot was written. The positions are the
+    right ones, but most of them are in the wrong slot."""
     last = written - 1
     return (last - (torch.arange(window) - last) % window).clamp(min=-1)
 
@@ -473,8 +480,9 @@ pool_heads = Exercise(
     "10.5",
     "From many heads of keys to few",
     hints=[
-        "Give the rows three axes instead of one: which group, which head in it, which feature.",
-        "`weight.unflatten(0, (…, …, …))` makes them; the mean goes over one of the three.",
+        "Give the rows three axes instead of one: the group, the head in the group, and the "
+        "feature.",
+        "`weight.unflatten(0, (…, …, …))` makes these axes. Take the mean over one of the three.",
     ],
 )
 
@@ -500,18 +508,18 @@ def _(generator):
         yield _random(generator, *shape), heads, groups
 
 
-@pool_heads.holds("If the heads of a group are alike, the group is like them.")
+@pool_heads.holds("If the heads of a group are equal, the group's head is equal to them.")
 def _(f, weight, num_heads, kv_heads):
     first = _heads(weight, num_heads, kv_heads)[:, :1]
     alike = first.expand(-1, num_heads // kv_heads, -1, -1).flatten(0, 2)
     return changed(
         first.flatten(0, 2),
         f(alike, num_heads, kv_heads),
-        "in the heads an entry is {}, in the group {}",
+        "in the heads an entry is {}, but in the group it is {}",
     )
 
 
-@pool_heads.holds("A group depends on its own heads alone.")
+@pool_heads.holds("A group depends only on its own heads.")
 def _(f, weight, num_heads, kv_heads):
     other = weight.clone()
     other[: len(weight) // kv_heads] += 1.0
@@ -519,55 +527,56 @@ def _(f, weight, num_heads, kv_heads):
     return changed(
         f(weight, num_heads, kv_heads)[half:],
         f(other, num_heads, kv_heads)[half:],
-        "when the first group changes, an entry of another goes from {} to {}",
+        "when the first group changes, an entry of a different group goes from {} to {}",
     )
 
 
 @pool_heads.mistake("the first head of each group")
 def _(weight, num_heads, kv_heads):
-    """You keep one head of each group and drop the others. What those had learned is lost."""
+    """You keep one head of each group and drop the others. Everything that the dropped heads had
+    learned is then lost."""
     return _heads(weight, num_heads, kv_heads)[:, 0].flatten(0, 1)
 
 
 @pool_heads.mistake("the sum")
 def _(weight, num_heads, kv_heads):
-    """You add up the heads of a group. Keys, and with them the scores, become larger by the size of
-    the group, and softmax too sharp."""
+    """You add up the heads of a group. The larger the group is, the larger the keys and the scores
+    then become, and the weights are too sharp."""
     return _heads(weight, num_heads, kv_heads).sum(dim=1).flatten(0, 1)
 
 
 @pool_heads.mistake("the largest instead of the mean")
 def _(weight, num_heads, kv_heads):
-    """You take the largest number of the heads in a group, entry by entry. The result leans to one
-    side, and most entries come from one head alone."""
+    """You take the largest number among the heads of a group, entry by entry. The results are then
+    too large on average, and each entry comes from a single head."""
     return _heads(weight, num_heads, kv_heads).amax(dim=1).flatten(0, 1)
 
 
 @pool_heads.mistake("every other head in a group")
 def _(weight, num_heads, kv_heads):
-    """You put heads into a group that are not neighbours. The queries of a head then meet a mean of
-    keys in which its own is missing."""
+    """You put heads into a group that are not neighbours. Queries of a head may then meet a mean of
+    keys that does not include the keys of this head."""
     heads = weight.unflatten(0, (num_heads // kv_heads, kv_heads, -1))
     return heads.mean(dim=0).flatten(0, 1)
 
 
 @pool_heads.mistake("neighbouring features instead of heads")
 def _(weight, num_heads, kv_heads):
-    """You average rows that lie next to each other. Those are features of one head, and a mean of
+    """You average neighbouring rows. But these rows are features of one head, and the mean of
     different features is none of them."""
     return weight.unflatten(0, (-1, num_heads // kv_heads)).mean(dim=1)
 
 
 @pool_heads.mistake("the first heads of all")
 def _(weight, num_heads, kv_heads):
-    """You keep the first heads and drop all that follow. The later groups then have keys of heads
-    that they have nothing to do with."""
+    """You keep the first heads and drop all the others. The later groups then get keys of heads
+    that do not belong to them."""
     return weight.unflatten(0, (num_heads, -1))[:kv_heads].flatten(0, 1)
 
 
 @pool_heads.mistake("one mean for all groups")
 def _(weight, num_heads, kv_heads):
-    """You average over all heads and give every group the result. That is multi-query attention
+    """You average over all heads and give every group the result. This is multi-query attention
     with copies."""
     mean = weight.unflatten(0, (num_heads, -1)).mean(dim=0)
     return mean.repeat(kv_heads, 1)
@@ -578,9 +587,9 @@ tokens_reached = Exercise(
     "Windows with gaps",
     hints=[
         "Take two layers with window 2 and dilation 2, and write down every place that the top "
-        "token can reach. How many are there?",
-        "Begin with the set of the place 0. Each layer adds each of its steps to each place in the "
-        "set.",
+        "token can reach. How many places are there?",
+        "Begin with a set that contains only place 0. Each layer adds each of its steps to each "
+        "place in the set.",
         "A place that is reached in several ways counts once.",
     ],
 )
@@ -613,11 +622,11 @@ def _(generator):
         yield torch.tensor(windows), torch.tensor(dilations)
 
 
-@tokens_reached.holds("Without gaps it is 1 + the sum of all (window − 1).")
+@tokens_reached.holds("Without gaps, the number is 1 + the sum of all (window − 1).")
 def _(f, windows, dilations):
     found = float(f(windows, torch.ones_like(dilations)))
     if found != 1 + (windows - 1).sum().item():
-        return f"For windows of {windows.tolist()} you return {found:g}."
+        return f"For windows of {windows.tolist()}, you return {found:g}."
 
 
 @tokens_reached.holds("A further layer with a window of 1 adds nothing.")
@@ -626,48 +635,48 @@ def _(f, windows, dilations):
     found = float(f(windows, dilations))
     more = float(f(torch.cat([windows, one]), torch.cat([dilations, 3 * one])))
     if found != more:
-        return f"Without it you return {found:g}, with it {more:g}."
+        return f"Without it, you return {found:g}, but with it, {more:g}."
 
 
 @tokens_reached.mistake("the places in the gaps counted, too")
 def _(windows, dilations):
-    """You count all places from the nearest to the farthest. Some of them lie in gaps and are not
-    reached on any path."""
+    """You count all places from the nearest to the farthest. But some of these places are in gaps,
+    and no path reaches them."""
     return 1 + ((windows - 1) * dilations).sum().item()
 
 
 @tokens_reached.mistake("paths instead of places")
 def _(windows, dilations):
-    """You multiply the windows. That is the number of paths, and several paths may end at the same
-    token."""
+    """You multiply the windows. The product is the number of paths, but several paths may end at
+    the same token."""
     return windows.prod().item()
 
 
 @tokens_reached.mistake("dilation left out")
 def _(windows, dilations):
-    """You count as if there were no gaps. With different dilations the steps of two layers combine
-    into more places than that."""
+    """You count as if there were no gaps. But with different dilations, the steps of two layers
+    combine to reach more places."""
     return 1 + (windows - 1).sum().item()
 
 
 @tokens_reached.mistake("the widest layer alone")
 def _(windows, dilations):
-    """You count what one layer sees. What it finds there has itself looked back in the layers
-    below."""
+    """You count the tokens that one layer sees. But these tokens have themselves looked back in the
+    layers below."""
     return windows.max().item()
 
 
 @tokens_reached.mistake("the tokens of all layers added up")
 def _(windows, dilations):
-    """You add up the windows. Each layer's window contains the token itself, which is then counted
+    """You add up the windows. But each layer's window contains the token itself, which you count
     once for each layer."""
     return windows.sum().item()
 
 
-@tokens_reached.mistake("what single layers see from the top token")
+@tokens_reached.mistake("only steps of single layers")
 def _(windows, dilations):
-    """You unite what each layer sees from the top token. A path may take steps in several layers,
-    and these add up."""
+    """You combine the places that each layer sees from the top token. But a path may take steps in
+    several layers, and these steps add up."""
     pairs = zip(windows.tolist(), dilations.tolist(), strict=True)
     return len({g * i for w, g in pairs for i in range(w)})
 
@@ -676,12 +685,12 @@ score_gradient = Exercise(
     "10.7",
     "The gradient of a tile of scores",
     hints=[
-        "A weight's own gradient is how much the output changes with it: its value, times the "
-        "gradient of the output.",
-        "Through one row of softmax, the gradient of score j is w_j times the difference of its "
-        "weight's gradient and the mean of all of them, by weight.",
-        "That mean goes over all keys of the row, also those of other tiles. Write it out and look "
-        "for the output in it.",
+        "The gradient of a weight is the product of its value and the gradient of the output, "
+        "because the weight multiplies this value.",
+        "Through one row of softmax, the gradient of score j is w_j times a difference. From the "
+        "gradient of weight j, subtract the weighted mean of the gradients of all weights.",
+        "This mean goes over all keys of the row, including those of other tiles. Write it out and "
+        "look for the output in it.",
     ],
 )
 
@@ -716,23 +725,25 @@ def _(generator):
 def _(f, weights, value, output, output_gradient):
     whole = weights / weights.sum(dim=-1, keepdim=True)
     sums = f(whole, value, whole @ value, output_gradient).sum(dim=-1)
-    return changed(torch.zeros_like(sums), sums, "instead of {} one sum is {}")
+    return changed(torch.zeros_like(sums), sums, "one sum should be {}, but is {}")
 
 
-@score_gradient.holds("It is the derivative that PyTorch computes, where a tile is a whole row.")
+@score_gradient.holds(
+    "Where a tile is a whole row, the result is the derivative that PyTorch computes."
+)
 def _(f, weights, value, output, output_gradient):
     # log w is a row of scores of which softmax makes w
     whole = weights / weights.sum(dim=-1, keepdim=True)
     scores = whole.log().requires_grad_()
     (right,) = torch.autograd.grad(scores.softmax(dim=-1) @ value, scores, output_gradient)
     found = f(whole, value, whole @ value, output_gradient)
-    return changed(right, found, "one is {}, you return {}")
+    return changed(right, found, "one gradient is {}, but you return {}")
 
 
 @score_gradient.mistake("the mean over the tile alone")
 def _(weights, value, output, output_gradient):
-    """You take the mean over the keys of the tile. The other keys of the row share the same
-    denominator, so they belong to the mean, too."""
+    """You take the mean over the keys of the tile. But the other keys of the row share the same
+    denominator, so the mean must include them, too."""
     gradient = output_gradient @ value.mT
     mean = (weights * gradient).sum(dim=-1, keepdim=True)
     return weights * (gradient - mean)
@@ -740,52 +751,52 @@ def _(weights, value, output, output_gradient):
 
 @score_gradient.mistake("the denominator taken for a constant")
 def _(weights, value, output, output_gradient):
-    """You let a score change its own weight and nothing else. But a larger score also makes the
-    weights of all other keys smaller."""
+    """You let a score change only its own weight. But a larger score also makes the weights of all
+    other keys smaller."""
     return weights * (output_gradient @ value.mT)
 
 
 @score_gradient.mistake("each weight on its own")
 def _(weights, value, output, output_gradient):
-    """You use w(1 − w), the derivative of a weight with respect to its own score. What the score
-    does to the other weights of the row is missing."""
+    """You use w(1 − w), the derivative of a weight with respect to its own score. The effect of the
+    score on the other weights of the row is missing."""
     return weights * (1 - weights) * (output_gradient @ value.mT)
 
 
 @score_gradient.mistake("the gradient of the weights")
 def _(weights, value, output, output_gradient):
-    """You return how the loss changes with the weights. The step from scores to weights, through
-    softmax, is still missing."""
+    """You return the gradient of the loss with respect to the weights. The step through softmax,
+    back to the scores, is still missing."""
     return output_gradient @ value.mT
 
 
 @score_gradient.mistake("the weight left out")
 def _(weights, value, output, output_gradient):
-    """You subtract the mean, but do not multiply by the weight. A key without any weight would then
-    have as large a gradient as the others."""
+    """You subtract the mean, but do not multiply by the weight. A key without any weight then has
+    as large a gradient as the others."""
     mean = (output * output_gradient).sum(dim=-1, keepdim=True)
     return output_gradient @ value.mT - mean
 
 
-@score_gradient.mistake("the other sign")
+@score_gradient.mistake("the wrong sign")
 def _(weights, value, output, output_gradient):
-    """You subtract the other way round. Gradient descent would then climb."""
+    """You subtract the other way round. Gradient descent would then make the loss larger."""
     mean = (output * output_gradient).sum(dim=-1, keepdim=True)
     return weights * (mean - output_gradient @ value.mT)
 
 
 @score_gradient.mistake("plus instead of minus")
 def _(weights, value, output, output_gradient):
-    """You add the mean where it must be subtracted. A score that all keys of the row share then
-    seems to matter, though softmax takes no notice of it."""
+    """You add the mean instead of subtracting it. A number that is added to all scores of the row
+    then seems to matter, although softmax ignores it."""
     mean = (output * output_gradient).sum(dim=-1, keepdim=True)
     return weights * (output_gradient @ value.mT + mean)
 
 
 @score_gradient.mistake("a mean over features")
 def _(weights, value, output, output_gradient):
-    """You average output times gradient over the features where they should be summed. What you
-    subtract is too small by the number of features."""
+    """You average output times gradient over the features instead of summing. The number that you
+    subtract is then too small by a factor, the number of features."""
     mean = (output * output_gradient).mean(dim=-1, keepdim=True)
     return weights * (output_gradient @ value.mT - mean)
 
@@ -794,11 +805,11 @@ decode_step = Exercise(
     "10.8",
     "One step of decoding",
     hints=[
-        "Give the heads of queries two axes: the group, and the head within it. Then each group "
+        "Give the query heads two axes: the group, and the head within the group. Then each group "
         "meets its own keys.",
         "`query.unflatten(1, (kv_heads, -1))` has the shape `(batch, kv_heads, group, d_k)`, which "
-        "multiplies with `keys.mT`.",
-        "Which keys are in use differs from text to text, but not from head to head: the mask "
+        "fits a product with `keys.mT`.",
+        "The keys that are in use differ from text to text, but not from head to head. So the mask "
         "needs two axes of size 1.",
     ],
 )
@@ -849,7 +860,7 @@ def _(generator):
         )
 
 
-@decode_step.holds("What lies beyond a text's length does not matter.")
+@decode_step.holds("The numbers beyond a text's length do not matter.")
 def _(f, query, keys, values, lengths):
     used = _used(keys, lengths)[:, None, :, None]
     return changed(
@@ -859,7 +870,7 @@ def _(f, query, keys, values, lengths):
     )
 
 
-@decode_step.holds("The first heads do not see the last head of keys.")
+@decode_step.holds("The first heads do not see the last key head.")
 def _(f, query, keys, values, lengths):
     group = query.shape[1] // keys.shape[1]
     other = torch.cat([values[:, :-1], values[:, -1:] + 3.0], dim=1)
@@ -872,14 +883,14 @@ def _(f, query, keys, values, lengths):
 
 @decode_step.mistake("the lengths ignored")
 def _(query, keys, values, lengths):
-    """You attend to the whole buffer. Leftovers of earlier texts get weight."""
+    """You attend to the whole buffer. Leftovers of earlier texts then get weight."""
     return _decode(query, keys, values)
 
 
-@decode_step.mistake("heads dealt out in turn")
+@decode_step.mistake("heads assigned in turn")
 def _(query, keys, values, lengths):
-    """You give head of queries i the head of keys i mod kv_heads. Neighbours then use different
-    keys, so most heads look into those of another group."""
+    """You give query head i the key head i mod kv_heads. Neighbouring heads then use different
+    keys, so most heads use the keys of a different group."""
     repeats = query.shape[1] // keys.shape[1]
     keys, values = (keys.repeat(1, repeats, 1, 1), values.repeat(1, repeats, 1, 1))
     return _decode(query, keys, values, _used(keys, lengths))
@@ -887,49 +898,47 @@ def _(query, keys, values, lengths):
 
 @decode_step.mistake("one token too few")
 def _(query, keys, values, lengths):
-    """You leave out the last token in use. That is the new one, which must see itself, and of a
-    text of one token nothing is left."""
+    """You leave out the last token in use. But this is the new token, which must see itself. And of
+    a text with a single token, nothing is left."""
     return _decode(query, keys, values, _used(keys, lengths - 1))
 
 
 @decode_step.mistake("the new token left out")
 def _(query, keys, values, lengths):
-    """You leave out the last token in use where there are others. That is the new one, and it must
-    see itself, too."""
+    """You leave out the last token in use if there are others. But this is the new token, which
+    must also see itself."""
     return _decode(query, keys, values, _used(keys, (lengths - 1).clamp(min=1)))
 
 
 @decode_step.mistake("one token too many")
 def _(query, keys, values, lengths):
-    """You let the token after the last one in use take part. It is a leftover in all texts that do
-    not fill the buffer."""
+    """You let the token after the last one in use take part. But in all texts that do not fill the
+    buffer, this token is a leftover."""
     return _decode(query, keys, values, _used(keys, lengths + 1))
 
 
 @decode_step.mistake("no scaling")
 def _(query, keys, values, lengths):
-    """You leave out the division by √d_k. The weights become sharper than those the model was
-    trained with."""
+    """You leave out the division by √d_k. The weights are then sharper than in training."""
     return _decode(query, keys, values, _used(keys, lengths), scale=1.0)
 
 
 @decode_step.mistake("hidden scores set to 0")
 def _(query, keys, values, lengths):
-    """You set the scores of leftovers to 0. Softmax makes e⁰ = 1 of that, so they still get
-    weight."""
+    """You set the scores of leftovers to 0. But e⁰ = 1, so they still get weight."""
     return _decode(query, keys, values, _used(keys, lengths), fill=0.0)
 
 
 @decode_step.mistake("the first token alone")
 def _(query, keys, values, lengths):
-    """You let the queries see the first token and no other. A causal mask does that to a single
-    query, because it takes it for the first of the text, though it is the last."""
+    """You let the queries see only the first token. This happens if a causal mask is applied to a
+    single query. The mask takes it for the first query of the text, although it is the last."""
     return _decode(query, keys, values, _used(keys, torch.ones_like(lengths)))
 
 
 @decode_step.mistake("the longest text's length for all")
 def _(query, keys, values, lengths):
-    """You cut the buffer where the longest text ends. The shorter texts still attend to
+    """You cut the buffer where the longest text ends. But the shorter texts still attend to
     leftovers."""
     longest = lengths.max().expand_as(lengths)
     return _decode(query, keys, values, _used(keys, longest))
@@ -937,14 +946,14 @@ def _(query, keys, values, lengths):
 
 @decode_step.mistake("the first head of keys for all")
 def _(query, keys, values, lengths):
-    """You let all heads use the first head of keys and values. That would be multi-query attention,
-    and the other heads of the cache are never read."""
+    """You let all heads use the first head of keys and values, as in multi-query attention. The
+    other heads of the cache are then never read."""
     return _decode(query, keys[:, :1], values[:, :1], _used(keys, lengths))
 
 
 @decode_step.mistake("divided by the root of the buffer's length")
 def _(query, keys, values, lengths):
-    """You divide by the root of the number of slots. A score is a sum over the features of a head,
-    and grows with their number."""
+    """You divide by the root of the number of slots. But a score is a sum over the features of a
+    head, and it grows with the number of these features."""
     root = math.sqrt(keys.shape[-2])
     return _decode(query, keys, values, _used(keys, lengths), scale=root)

@@ -12,30 +12,33 @@ without_the_first = MultipleChoice(
     "11.0",
     "Without the first token",
     hints=[
-        "What does a head do with weights that have to sum to 1 when it finds nothing?",
-        "A token that is hidden in all blocks is deleted. Which token is the first one then?",
+        "A head's weights have to sum to 1. What does the head do with them when it finds nothing?",
+        "Hiding a token in all blocks deletes it. Which token is then the first one?",
     ],
     answer="C",
-    because="A token that is hidden in all blocks is deleted, and the next token takes its place. "
-    "Heads rest there instead. But what the place hands over is needed, as the other rows show.",
+    because="Hiding a token in all blocks deletes it, and the next token takes its place. The "
+    "heads rest on this token instead. But the value that the place hands over is needed, as the "
+    "other rows show.",
 )
 without_the_first.wrong_option(
     "A",
     "a large weight is a large importance",
-    "This takes the weight for the importance. But the question says what happens if every token "
-    "may look at the first one alone, which has all the weight then. The loss is 8.3.",
+    "This takes the weight for the importance. But look at the other case in the question. If "
+    "every token may look only at the first one, the first token has all the weight, and the loss "
+    "is 8.3.",
 )
 without_the_first.wrong_option(
     "B",
-    "half of the weight, half of what is known",
-    "This takes the weight for knowledge of the text. But the word at this place could be any "
-    "word, and the second token takes its place.",
+    "half of the weight, half of the knowledge",
+    "This takes the weight for knowledge of the text. But the first token could be any word, and "
+    "without it, the second token takes its place.",
 )
 without_the_first.wrong_option(
     "D",
     "a wasted weight does harm",
-    "This assumes that resting is a waste from which the model suffers. But the model was trained "
-    "with it, and no later layer expects anything else, so the loss does not fall.",
+    "This assumes that resting on the first token is a waste that harms the model. But the model "
+    "was trained with this habit, and no later layer expects anything else, so the loss does not "
+    "fall.",
 )
 
 cache_bytes = NumericAnswer(
@@ -44,30 +47,32 @@ cache_bytes = NumericAnswer(
     answer=46080.0,
     within=0.001,
     hints=[
-        "What does one block keep of one token? Which heads make it, those of the queries?",
-        "Two tensors, three heads of 64 features each; then blocks, then bytes.",
+        "What does one block keep of one token? Do the query heads make it?",
+        "There are two tensors, and each has three heads of 64 features. Then multiply by the "
+        "number of blocks, and by the bytes of a number.",
     ],
 )
 cache_bytes.wrong_value(
-    "the heads of queries",
+    "the query heads",
     138240.0,
-    "You counted nine heads. Nobody asks an earlier token's query again, so it is not kept.",
+    "You counted nine heads. But an earlier token's query is never used again, so the cache does "
+    "not keep it.",
 )
 cache_bytes.wrong_value(
     "keys without values",
     23040.0,
-    "You counted one tensor. Keys say how much of a token is wanted; what is handed over must be "
-    "kept as well.",
+    "You counted one tensor. The keys say how much weight a token gets. But the cache must also "
+    "keep the vectors that are handed over.",
 )
 cache_bytes.wrong_value(
     "one block",
     1536.0,
-    "You counted one block. Each has keys and values of its own.",
+    "You counted one block. But each block has keys and values of its own.",
 )
 cache_bytes.wrong_value(
     "numbers instead of bytes",
     11520.0,
-    "You counted numbers. Each takes several bytes, as the task says.",
+    "You counted numbers. But each number takes several bytes, as the task says.",
 )
 
 
@@ -86,8 +91,8 @@ sink_share = Exercise(
     "11.2",
     "The share of the first token",
     hints=[
-        "Which axis is the keys'? You want its first entry.",
-        "The first query sees one token only, so its weight says nothing: leave this row out.",
+        "Which axis belongs to the keys? You need its first entry.",
+        "The first query sees only one token, so its weight says nothing. Leave out this row.",
     ],
 )
 
@@ -105,7 +110,7 @@ def _(generator):
         yield (_maps(generator, *shape),)
 
 
-@sink_share.holds("If all later tokens look at the first one alone, the share is 1.")
+@sink_share.holds("If all later tokens look only at the first one, the share is 1.")
 def _(f, maps):
     resting = torch.zeros_like(maps)
     resting[..., 0] = 1.0
@@ -116,56 +121,56 @@ def _(f, maps):
 
 @sink_share.mistake("the largest head")
 def _(maps):
-    """You return the share of the head that looks at the first token most. The share of a layer is
-    the mean over its heads."""
+    """You return the share of the head that looks most at the first token. But the share of a layer
+    is the mean over its heads."""
     return maps[..., 1:, 0].mean(dim=2).amax(dim=1)
 
 
 @sink_share.mistake("the first query's weight counted")
 def _(maps):
-    """You also count the first token's own row. It can look nowhere else, so its weight there is 1
-    in every head, and every share comes out too large."""
+    """You also count the first token's own row. But the first token can look nowhere else, so this
+    weight is 1 in every head, and every share becomes too large."""
     return maps[..., 0].mean(dim=(1, 2))
 
 
 @sink_share.mistake("rows and columns exchanged")
 def _(maps):
-    """You take the first *row*: where the first token looks. The question is who looks at it, and
-    that stands in a column."""
+    """You take the first *row*, which says where the first token looks. But the question asks which
+    tokens look at it, and these weights are in a column."""
     return maps[..., 0, 1:].mean(dim=(1, 2))
 
 
 @sink_share.mistake("one number for all layers")
 def _(maps):
-    """You average over the layers as well. Early and late layers differ here more than anything
-    else, and that is then gone."""
+    """You average over the layers as well. But the largest differences are between early and late
+    layers, and your average hides them."""
     return maps[..., 1:, 0].mean().expand(len(maps))
 
 
 @sink_share.mistake("the largest weight")
 def _(maps):
-    """You take the largest weight of each row. Often it lies on the first token, and often it does
-    not."""
+    """You take the largest weight of each row. But this weight is often on a token other than the
+    first."""
     return maps[..., 1:, :].amax(dim=-1).mean(dim=(1, 2))
 
 
 @sink_share.mistake("a sum over the heads")
 def _(maps):
-    """You add the heads up. A share can then be larger than 1."""
+    """You add up the heads. A share can then be larger than 1."""
     return maps[..., 1:, 0].mean(dim=2).sum(dim=1)
 
 
 @sink_share.mistake("the last query left out")
 def _(maps):
-    """You leave out the last query instead of the first. The first one can look nowhere else, so
-    its weight of 1 makes every share too large."""
+    """You leave out the last query instead of the first. The first query can look only at the first
+    token, so its weight of 1 makes every share too large."""
     return maps[..., :-1, 0].mean(dim=(1, 2))
 
 
 @sink_share.mistake("divided by all queries")
 def _(maps):
-    """You leave out the first query's weight, but divide by the number of all queries. Every share
-    comes out too small."""
+    """You leave out the first query's weight, but you divide by the number of all queries. Every
+    share is then too small."""
     return maps[..., 1:, 0].sum(dim=(1, 2)) / (maps.shape[1] * maps.shape[2])
 
 
@@ -173,7 +178,7 @@ continuing = Exercise(
     "11.3",
     "Find the head that continues",
     hints=[
-        "The token at place length + i stood at place i before. What followed it there?",
+        "The token at place length + i was at place i before. Which token followed it there?",
         "In the lower half of the map, `maps[..., length:, :]`, these places lie on a diagonal.",
     ],
 )
@@ -195,34 +200,34 @@ def _(generator):
         yield _maps(generator, *shape), length
 
 
-@continuing.holds("A head that always looks at what followed has the score 1.")
+@continuing.holds("A head that always looks at the token that followed has a score of 1.")
 def _(f, maps, length):
     perfect = torch.zeros_like(maps)
     place = torch.arange(length, 2 * length)
     perfect[..., place, place - length + 1] = 1.0
     found = f(perfect, length)
     if not torch.allclose(found, torch.ones(maps.shape[:2])):
-        return f"Yours has {told_apart(found.min().item(), 1)}."
+        return f"For such a head, you return {told_apart(found.min().item(), 1)}."
 
 
-@continuing.mistake("the same token, not what followed")
+@continuing.mistake("the same token instead of the next one")
 def _(maps, length):
-    """You measure who looks back at the *same* token. A head that does so knows where it stood, and
-    not yet how it went on."""
+    """You measure how much a head looks back at the *same* token. Such a head knows where the token
+    was before, but not how the text went on."""
     return maps[..., length:, :].diagonal(0, dim1=-2, dim2=-1).mean(dim=-1)
 
 
 @continuing.mistake("the token before")
 def _(maps, length):
-    """You measure who looks at the token *before* the first occurrence. What the model has to say
-    next stood on its other side."""
+    """You measure how much a head looks at the token *before* the first occurrence. But the token
+    that the model must predict is on the other side."""
     place = torch.arange(length, maps.shape[-1])
     return maps[..., place, (place - length - 1).clamp(min=0)].mean(dim=-1)
 
 
 @continuing.mistake("the previous token")
 def _(maps, length):
-    """You measure who looks at the previous token. That head is needed as well, in an earlier
+    """You measure how much a head looks at the previous token. Such a head is needed in an earlier
     block, but it continues nothing."""
     place = torch.arange(length, maps.shape[-1])
     return maps[..., place, place - 1].mean(dim=-1)
@@ -230,39 +235,39 @@ def _(maps, length):
 
 @continuing.mistake("both halves")
 def _(maps, length):
-    """You average over the first half as well, or divide by the length of both halves. In the first
-    half nothing has been said before, and nothing can be continued."""
+    """You average over the first half as well, or divide by the length of both halves. But in the
+    first half, no token is repeated, so a head can't continue anything."""
     copy = maps[..., length:, :].diagonal(1, dim1=-2, dim2=-1)
     return copy.sum(dim=-1) / maps.shape[-1]
 
 
 @continuing.mistake("the last place left out")
 def _(maps, length):
-    """You leave out the last place of the copy. Its token was followed, too: by the first token of
-    the copy."""
+    """You leave out the last place of the copy. But its token was followed by a token, too: the
+    first token of the copy."""
     copy = maps[..., length:-1, :]
     return copy.diagonal(1, dim1=-2, dim2=-1)[..., : length - 1].mean(dim=-1)
 
 
 @continuing.mistake("the last place wrapped round")
 def _(maps, length):
-    """You let the last token of the text be followed by the first of all. It was followed by the
-    first token of the copy."""
+    """You let the last token be followed by the first token of the whole text. But it was followed
+    by the first token of the copy."""
     place = torch.arange(length, 2 * length)
     return maps[..., place, (place - length + 1) % length].mean(dim=-1)
 
 
 @continuing.mistake("the last query of the first half, too")
 def _(maps, length):
-    """You take one query more, from the end of the first half. It stands before the copy, and
-    nothing has been repeated yet."""
+    """You take one more query, from the end of the first half. But this query comes before the
+    copy, and nothing has been repeated yet."""
     return maps.diagonal(1 - length, dim1=-2, dim2=-1).mean(dim=-1)
 
 
 @continuing.mistake("query and key exchanged")
 def _(maps, length):
-    """You take keys for queries. A row of a map belongs to the token that looks, a column to the
-    one that is looked at."""
+    """You take keys for queries. But a row of a map belongs to the token that looks, and a column
+    to the token that is looked at."""
     place = torch.arange(length, 2 * length)
     return maps[..., place - length + 1, place].mean(dim=-1)
 
@@ -271,9 +276,10 @@ grouped = Exercise(
     "11.4",
     "Heads that share their keys",
     hints=[
-        "How many heads of queries belong to one of keys? Heads that are neighbours share.",
+        "How many query heads belong to one key head? Neighbouring heads share.",
         "`repeat_interleave` makes neighbours, `repeat` does not.",
-        "Then it is attention as ever: scores over √d_k, the mask, softmax, values.",
+        "The rest is attention as usual: scores divided by √d_k, the mask, softmax, and the "
+        "values.",
     ],
     differentiable=True,
 )
@@ -310,17 +316,17 @@ def _(generator):
     )
 
 
-@grouped.holds("With as many heads of keys as of queries each has its own.")
+@grouped.holds("With as many key heads as query heads, each query head has its own keys.")
 def _(f, query, key, value):
     own = query[:, : key.shape[1]]
     return changed(
         f(own, key, value),
         torch.cat([f(own[:, [h]], key[:, [h]], value[:, [h]]) for h in range(key.shape[1])], dim=1),
-        "together an entry is {}, head by head {}",
+        "together an entry is {}, but head by head it is {}",
     )
 
 
-@grouped.holds("No output moves when a later token's value changes.")
+@grouped.holds("No output changes when the value of a later token changes.")
 def _(f, query, key, value):
     other = value.clone()
     other[..., -1, :] += 1.0
@@ -330,22 +336,23 @@ def _(f, query, key, value):
 
 @grouped.mistake("every second head shares")
 def _(query, key, value):
-    """You lay the heads of keys one after the other, again and again. Heads of queries that are
-    neighbours then have different keys, and the groups are others than those that were trained."""
+    """You repeat the whole list of key heads. Neighbouring query heads then have different keys,
+    and the groups are different from those in training."""
     group = query.shape[1] // key.shape[1]
     return _grouped(query, key, value, lambda x: x.repeat(1, group, 1, 1))
 
 
 @grouped.mistake("one head of keys for all")
 def _(query, key, value):
-    """You use the first head of keys and values for all queries. That exists, as multi-query
-    attention, but here there are several."""
+    """You use the first head of keys and values for all queries. This is multi-query attention, but
+    here there are several heads of keys and values."""
     return _grouped(query, key, value, lambda x: x[:, :1].expand_as(query))
 
 
 @grouped.mistake("no mask")
 def _(query, key, value):
-    """You leave out the mask. A language model that sees the next token has nothing to say."""
+    """You leave out the mask. A language model that sees the next token has nothing left to
+    predict."""
     group = query.shape[1] // key.shape[1]
     key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
@@ -354,7 +361,7 @@ def _(query, key, value):
 @grouped.mistake("its own place hidden")
 def _(query, key, value):
     """You hide a token's own place together with the future. The first token then sees nothing at
-    all, and its place is left with zeros."""
+    all, and its row is left with zeros."""
     group = query.shape[1] // key.shape[1]
     key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -364,8 +371,8 @@ def _(query, key, value):
 
 @grouped.mistake("divided by the root of all features")
 def _(query, key, value):
-    """You divide by the root of the features of all heads together. Each head takes dot products of
-    its own features only."""
+    """You divide by the root of the features of all heads together. But each head takes dot
+    products of only its own features."""
     group = query.shape[1] // key.shape[1]
     query = query / math.sqrt(query.shape[1])
     return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
@@ -373,8 +380,8 @@ def _(query, key, value):
 
 @grouped.mistake("divided by the root of all features that share")
 def _(query, key, value):
-    """You divide by the root of the features of all heads that share a key. Each head takes dot
-    products of its own features only."""
+    """You divide by the root of the features of all heads that share a key. But each head takes dot
+    products of only its own features."""
     group = query.shape[1] // key.shape[1]
     query = query / math.sqrt(group)
     return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
@@ -382,17 +389,16 @@ def _(query, key, value):
 
 @grouped.mistake("no scaling")
 def _(query, key, value):
-    """You leave out the division by √d_k. The weights become sharper than those that the model was
-    trained with."""
+    """You leave out the division by √d_k. The weights are then sharper than in training."""
     group = query.shape[1] // key.shape[1]
     query = query * math.sqrt(query.shape[-1])
     return _grouped(query, key, value, lambda x: x.repeat_interleave(group, dim=1))
 
 
-@grouped.mistake("heads of queries that are not neighbours in a group")
+@grouped.mistake("groups of query heads that are not neighbours")
 def _(query, key, value):
-    """You cut the heads of queries as (heads in a group, groups). Heads that share a key then lie
-    apart, and come out in their old order, so each has asked another's keys."""
+    """You cut the query heads as (heads in a group, groups). Heads that are not neighbours then
+    share their keys, so most heads use the keys of a different group."""
     groups = key.shape[1]
     query = query.unflatten(1, (-1, groups)).transpose(1, 2).flatten(1, 2)
     group = query.shape[1] // groups
@@ -401,8 +407,8 @@ def _(query, key, value):
 
 @grouped.mistake("keys of neighbours, values in turn")
 def _(query, key, value):
-    """You let neighbours share keys, but deal out the values in turn. A head then finds a token by
-    one head's keys and gets another head's value."""
+    """You let neighbouring heads share keys, but you give them the values in turn. A head then
+    finds a token by the keys of one head and gets the value of another."""
     group = query.shape[1] // key.shape[1]
     value = value.repeat(1, group, 1, 1)
     return _grouped(
@@ -412,8 +418,7 @@ def _(query, key, value):
 
 @grouped.mistake("future scores set to 0")
 def _(query, key, value):
-    """You set the scores of later tokens to 0. Softmax makes e⁰ = 1 of that, so they still get
-    weight."""
+    """You set the scores of later tokens to 0. But e⁰ = 1, so they still get weight."""
     group = query.shape[1] // key.shape[1]
     key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     scores = (query @ key.mT / math.sqrt(query.shape[-1])).tril()
@@ -422,7 +427,7 @@ def _(query, key, value):
 
 @grouped.mistake("a token that does not see itself")
 def _(query, key, value):
-    """You hide the token itself as well. The first one then sees nothing, and its row is NaN."""
+    """You hide the token itself as well. The first token then sees nothing, and its row is NaN."""
     group = query.shape[1] // key.shape[1]
     key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -432,8 +437,8 @@ def _(query, key, value):
 
 @grouped.mistake("the exponentials of large scores")
 def _(query, key, value):
-    """You take the exponentials of the scores as they are. One of 256 is beyond the numbers that
-    the computer has, and infinity divided by infinity is NaN."""
+    """You take the exponentials of the scores as they are. The exponential of 256 is too large for
+    the computer and becomes infinite, and infinity divided by infinity is NaN."""
     group = query.shape[1] // key.shape[1]
     key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     shares = (query @ key.mT / math.sqrt(query.shape[-1])).exp().tril()
@@ -446,7 +451,7 @@ without_a_head = Exercise(
     hints=[
         "Head h has the features h · d_k to (h + 1) · d_k of `merged`. Which columns of W_O read "
         "them?",
-        "With one head's features alone, the projection W_O needs these columns only.",
+        "With the features of only one head, you need only these columns of W_O.",
     ],
 )
 
@@ -475,23 +480,24 @@ def _(generator):
         )
 
 
-@without_a_head.holds("What all heads add is what the block adds.")
+@without_a_head.holds("The contributions of all heads sum to the output of the block.")
 def _(f, merged, output_weight, num_heads, head):
     together = sum(f(merged, output_weight, num_heads, h) for h in range(num_heads))
-    return changed(merged @ output_weight.mT, together, "the block adds {}, your heads {}")
+    return changed(merged @ output_weight.mT, together, "the block adds {}, but your heads add {}")
 
 
 @without_a_head.mistake("rows of the weight")
 def _(merged, output_weight, num_heads, head):
-    """You take the head's *rows* of W_O. They say which features of the stream are written, and all
-    heads write to all; what a head is read by are its columns."""
+    """You take *rows* of W_O for the head. But the rows belong to the features of the stream, and
+    every head writes to all of them. The columns belong to the features of the heads."""
     own = _columns(merged, num_heads, head)
     return merged[..., own] @ output_weight[own]
 
 
 @without_a_head.mistake("all but the head")
 def _(merged, output_weight, num_heads, head):
-    """You return what is left *without* the head. The question is what it adds itself."""
+    """You return the part that is left *without* the head. But the question asks what the head
+    itself adds."""
     kept = merged.clone()
     kept[..., _columns(merged, num_heads, head)] = 0.0
     return kept @ output_weight.mT
@@ -499,30 +505,30 @@ def _(merged, output_weight, num_heads, head):
 
 @without_a_head.mistake("heads interleaved")
 def _(merged, output_weight, num_heads, head):
-    """You take every num_heads-th feature. A head's features stand side by side."""
+    """You take every num_heads-th feature. But the features of a head are side by side."""
     own = slice(head, None, num_heads)
     return merged[..., own] @ output_weight[:, own].mT
 
 
 @without_a_head.mistake("counted from 1")
 def _(merged, output_weight, num_heads, head):
-    """You count the heads from 1. Your result is then what the head before adds."""
+    """You count the heads from 1. Your result is then the contribution of the head before."""
     own = _columns(merged, num_heads, (head - 1) % num_heads)
     return merged[..., own] @ output_weight[:, own].mT
 
 
 @without_a_head.mistake("counted from 1, and nothing for head 0")
 def _(merged, output_weight, num_heads, head):
-    """You count the heads from 1. Your result is then what the head before adds, and for head 0
-    nothing."""
+    """You count the heads from 1. Your result is then the contribution of the head before, and for
+    head 0 it is nothing."""
     own = _columns(merged, num_heads, head - 1)
     return merged[..., own] @ output_weight[:, own].mT
 
 
 @without_a_head.mistake("the head's features alone")
 def _(merged, output_weight, num_heads, head):
-    """You keep the head's own features and leave out W_O. It decides where in the stream they are
-    written."""
+    """You keep the head's own features and leave out W_O. But W_O decides where in the stream these
+    features are written."""
     kept = torch.zeros_like(merged)
     own = _columns(merged, num_heads, head)
     kept[..., own] = merged[..., own]
@@ -535,8 +541,9 @@ logit_difference = Exercise(
     hints=[
         "A logit is the dot product of the last vector with a token's row of the output "
         "projection.",
-        "Only the difference of the two rows matters: one vector to compare both streams with.",
-        "RMSNorm is not linear: norm each stream, then take the difference.",
+        "Only the difference of the two rows matters. It is one vector, with which you can compare "
+        "both streams.",
+        "RMSNorm is not linear, so first normalise each stream, and then take the difference.",
     ],
 )
 
@@ -561,11 +568,11 @@ def _(generator):
         yield before / 300, (before + change) / 300, scale, weight, 0, words - 1  # ε counts
 
 
-@logit_difference.holds("No change of the stream, no difference.")
+@logit_difference.holds("If the stream does not change, the result is 0.")
 def _(f, before, after, scale, output_weight, one, other):
     found = f(before, before, scale, output_weight, one, other).abs().max().item()
     if found > 1e-4:
-        return f"Yours is {found:.3g}."
+        return f"You return {found:.3g}."
 
 
 @logit_difference.holds("Exchanging the tokens changes the sign.")
@@ -573,28 +580,28 @@ def _(f, before, after, scale, output_weight, one, other):
     return changed(
         f(before, after, scale, output_weight, one, other),
         -f(before, after, scale, output_weight, other, one),
-        "one way it is {}, the other way minus {}",
+        "one way it is {}, but the other way it is minus {}",
     )
 
 
 @logit_difference.mistake("the norm of the change")
 def _(before, after, scale, output_weight, one, other):
-    """You norm the *change* of the stream. A norm of a difference is not the difference of the
-    norms: each stream is divided by its own size."""
+    """You normalise the *change* of the stream. But each stream is divided by its own size, so you
+    must normalise before you subtract."""
     return _rms(after - before, scale) @ (output_weight[one] - output_weight[other])
 
 
 @logit_difference.mistake("no norm")
 def _(before, after, scale, output_weight, one, other):
-    """You leave out the last norm. The output projection never sees the stream itself, which is
-    many times as large."""
+    """You leave out the last norm. But the output projection never reads the stream itself, which
+    is many times as large."""
     return (after - before) @ (output_weight[one] - output_weight[other])
 
 
 @logit_difference.mistake("the scale forgotten")
 def _(before, after, scale, output_weight, one, other):
-    """You divide by the size and leave out the learned scale. Features that should weigh less
-    then count as much as the others."""
+    """You divide by the size and leave out the learned scale. Features that should count less then
+    count as much as the others."""
     ones = torch.ones_like(scale)
     difference = _rms(after, ones) - _rms(before, ones)
     return difference @ (output_weight[one] - output_weight[other])
@@ -602,16 +609,16 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("before minus after")
 def _(before, after, scale, output_weight, one, other):
-    """You subtract what is after from what is before. A change that favours the first token then
-    comes out as one against it."""
+    """You subtract the difference after the change from the difference before it. A change that
+    favours the first token then seems to be against it."""
     difference = _rms(before, scale) - _rms(after, scale)
     return difference @ (output_weight[one] - output_weight[other])
 
 
 @logit_difference.mistake("one token's logit")
 def _(before, after, scale, output_weight, one, other):
-    """You follow one token's logit. If both rise by as much, nothing is favoured: look at the other
-    as well."""
+    """You use the logit of only one token. But if both logits rise by the same amount, the change
+    favours neither token, so you need both."""
     return (_rms(after, scale) - _rms(before, scale)) @ output_weight[one]
 
 
@@ -621,7 +628,7 @@ def _with_epsilon(x, scale, epsilon, *, outside=0.0):
 
 @logit_difference.mistake("ε left out")
 def _(before, after, scale, output_weight, one, other):
-    """You leave out ε. A stream of very small numbers is then blown up to size 1, which the model
+    """You leave out ε. A stream of very small numbers is then scaled up to size 1, which the model
     never does."""
     difference = _with_epsilon(after, scale, 0.0) - _with_epsilon(before, scale, 0.0)
     return difference @ (output_weight[one] - output_weight[other])
@@ -629,7 +636,7 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("ε outside the root")
 def _(before, after, scale, output_weight, one, other):
-    """You add ε after the root has been taken. It then counts for much less than inside."""
+    """You add ε after taking the root. There, ε has much less effect than under the root."""
     after = _with_epsilon(after, scale, 0.0, outside=1e-5)
     before = _with_epsilon(before, scale, 0.0, outside=1e-5)
     return (after - before) @ (output_weight[one] - output_weight[other])
@@ -637,46 +644,47 @@ def _(before, after, scale, output_weight, one, other):
 
 @logit_difference.mistake("the sum instead of the mean")
 def _(before, after, scale, output_weight, one, other):
-    """You divide by the length of the vector, the root of a sum. RMSNorm takes the root of a mean,
-    so your result is too small by √d."""
+    """You divide by the length of the vector, which is the root of a sum. But RMSNorm takes the
+    root of a mean, so your result is too small by a factor of √d."""
     after, before = (
         scale * x / (x.square().sum(dim=-1, keepdim=True) + 1e-5).sqrt() for x in (after, before)
     )
     return (after - before) @ (output_weight[one] - output_weight[other])
 
 
-@logit_difference.mistake("another ε")
+@logit_difference.mistake("a different ε")
 def _(before, after, scale, output_weight, one, other):
-    """You take 10⁻⁶ for ε, as many norms do. This model's norm has another one."""
+    """You take 10⁻⁶ for ε, as many norms do. But the norm of this model has a different ε."""
     difference = _with_epsilon(after, scale, 1e-6) - _with_epsilon(before, scale, 1e-6)
     return difference @ (output_weight[one] - output_weight[other])
 
 
 @logit_difference.mistake("the norm held fixed")
 def _(before, after, scale, output_weight, one, other):
-    """You divide both streams by the size of the one before. The change makes the stream larger or
-    smaller, and the norm divides by the new size."""
+    """You divide both streams by the size of the stream before the change. But the change makes the
+    stream larger or smaller, and the norm then divides by the new size."""
     size = (before.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
     return scale * (after - before) / size @ (output_weight[one] - output_weight[other])
 
 
 @logit_difference.mistake("probabilities instead of logits")
 def _(before, after, scale, output_weight, one, other):
-    """You compare probabilities. A logit is the number before softmax, which no other token of the
-    vocabulary can change."""
+    """You compare probabilities. But a logit is the number before softmax, and it does not depend
+    on the other tokens of the vocabulary."""
     now, then = ((_rms(x, scale) @ output_weight.mT).softmax(dim=-1) for x in (after, before))
     return (now - then)[:, one] - (now - then)[:, other]
 
 
 @logit_difference.mistake("a norm over the batch as well")
 def _(before, after, scale, output_weight, one, other):
-    """You divide by one size for the whole batch. Each text is normalised by itself."""
+    """You divide by one size for the whole batch. But each text must be normalised by itself."""
     after, before = (scale * x / (x.square().mean() + 1e-5).sqrt() for x in (after, before))
     return (after - before) @ (output_weight[one] - output_weight[other])
 
 
-@logit_difference.mistake("the mean taken off")
+@logit_difference.mistake("the mean subtracted")
 def _(before, after, scale, output_weight, one, other):
-    """You subtract the mean of the features first, as a layer norm does. RMSNorm leaves it in."""
+    """You subtract the mean of the features first, as a layer norm does. But RMSNorm does not
+    subtract the mean."""
     after, before = (_rms(x - x.mean(dim=-1, keepdim=True), scale) for x in (after, before))
     return (after - before) @ (output_weight[one] - output_weight[other])

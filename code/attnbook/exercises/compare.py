@@ -122,9 +122,9 @@ class Comparison:
         sentence = NAN if self.has_nan else self._problems[self._bad[0]]
         alike = sum(_same_but_for_numbers(self._problems[i], sentence) for i in self._bad) - 1
         if all(_squeezed(*self._pairs[i]) for i in self._bad):
-            sentence += " An axis of size 1 is missing: is there a `squeeze`?"
+            sentence += " An axis of size 1 is missing. Is there a `squeeze`?"
         elif all(_stretched(*self._pairs[i]) for i in self._bad):
-            sentence += " An axis of size 1 has grown: does a step before it `squeeze`?"
+            sentence += " An axis of size 1 has grown. Does an earlier step `squeeze`?"
         return sentence + (_likewise(alike) if alike else "")
 
     def difference(self) -> str | None:
@@ -146,16 +146,16 @@ class Comparison:
             more = None  # of so few numbers nearly anything is true
         if more and len(wrong) < len(self._pairs):
             more = f"Where it is wrong, {more[0].lower()}{more[1:]}".replace(" everywhere", "")
-        start = "The result is not right: "
+        start = "The result is not right. "
         if errors := [outcome for outcome, _ in self._pairs if outcome.error]:
             runs = "finishes" if all(outcome.timed_out for outcome in errors) else "runs"
-            start = f"Where it {runs}, the result is not right: "
+            start = f"Where it {runs}, the result is not right. "
         elif self._bad:
-            start = "On other inputs the result is not right: "
+            start = "On other inputs, the result is not right. "
         sentences = [start + off, more]
         good = len(self._pairs) - len(self._bad) - len(self._differing)
         if good:
-            sentences.append(f"On {good} of {len(self._pairs)} inputs it is right.")
+            sentences.append(f"On {good} of {len(self._pairs)} inputs, it is right.")
         return " ".join(filter(None, sentences))
 
     def low_precision(self) -> str | None:
@@ -166,7 +166,7 @@ class Comparison:
         values, rights = zip(*wrong, strict=True)
         if values[0].dtype in _FEW_DIGITS:
             kind = str(values[0].dtype).removeprefix("torch.")
-            return f"The result is in {kind}, which has few digits: keep the type of the inputs."
+            return f"The result is in {kind}, which has few digits. Keep the type of the inputs."
         value, right = (
             _float64(torch.cat([x.flatten() for x in side])) for side in (values, rights)
         )
@@ -174,7 +174,9 @@ class Comparison:
         for dtype in _FEW_DIGITS if near else ():
             if _has_digits_of(dtype, value) and not _has_digits_of(dtype, right):
                 kind = str(dtype).removeprefix("torch.")
-                return f"Its numbers have no more digits than {kind} has: is a step in that type?"
+                return (
+                    f"Its numbers have no more digits than {kind} has. Does a step use that type?"
+                )
         return None
 
     def only_without_batch(self) -> str | None:
@@ -187,7 +189,7 @@ class Comparison:
         if not wrong or not good or max(good) >= min(wrong):
             return None
         return (
-            f"It is right where the result has {max(good)} axes, and wrong where it has more: does "
+            f"It is right where the result has {max(good)} axes, and wrong where it has more. Does "
             "a step count the axes from the front?"
         )
 
@@ -209,7 +211,7 @@ class Comparison:
 
 
 def _likewise(count: int) -> str:
-    return f" Likewise on {count} more input{'s' if count > 1 else ''}."
+    return f" The same happens on {count} more input{'s' if count > 1 else ''}."
 
 
 def _has_digits_of(dtype: torch.dtype, numbers: torch.Tensor) -> bool:
@@ -234,26 +236,26 @@ def _problem(outcome: Outcome, right: object, names: list[str], answer: Callable
         return error_sentence(outcome, answer)
     if outcome.changed:
         edited = listed([f"`{names[i]}`" for i in outcome.changed])
-        return f"It changes its input {edited} in place: compute a new tensor instead."
+        return f"It changes its input {edited} in place. Compute a new tensor instead."
     return _different_kind(outcome.value, right) or _not_finite(outcome.value, right)
 
 
 def _different_kind(value: object, right: object) -> str | None:
     if value is None:
-        return "It returns None: is a `return` missing?"
+        return "It returns None. Is a `return` missing?"
     if not isinstance(right, torch.Tensor):
         if is_number(value):
             return None
-        return f"It must return one number; it returns {kind_of(value)}."
+        return f"It must return one number, but it returns {kind_of(value)}."
     if not isinstance(value, torch.Tensor):
-        return f"It must return a torch tensor; it returns {kind_of(value)}."
+        return f"It must return a torch tensor, but it returns {kind_of(value)}."
     if value.shape != right.shape:
         must, is_ = tuple(right.shape), tuple(value.shape)
-        return f"The result must have the shape {must}; it has {is_}."
+        return f"The result must have the shape {must}, but it has {is_}."
     if value.is_complex():
-        return "The result must be real; it is complex."
+        return "The result must be real, but it is complex."
     if right.dtype == torch.bool and value.dtype != torch.bool:
-        return f"The result must be boolean; it is {value.dtype}."
+        return f"The result must be boolean, but it is {value.dtype}."
     return None
 
 
@@ -296,7 +298,7 @@ def error_sentence(outcome: Outcome, answer: Callable) -> str:
     if isinstance(error, RuntimeError) and re.search(
         r"shapes cannot be multiplied|first two dimensions of batch2", message
     ):
-        sentence += " The sizes do not fit: is a transpose missing, one too many, or of other axes?"
+        sentence += " The sizes do not fit. Is a transpose missing, one too many, or of other axes?"
     return sentence
 
 
@@ -323,8 +325,8 @@ def _same_but_for_numbers(problem: str, other: str) -> bool:
 def _off_by(value: torch.Tensor, right: torch.Tensor) -> str:
     finite = right.isfinite()
     if same(value[finite], right[finite]):
-        return "it must be infinite where it is not."
-    return f"it is off by up to {describe((value - right)[finite].abs().max().item(), digits=2)}."
+        return "It is finite where it must be infinite."
+    return f"It is off by up to {describe((value - right)[finite].abs().max().item(), digits=2)}."
 
 
 def _in_common(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
@@ -332,7 +334,7 @@ def _in_common(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
     values, rights = (torch.cat([x.flatten() for x in side]) for side in zip(*pairs, strict=True))
     tables = all(right.ndim > 1 and right.shape[-1] > 1 for _, right in pairs)
     if same(values, -rights):
-        return "It is off by the same factor everywhere: the sign."
+        return "It has the wrong sign everywhere."
     if rights.count_nonzero() > 2 and _scaled(values, rights, 0):
         return "It is off by the same factor everywhere."
     if _shifted(values, rights, 0):
@@ -387,7 +389,7 @@ def _place(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> str | None:
         for name, place in ("first", 0), ("last", -1):
             others = [row[1:] if place == 0 else row[:-1] for row in along]
             if all(row.all() for row in others) and not any(row[place] for row in along):
-                return f"Along axis {axis} only the {name} entry is right."
+                return f"Along axis {axis}, only the {name} entry is right."
             if not any(row.any() for row in others):
-                return f"Along axis {axis} only the {name} entry is wrong."
+                return f"Along axis {axis}, only the {name} entry is wrong."
     return None

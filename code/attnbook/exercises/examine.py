@@ -45,7 +45,7 @@ class _Attempt:
 
 
 class Examination:
-    """One answer to a coding exercise, run in a sandbox; a report says what is found."""
+    """One answer to a coding exercise, run in a sandbox; a report names its mistakes."""
 
     def __init__(self, exercise: Exercise, answer: Callable, box: Sandbox, report: Report) -> None:
         self.exercise, self.answer, self.box, self.report = exercise, answer, box, report
@@ -71,7 +71,7 @@ class Examination:
             self.show_counterexample(attempt)
         else:
             count = len(attempt.outcomes)
-            self.report.holds.append(f"Agrees with the definition on {count} inputs.")
+            self.report.holds.append(f"It agrees with the definition on {count} inputs.")
 
     def attempt(self, seed: int) -> _Attempt:
         trial = self.exercise.trial(seed)
@@ -118,7 +118,7 @@ class Examination:
         if not self.exercise.integers or types <= {torch.int32, torch.int64}:
             return None
         wrong = listed(sorted(map(str, types - {torch.int32, torch.int64})))
-        return f"The result must be of an integer type, such as `torch.long`; it is {wrong}."
+        return f"The result must be of an integer type, such as `torch.long`, but it is {wrong}."
 
     def repeat(self, attempt: _Attempt) -> str | None:
         """What goes wrong when the first and the last call are made again."""
@@ -136,7 +136,7 @@ class Examination:
                     "Called twice with the same input, it returns two different results: "
                     f"{told_apart(before.value, again.value)}, then "
                     f"{told_apart(again.value, before.value)}. "
-                    "Its result may depend neither on random numbers nor on earlier calls."
+                    "Its result must not depend on random numbers or on earlier calls."
                 )
         return None
 
@@ -168,7 +168,7 @@ class Examination:
             kind = _TookTooLong if outcome.timed_out else _Stumbled
             raise kind(error_sentence(outcome, self.answer))
         if contains_nan(outcome.value):
-            raise _Stumbled(f"There: {NAN}")
+            raise _Stumbled(f"There, {NAN[0].lower()}{NAN[1:]}")
         if isinstance(outcome.value, torch.Tensor) and outcome.value.is_floating_point():
             return outcome.value.float()  # what properties calculate with; float64 is right too
         return outcome.value
@@ -190,7 +190,7 @@ class Examination:
         if sentences:
             return " ".join([start, *sentences])
         if refused:
-            advice = "Constants can have the type of the inputs: `.to(x)` or `dtype=x.dtype`."
+            advice = "Give constants the type of the inputs, with `.to(x)` or `dtype=x.dtype`."
             sentences = Comparison(refused, self.names, self.answer).sentences()
             self.report.remarks.append(" ".join([start, *sentences, advice]))
         return None
@@ -203,7 +203,7 @@ class Examination:
             return None
         if not all(map(_is_empty, self.on_noise(self.answer, attempt.trial))):
             return None
-        return f"{_EMPTY_RESULT[_is_boolean(attempt.outcomes[0].value)]}: is it ever filled?"
+        return f"{_EMPTY_RESULT[_is_boolean(attempt.outcomes[0].value)]}. Is it ever filled?"
 
     def recognise(self, attempt: _Attempt, *, empty: bool = False) -> None:
         """Name the mistake that has the same results as the answer.
@@ -252,7 +252,7 @@ class Examination:
             names = listed([f"`{self.names[i]}`" for i in case.mixed.arguments])
             self.report.failures.append(
                 f"Cut along axis {case.mixed.axis} of {names}, each part alone gets the right "
-                "result, but not all together: does a step mix them or treat them alike?"
+                "result, but all parts together do not. Does a step mix them or treat them alike?"
             )
         given = ", ".join(
             f"`{name} = {describe(value)}`"
@@ -313,7 +313,10 @@ def _alike_where_it_runs(attempt: _Attempt, produced: list[Outcome]) -> bool:
     return wrong >= 2
 
 
-_EMPTY_RESULT = ("The result is all zeros, whatever comes in", "The result is False everywhere")
+_EMPTY_RESULT = (
+    "The result is all zeros, whatever the inputs are",
+    "The result is False everywhere",
+)
 
 
 def _is_boolean(value: object) -> bool:

@@ -23,7 +23,7 @@ def grade(exercise: Exercise, answer: object, seed: int = 0) -> Report:
     >>> _ = double.solution(lambda x: 2 * x)
     >>> _ = double.inputs(lambda generator: [(3.0,)])
     >>> grade(double, lambda x: x * x).failures
-    ['The result is not right: it is off by up to 3.']
+    ['The result is not right. It is off by up to 3.']
     >>> grade(double, lambda x: x + x).passed
     True
     """
@@ -37,7 +37,7 @@ def grade(exercise: Exercise, answer: object, seed: int = 0) -> Report:
     except Exception as error:
         report.holds.clear()
         report.failures.append(
-            "Your answer, or what it returns, is of a kind that can't be examined "
+            "Your answer, or its result, is of a kind that can't be examined "
             f"({type(error).__name__})."
         )
     return report
@@ -58,15 +58,15 @@ def _judge(exercise: Exercise, answer: object, seed: int, report: Report) -> Non
 
 def _judge_number(exercise: NumericAnswer, answer: object, report: Report) -> None:
     if not is_number(answer):
-        report.failures.append(f"The answer is one number; yours is {kind_of(answer)}.")
+        report.failures.append(f"The answer must be one number, but yours is {kind_of(answer)}.")
         return
     number = to_float(answer)
     if math.isclose(number, exercise.reference, rel_tol=exercise.within):
-        report.holds.append("That is the number, up to rounding.")
+        report.holds.append("Your number is right, up to rounding.")
     elif math.isnan(number):
-        report.failures.append("The answer is one number; yours is NaN.")
+        report.failures.append("The answer must be one number, but yours is NaN.")
     elif number < 0 <= exercise.reference:
-        report.failures.append(f"{describe(number)} is negative; this can't be.")
+        report.failures.append(f"{describe(number)} is negative, but the right number is not.")
     else:
         side = "large" if number > exercise.reference else "small"
         report.failures.append(f"{told_apart(number, exercise.reference)} is too {side}.")
@@ -85,12 +85,12 @@ def _judge_letter(exercise: MultipleChoice, answer: object, report: Report) -> N
     if letter not in exercise.options:
         letters = listed([f'`"{option}"`' for option in exercise.options], last="or")
         report.failures.append(
-            f"The answer is one letter, {letters}; yours is `{describe(answer)}`."
+            f"The answer must be one letter, {letters}, but yours is `{describe(answer)}`."
         )
     elif letter == exercise.reference:
         report.holds.append(exercise.because)
     else:
-        report.failures.append(f"{letter} is not what the next experiment shows.")
+        report.failures.append(f"The next experiment contradicts {letter}.")
         names = {option: name for name, option in exercise.mistakes.items()}
         name_mistake(names[letter], exercise, report)
 
@@ -99,12 +99,12 @@ def _misfit(answer: object, names: list[str]) -> str | None:
     """What is wrong with an answer that is not a function of these arguments."""
     wanted = f"a function of {listed(names)}"
     if not callable(answer):
-        return f"The answer is {wanted}; yours is {kind_of(answer)}, not a function."
+        return f"The answer must be {wanted}, but yours is {kind_of(answer)}, not a function."
     try:
         inspect.signature(answer).bind(*names)
     except TypeError:
         own = listed(list(inspect.signature(answer).parameters))
-        return f"The answer is {wanted}; yours takes {own or 'no arguments'}."
+        return f"The answer must be {wanted}, but yours takes {own or 'no arguments'}."
     except ValueError:  # a built-in without a signature: calling it will tell
         return None
     return None

@@ -25,7 +25,7 @@ def row_sums(weights: torch.Tensor) -> str | None:
     """None if every row sums to 1, else the sum that is farthest from it."""
     sums = weights.sum(dim=-1)
     if not (sums - 1).abs().max() < 1e-4:
-        return f"One sums to {told_apart(sums.flatten()[(sums - 1).abs().argmax()].item(), 1)}."
+        return f"One row sums to {told_apart(sums.flatten()[(sums - 1).abs().argmax()].item(), 1)}."
     return None
 
 
@@ -46,25 +46,25 @@ def cut_off(
     except RuntimeError as error:  # steps in place overwrite what `backward` needs
         return f"`backward` fails: {shortened(str(error).splitlines()[0], 200)}"
     if not result.requires_grad:
-        return f"The result is cut off from all inputs. {_SCISSORS} can do that."
+        return f"The result is cut off from all inputs. {_SCISSORS} can cause this."
     right_there = same(result, right)
     for name, wanted, gradient in zip(names, expected, found, strict=True):
         if wanted is None or not wanted.abs().max() > ABSOLUTE:  # 0 but for rounding, or NaN
             continue
         # where the result is wrong, a gradient of 0 may be what belongs to it
         if gradient is None or (right_there and not gradient.any()):
-            return f"None reaches `{name}`: it is not used, or cut off. {_SCISSORS} can do that."
+            return f"None reaches `{name}`. It is not used, or cut off. {_SCISSORS} can cause this."
         if right_there and gradient.isnan().any():
-            return f"Those of `{name}` contain NaN, though the result does not. {_HIDDEN_NAN}"
+            return f"Those of `{name}` contain NaN, although the result does not. {_HIDDEN_NAN}"
         if right_there and exact and not _same_gradient(gradient, wanted):
-            return f"Those of `{name}` are wrong: is a step cut off? {_SCISSORS} can do that."
+            return f"Those of `{name}` are wrong. Is a step cut off? {_SCISSORS} can cause this."
     return None
 
 
 LARGE = 100.0
 _HIDDEN_NAN = (
-    "Some step divides by 0, or multiplies infinity by 0. A `where` or a mask behind it hides this "
-    "in the result, but not in the gradient."
+    "Some step divides by 0, or multiplies infinity by 0. A later `where` or mask hides this in "
+    "the result, but not in the gradient."
 )
 _SCISSORS = "`detach`, `.data`, `item`, `numpy` or `no_grad`"
 

@@ -149,7 +149,7 @@ def _outcome(function: Callable, arguments: tuple) -> Outcome:
         value = function(*arguments)
         if inspect.iscoroutine(value):
             value.close()
-            raise TypeError("the function is `async`; leave that word out")
+            raise TypeError("the function is `async`, so leave out that word")
         return Outcome(value)
     except BaseException as error:  # SystemExit and TimeIsUp too
         return Outcome(error=error)
@@ -157,15 +157,15 @@ def _outcome(function: Callable, arguments: tuple) -> Outcome:
 
 def _one_call() -> str:
     return (
-        f"It did not finish within {SECONDS_PER_CALL:g} seconds, and all inputs are small: "
-        "is there a loop that never ends, or one over very many cases?"
+        f"It did not finish within {SECONDS_PER_CALL:g} seconds, although all inputs are small. "
+        "Is there a loop that never ends, or a loop over very many cases?"
     )
 
 
 def _all_together() -> str:
     return (
-        f"Trying it on a few small inputs took more than {SECONDS_PER_CHECK:g} seconds: "
-        "can matrix products take the place of loops?"
+        f"Trying it on a few small inputs took more than {SECONDS_PER_CHECK:g} seconds. "
+        "Can matrix products replace the loops?"
     )
 
 
@@ -179,7 +179,7 @@ def _copy(argument: object) -> object:
 class _Printed(io.TextIOBase):
     """Keeps the first characters of what is printed; passes on what comes after the call.
 
-    A thread that outlives its call may put this object back in place of ``sys.stdout``.
+    A thread that outlives its call may put this object back instead of ``sys.stdout``.
     """
 
     def __init__(self, original: object) -> None:

@@ -120,7 +120,7 @@ def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
     if changed:
         raise ValueError(
             f"{folder} holds a training with other settings ({'; '.join(changed)}): "
-            "choose another folder"
+            "choose a different folder"
         )
 
 
@@ -207,7 +207,7 @@ def _copy_into(model: nn.Module, tensors: dict[str, Tensor], where: Path) -> Non
         )
         if here != there:
             raise ValueError(
-                f"{where} is of another model: {name} is {here} here and {there} there"
+                f"{where} belongs to a different model: {name} is {here} here and {there} there"
             )
     with torch.no_grad():
         for name, parameter in parameters.items():

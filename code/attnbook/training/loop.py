@@ -249,7 +249,7 @@ def _read(unread: list[Tensor], first: int, peak_rate: float, warmup: int) -> li
         for name, number in (("loss", loss), ("gradient norm", norm)):
             if not math.isfinite(number):
                 raise ValueError(
-                    f"the {name} of step {step} is {number}: try a lower peak rate than "
+                    f"the {name} of step {step} is {number}. Try a lower peak rate than "
                     f"{peak_rate:g} or a longer warm-up than {warmup} steps"
                 )
         losses.append(loss)

@@ -68,6 +68,6 @@ def require_equal_everywhere(first: int, folder: str | Path | None) -> None:
     dist.all_gather_object(steps, first)
     if len(set(steps)) > 1:
         raise ValueError(
-            f"the processes found different trainings in {folder}, after {steps} steps: "
+            f"the processes found different training runs in {folder}, after {steps} steps: "
             "it must be one folder that all of them see"
         )

@@ -68,7 +68,7 @@ def collect(course: Path, assignment: str, source: Path) -> Collected:
     """Copy the newest notebook of each student into ``submitted``.
 
     ``source`` is an archive of the platform, or the folder it was unpacked into. Whoever had
-    handed in something else before is graded anew: what was graded then is removed, though not
+    handed in something else before is graded again: what was graded then is removed, though not
     the points that were given by hand.
 
     Raises ``UsageError``, and writes nothing, if two students can't be told apart.

@@ -42,8 +42,8 @@ class Returned:
     def left_out(self) -> dict[str, list[str]]:
         """Who got no mark or no page, by the reason."""
         return {
-            "without a mark, since it is not whole": self.no_score,
-            "without a mark, since they are not in the table": self.not_in_table,
+            "without a mark, because it is not complete": self.no_score,
+            "without a mark, because they are not in the table": self.not_in_table,
             "without a page; first: nbgrader generate_feedback": self.no_page,
             "put into submitted/ by hand, so the platform's number is not known": (
                 self.not_from_platform
@@ -53,7 +53,7 @@ class Returned:
 
 @dataclass
 class Table:
-    """A platform's table of marks: its rows, and where numbers and marks stand in them."""
+    """A platform's table of marks: its rows, and where their numbers and marks are."""
 
     rows: list[list[str]]
     delimiter: str

@@ -23,7 +23,7 @@ COLUMNS = (
 class MarksExport(ExportPlugin):
     """Writes ``grades.csv``: a row for each student and assignment.
 
-    A score stands there only if it is whole. Otherwise ``status`` says what is missing, and the
+    A score is there only if it is whole. Otherwise ``status`` says what is missing, and the
     score is empty: nobody takes it for a zero.
     """
 
@@ -95,7 +95,7 @@ def waiting(submission: SubmittedAssignment | SubmittedNotebook, *, marked: bool
     """The exercises that wait for the teacher, such as "3.9", or "".
 
     With ``marked``, those instead that were marked, and then graded again: somebody handed in
-    twice, or all were graded anew.
+    twice, or all were graded again.
     """
     notebooks = getattr(submission, "notebooks", [submission])
     ids = [

@@ -231,9 +231,9 @@ class Run(Execute):
                 self._execute(new_code_cell(PUT_BACK))
             self._execute(cell)
         except DeadKernelError:
-            return "Python ended here: out of memory, or by a command such as exit."
+            return "Python ended here: it ran out of memory, or met a command such as exit."
         except CellTimeoutError:
-            return f"This cell was not done after {self.timeout} seconds and could not be stopped."
+            return f"This cell did not finish in {self.timeout} seconds and could not be stopped."
         if _lacks_memory(cell):  # and what it has taken is lost to all cells after it
             return "This cell needs more memory than a submission may take."
         return None

@@ -79,10 +79,10 @@ def _introduction(chapter: NotebookNode, todo: list[ChapterExercise], page: str)
         f"{'is 1 exercise' if len(todo) == 1 else f'are {len(todo)} exercises'}, "
         f"{_count(total)}, about {minutes} minutes. {install_note(chapter)}\n\n"
         "Run the cells in order, replace each `...` and run the cell again. `check` tells you "
-        'what holds, and what does not; `hint("…")` with the number of an exercise gives a hint. '
-        "Your answers are graded on other inputs than those you see. A right answer gets all "
-        "points of its exercise; a wrong one up to half of them, in equal parts for the "
-        "properties that hold. Hand in this file under the name that it has."
+        'what holds and what does not. `hint("…")`, with the number of an exercise, gives a hint. '
+        "Your answers are graded on different inputs from those that you see. A right answer gets "
+        "all points of its exercise. A wrong answer gets up to half of them, in equal parts for "
+        "the properties that hold. Hand in this file without changing its name."
     )
 
 

@@ -1,7 +1,7 @@
 """A chapter as slides, made from its notebook: one drawing, result or poll each, in one file.
 
 The page needs no network: reveal.js, which turns the slides, is in it, and so are the scripts of
-the figures that can be used. What stands in ``reveal`` is from the npm package reveal.js 5.2.1.
+the figures that can be used. What is in ``reveal`` is from the npm package reveal.js 5.2.1.
 """
 
 import json
@@ -165,7 +165,7 @@ def _of_code(
 
 
 def _options(data: dict, texts: dict[str, str]) -> list[Option]:
-    """The answers to choose from; those of a choice stand in the text, under their letters."""
+    """The answers to choose from; those of a choice are in the text, under their letters."""
     return [
         Option(
             letter=chr(ord("A") + i),

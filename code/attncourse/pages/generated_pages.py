@@ -38,12 +38,14 @@ EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PATH = re.compile(r"All chapters take .*? hours?\.")
 FRONT = (10, "the whole idea on five screens, each with a picture first")  # minutes: its title
-HOW_TO_ANSWER = """## Exercises
-
-The icons at the top of the page download or open this chapter as a notebook. There, you write \
-your answer into the cell below an exercise, and run the cell. At its end, `check` tries your \
-answer, tells you which properties hold, and names your mistake if it recognises one. \
-`hint("{first}")` gives you a hint, and a further one each time that you run it.{solutions}"""
+IN_LABORATORY = re.compile(r"(?<=^## Exercises\n\n)[^#\n].*", re.M)  # the paragraph below it
+HOW_TO_ANSWER = (
+    "The icons at the top of the page download or open it as a notebook. In the notebook, write "
+    "your answer into the cell below an exercise, and run this cell. At the end of the cell, "
+    "`check` tries your answer, tells you which properties hold, and names your mistake if it "
+    "recognises one. "
+    '`hint("{first}")` gives you a hint, and a further hint each time that you run it.'
+)
 
 
 def needs(chapter: NotebookNode) -> list[int]:
@@ -86,24 +88,35 @@ def elsewhere(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
     )
 
 
-def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
-    """The text above a chapter's exercises: how to answer them, and where the missing ones are."""
-    functions = [task.id for task in exercises_of(notebooks[path]) if "def " in task.stub]
+def _to_answer(path: Path, notebook: NotebookNode) -> str:
+    """How to answer the exercises of a notebook, with a hint on the first that asks for code."""
+    functions = [task.id for task in exercises_of(notebook) if "def " in task.stub]
     if not functions:
         raise UsageError(f"{path}: no exercise asks for a function, so no hint can be shown")
-    text = HOW_TO_ANSWER.format(first=functions[0], solutions=ABOUT_SOLUTIONS)
+    return HOW_TO_ANSWER.format(first=functions[0])
+
+
+def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
+    """The text above a chapter's exercises: how to answer them, and where the missing ones are."""
+    text = f"## Exercises\n\n{_to_answer(path, notebooks[path])}{ABOUT_SOLUTIONS}"
     return text + elsewhere(path, notebooks)
 
 
 def outdated(notebooks: dict[Path, NotebookNode], texts: Iterable[Path]) -> dict[Path, str]:
     """What the chapters and the texts must say, by path, where they do not say it yet.
 
-    A notebook of the laboratory needs no label. Raises ``UsageError`` if a chapter has no place for
-    its labels, and if a text has a place for a table that does not exist.
+    A notebook of the laboratory only says how to answer its exercises. Raises ``UsageError`` if a
+    chapter has no place for its labels, and if a text has a place for a table that does not exist.
     """
     changed = {}
-    for path in of_chapters(notebooks):
-        new = _labelled(path, notebooks)
+    chapters = of_chapters(notebooks)
+    for path in notebooks:
+        if path in chapters:
+            new = _labelled(path, notebooks)
+        elif in_laboratory(path):
+            new = _with_how_to_answer(path, notebooks[path])
+        else:
+            continue
         if new.cells != notebooks[path].cells:
             changed[path] = as_text(new)
     for path in texts:
@@ -136,6 +149,16 @@ def _labelled(path: Path, notebooks: dict[Path, NotebookNode]) -> NotebookNode:
         if cell.cell_type == "markdown":
             cell.source = EXERCISES.sub(lambda _: text, cell.source)
     return chapter
+
+
+def _with_how_to_answer(path: Path, notebook: NotebookNode) -> NotebookNode:
+    """A notebook of the laboratory with the paragraph above its exercises, if it has some."""
+    notebook = copy.deepcopy(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and IN_LABORATORY.search(cell.source):
+            text = _to_answer(path, notebook)
+            cell.source = IN_LABORATORY.sub(lambda _, text=text: text, cell.source)
+    return notebook
 
 
 def _filled(path: Path, text: str, notebooks: dict[Path, NotebookNode]) -> str:
@@ -174,7 +197,7 @@ def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
 
 
 def _on_chapter(path: Path, notebooks: dict[Path, NotebookNode]) -> list[ChapterExercise]:
-    """The exercises of a chapter, and those on it that stand in the laboratory."""
+    """The exercises of a chapter, and those on it of the laboratory."""
     return [
         task
         for other, book in notebooks.items()

@@ -132,8 +132,8 @@ def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
         besides += [f"together {plans.together(entry)}"] if solving else []
         row = entry["session"], story, "; ".join([*besides, f"rest {rest}"]), laboratory
         rows.append((*row, entry["discuss"]))
-    header = "Week | Story | Besides, in minutes | Laboratory, in pairs"
-    return table(f"{header} | Vote to discuss, then run live", rows)
+    header = "Week | Story | Other parts, in minutes | Laboratory, in pairs"
+    return table(f"{header} | Poll to discuss, then run live", rows)
 
 
 def one_day(notebooks: dict[Path, NotebookNode]) -> str:
@@ -155,7 +155,7 @@ def one_day(notebooks: dict[Path, NotebookNode]) -> str:
         now += timedelta(minutes=minutes)
     if now > end:
         raise UsageError(f"{PLANS}: the one day ends at {now:%H:%M}, after {day['end']}")
-    return table("Time | Story | Votes | Together | Minutes", rows)
+    return table("Time | Story | Polls | Together | Minutes", rows)
 
 
 def polls(notebooks: dict[Path, NotebookNode]) -> str:
@@ -169,7 +169,7 @@ def polls(notebooks: dict[Path, NotebookNode]) -> str:
                 beliefs = " · ".join(f"**{letter}** {name}" for letter, name in wrong)
                 link = f"[{choice.title}]({path.name})"
                 rows.append((choice.id, link, choice.reference, beliefs))
-    return table("Poll | On | Right | What the others believe", rows)
+    return table("Poll | About | Right | Beliefs behind the other answers", rows)
 
 
 def homework(notebooks: dict[Path, NotebookNode]) -> str:
@@ -200,7 +200,7 @@ def homework(notebooks: dict[Path, NotebookNode]) -> str:
     for week, minutes in weeks.items():
         if minutes > HOMEWORK:
             raise UsageError(f"{PLANS}: week {week} has {minutes} minutes at home, not {HOMEWORK}")
-    return table("Week | Assign | Minutes | Sections to read | Why these", rows)
+    return table("Week | Assign | Minutes | Sections to read | Why these exercises", rows)
 
 
 def homework_command(notebooks: dict[Path, NotebookNode]) -> str:

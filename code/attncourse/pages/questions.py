@@ -14,7 +14,7 @@ VERDICTS = ("True", "Half true", "Wrong")
 
 
 def asked(folder: Path) -> list[dict]:
-    """The questions that stand beside the chapters in a folder, in the order of their chapters."""
+    """The questions in the folder of the chapters, in the order of their chapters."""
     return tomllib.loads((folder / "questions.toml").read_text("utf8"))["question"]
 
 

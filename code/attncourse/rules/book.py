@@ -1,4 +1,4 @@
-"""The book as its rules see it: every notebook, read once, and what stands beside them."""
+"""The book as its rules see it: every notebook, read once, and what is stored beside them."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Rules for exercises: those of the catalogue, and how they stand in their notebooks."""
+"""Rules for exercises: those of the catalogue, and how they appear in their notebooks."""
 
 import itertools
 import re
@@ -100,7 +100,7 @@ def stand_where_they_are_found(notebook: Notebook) -> Iterator[str]:
         if task.id not in ids:
             yield f"no cell begins with `### Exercise {task.id} ★☆☆ · MINUTES min`"
     for id in sorted({id for id in ids if ids.count(id) > 1}):
-        yield f"exercise {id} stands in {ids.count(id)} places of the chapter and its laboratory"
+        yield f"exercise {id} is in {ids.count(id)} places of the chapter and its laboratory"
     numbers = sorted(int(id.split(".")[1]) for id in {*ids})
     if numbers != [*range(len(numbers))]:
         yield f"its exercises have the numbers {numbers}: count from 0 without a gap"
@@ -196,7 +196,7 @@ def has_its_choice_in_the_story(notebook: Notebook) -> Iterator[str]:
         return  # has_a_catalogue or stand_where_they_are_found says so
     story = "\n\n".join(cell.source for cell in notebook.cells[:place])
     if "\n## " not in story or "## Exercises" in story:
-        yield f"exercise {choice.id} stands in a section of the story, not among the exercises"
+        yield f"exercise {choice.id} is in a section of the story, not among the exercises"
     found = cells_to_answer_in(notebook.node, place)
     if len(found) < 2:
         return  # are_built_alike says so

@@ -37,7 +37,7 @@ def shows_its_result_first(notebook: Notebook) -> Iterator[str]:
 
 
 def has_an_experiment(notebook: Notebook) -> Iterator[str]:
-    """One function is the source of all rows; one seed runs anew and must find what is stored."""
+    """One function is the source of all rows; one seed runs again and must find what is stored."""
     name = notebook.path.stem
     code = [cell.source for cell in notebook.code if "experiment" not in tags(cell)]
     others = "\n".join(code)
@@ -73,7 +73,7 @@ def has_stored_runs(notebook: Notebook) -> Iterator[str]:
 
 
 def types_no_result(notebook: Notebook) -> Iterator[str]:
-    """An experiment measures: no number that its runs have measured stands in its code."""
+    """An experiment measures: its code has no number that its runs have measured."""
     file = stored_runs(notebook.path)
     if not file.exists():
         return  # has_stored_runs says so

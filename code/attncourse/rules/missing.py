@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attncourse import UsageError
 from attncourse.pages import generated_pages, screenshots
-from attncourse.rules import chapter, exercises, laboratory, notebook as every
+from attncourse.rules import chapter, exercises, laboratory, notebook as every, words
 from attncourse.rules.book import Book, Notebook
 
 IN_EVERY_NOTEBOOK = [
@@ -13,6 +13,7 @@ IN_EVERY_NOTEBOOK = [
     every.has_the_setup_cell,
     every.is_plain,
     every.has_short_lines,
+    words.read_well,
 ]
 IN_A_CHAPTER = [
     chapter.begins_with_its_question,

@@ -97,10 +97,10 @@ WRONG = [
     ("2.5", lambda *args: one_matrix_by_loops(*args) ** 2, "x M xᵀ gives the scaled scores"),
     ("2.5", lambda *args: one_matrix_by_loops(*args).triu(), "Exchanging the two projections"),
     ("2.6", lambda q, k, v, sharpness: by_cdist(q, k, v, sharpness).detach(), "cut off from all"),
-    ("2.6", lambda q, k, v, s: by_cdist(q, 2 * k, v, s), "Moving all queries and keys alike"),
+    ("2.6", lambda q, k, v, s: by_cdist(q, 2 * k, v, s), "Moving all queries and keys by the same"),
     ("2.6", lambda q, k, v, s: by_cdist(q, k, v, s + 1), "A key whose score is larger by log"),
     ("2.7", lambda wanted, k: torch.linalg.inv(k.T), "The scaled scores of the one-hot tokens"),
-    ("2.7", lambda wanted, k_proj: torch.linalg.inv(k_proj.T), "Where no scores are wanted, there"),
+    ("2.7", lambda wanted, k_proj: torch.linalg.inv(k_proj.T), "If all wanted scores are 0, so"),
 ]
 
 RIGHT = [

@@ -45,8 +45,8 @@ def part_by_the_first_axes(mixing):
 
 
 WRONG = [
-    ("5.2", lambda order: 2 * matrix_by_indexing(order), "The transpose puts the rows back."),
-    ("5.2", lambda order: matrix_by_indexing(order).roll(1, -2), "belongs stands"),
+    ("5.2", lambda order: 2 * matrix_by_indexing(order), "The transpose puts the rows back in"),
+    ("5.2", lambda order: matrix_by_indexing(order).roll(1, -2), "The place of number"),
     ("5.3", lambda counts: ceiling_by_loops(counts) / 2, "If every bag has only one answer,"),
     ("5.3", lambda c: c[:, 0].amax(-1) / c[:, 0].sum(-1).clamp(1), "Merging two bags, which"),
     ("5.4", lambda q, k: mask_by_loops(q, k) & (k[:, None] > 2), "Every token may attend to it"),
@@ -54,14 +54,14 @@ WRONG = [
     ("5.5", lambda value, window: value, "has an equal share of each value"),
     ("5.5", window_through_a_fill, "A later value never changes"),
     ("5.5", lambda value, window: right_window(value.detach(), window), "Gradients flow back"),
-    ("5.6", lambda masks: torch.ones_like(masks[:, 0]), "Layers that all look back"),
-    ("5.6", lambda masks: torch.zeros_like(masks[:, 0]), "Token 0 does not (counted from 0)"),
+    ("5.6", lambda masks: torch.ones_like(masks[:, 0]), "If all layers look back"),
+    ("5.6", lambda masks: torch.zeros_like(masks[:, 0]), "Token 0 does not know itself"),
     ("5.7", lambda q, x, n: x[:, 0], "The order of the elements"),
     ("5.7", lambda q, x, n: summary_by_torch(q.detach(), x, n), "Gradients flow back"),
-    ("5.7", summary_with_padding_at(-20.0), "What stands in the padding does not"),
+    ("5.7", summary_with_padding_at(-20.0), "The numbers in the padding do not"),
     ("5.7", summary_with_padding_at(-500.0), "The result is not right"),
     ("5.8", lambda mixing: mixing, "Reordering rows and columns alike"),
-    ("5.8", lambda mixing: mixing * 0, "are kept. The diagonal goes from"),
+    ("5.8", lambda mixing: mixing * 0, "stay the same. The diagonal goes from"),
     ("5.6", reach_counted_in_bytes, "The result is not right"),
     ("5.8", part_by_the_first_axes, "It is right where the result has 2 axes, and wrong where"),
 ]

@@ -189,24 +189,24 @@ def alibi_by_loops(scores, slopes):
 
 
 WRONG = [
-    ("6.2", lambda p, d: encode(p.floor(), d), "you give 2.5 the vector of 2"),
+    ("6.2", lambda p, d: encode(p.floor(), d), "you give position 2.5 the vector of position 2"),
     ("6.3", lambda t: counted(t).float(), "of an integer type"),
     ("6.5", lambda *given: nearest(*given).float(), "of an integer type"),
     ("6.3", lambda t: counted(t).flip(-1), "More padding on the left changes"),
-    ("6.3", lambda t: counted(t) * 2, "have the numbers 0, 1, 2"),
+    ("6.3", lambda t: counted(t) * 2, "have the positions 0, 1, 2"),
     ("6.4", lambda k, d: similarity(k, d).abs(), "positions 50 and 50 + k"),
-    ("6.4", lambda k, d: 1 - similarity(k, d), "At distance 0 it is 1"),
+    ("6.4", lambda k, d: 1 - similarity(k, d), "The similarity is 1 at distance 0"),
     ("6.5", lambda v, p, n: nearest(v, p, n) // 2 * 2, "without noise"),
     ("6.5", lambda v, p, n: nearest(v.round(), p, n), "A vector twice as long has the same"),
-    ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "share the first half"),
+    ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "have the same first half"),
     ("6.6", lambda r, c, d: grid(r, c, d)[:1].expand(r * c, d), "No two"),
     ("6.7", lambda x: rotate_halves(x.detach()), "Gradients flow back"),
     ("6.7", lambda x: rotate_halves(x).flip(-1), "Feature i is mixed with feature i +"),
-    ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-20.0), "gets exactly 0"),
-    ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-500.0), "gets exactly 0"),
-    ("6.8", alibi_without_a_maximum, "The result contains NaN"),
+    ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-20.0), "get a weight of exactly 0"),
+    ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-500.0), "get a weight of exactly 0"),
+    ("6.8", alibi_without_a_maximum, "the result contains NaN"),
     ("6.8", lambda s, m: alibi(s.detach(), m), "None reaches `scores`"),
-    ("6.8", lambda s, m: alibi(s, m * 0), "Of equal scores, the nearer"),
+    ("6.8", lambda s, m: alibi(s, m * 0), "If two keys have equal scores"),
 ]
 
 RIGHT = [

@@ -219,21 +219,21 @@ def importance_by_loops(heads, weight, gradient):
 
 
 WRONG = [
-    ("7.2", lambda t, n: split(t.flip(1), n), "What belongs to one token stays"),
-    ("7.2", lambda t, n: split(t.flip(-1), n), "Each head takes features that stand"),
+    ("7.2", lambda t, n: split(t.flip(1), n), "The features of a token stay"),
+    ("7.2", lambda t, n: split(t.flip(-1), n), "Each head takes features that are"),
     ("7.2", lambda t, n: split(t.detach(), n), "Gradients flow back"),
     ("7.3", lambda q, k, n: 2 * matrices(q, k, n), "Each head's scores are x B xᵀ."),
-    ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "No B has a larger rank than a head"),
+    ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "The rank of each B is at most"),
     ("7.4", lambda *a: attend_with(*a, change=torch.detach), "None reaches `x`"),
     ("7.4", lambda *a: attend_with(*a, fill=-20.0), "The result is not right"),
-    ("7.4", lambda *a: attend_with(*a, fill=-20.0), "What is forbidden to all queries"),
+    ("7.4", lambda *a: attend_with(*a, fill=-20.0), "A token that no query may attend to"),
     ("7.4", lambda *a: attend_with(*a, fill=-1000.0), "The result is not right"),
-    ("7.4", lambda *a: attend_with(*a, change=lambda w: w[:, :1]), "changes no other head"),
-    ("7.5", lambda h, w: without(h, w).flip(0), "What a head says changes nothing"),
-    ("7.5", lambda h, w: without(h, w).flip(1), "A head that hands over nothing is"),
-    ("7.6", lambda w: 1 - divergences(w), "0 between a head and itself"),
-    ("7.6", lambda w: divergences(w) / 2, "It is log 2 for heads that share no"),
-    ("7.7", lambda h, w, g: importance(h, w, g) ** 2, "For one example it is what a"),
+    ("7.4", lambda *a: attend_with(*a, change=lambda w: w[:, :1]), "change no other head"),
+    ("7.5", lambda h, w: without(h, w).flip(0), "Where a head is off, its output"),
+    ("7.5", lambda h, w: without(h, w).flip(1), "If a head returns zeros"),
+    ("7.6", lambda w: 1 - divergences(w), "between a head and itself is 0"),
+    ("7.6", lambda w: divergences(w) / 2, "two heads that share no key is log 2"),
+    ("7.7", lambda h, w, g: importance(h, w, g) ** 2, "For a single example, the importance"),
 ]
 
 RIGHT = [

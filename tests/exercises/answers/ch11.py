@@ -100,12 +100,16 @@ def favours_by_numbers(before, after, scale, output_weight, one, other):
 
 WRONG = [
     ("11.2", lambda maps: 1 - share(maps), "the share is 1"),
-    ("11.3", lambda maps, length: follows(maps, length) * length, "has the score 1"),
+    ("11.3", lambda maps, length: follows(maps, length) * length, "has a score of 1"),
     ("11.4", lambda q, k, v: groups_by_axes(q, k.detach(), v), "None reaches `key`"),
-    ("11.4", lambda q, k, v: groups_by_axes(q, k.flip(1), v.flip(1)), "each has its own"),
-    ("11.5", lambda m, w, n, h: adds(m, w, n, h) / n, "the block adds"),
+    (
+        "11.4",
+        lambda q, k, v: groups_by_axes(q, k.flip(1), v.flip(1)),
+        "each query head has its own keys",
+    ),
+    ("11.5", lambda m, w, n, h: adds(m, w, n, h) / n, "The contributions of all heads"),
     ("11.6", lambda *given: favours(*given).abs(), "changes the sign"),
-    ("11.6", lambda *given: favours(*given) + 1, "No change of the stream"),
+    ("11.6", lambda *given: favours(*given) + 1, "If the stream does not change"),
 ]
 
 RIGHT = [

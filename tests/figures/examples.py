@@ -39,6 +39,8 @@ PAPER = [
         [[3.0, 0.0], [1.0, 2.0]],  # W_V
     )
 ]
+SENTENCE = ["so", "<b>", "so", "it", "</script>", "so"]
+SAID = (torch.arange(20).view(4, 5) % 7 / 4 - 0.7)[[0, 1, 0, 2, 3, 0]]  # a word has one vector
 BOOK = ["He", " reads", " the", " book", "</script>"]
 OF_HEADS = (3 * torch.randn(3, 4, 5, 5, dtype=torch.float64)).tril()
 OF_HEADS = OF_HEADS.masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf).softmax(dim=-1)
@@ -90,12 +92,13 @@ FIGURES = {
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
     ),
-    "waves": lambda: interactive.waves(d_model=20, length=60, alt="Ten clocks."),
+    "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),
+    "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Five waves."),
     "token": lambda: interactive.token(
         *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."
     ),
     "transformer": lambda: interactive.transformer(),
-    "asking": lambda: interactive.asking(**ASKING, asks="cat", alt="Words.", drag=True),
+    "asking": lambda: interactive.asking(**ASKING, asks="cat", view="query", alt="Words."),
     "stack": lambda: interactive.stack(),
     "break_translator": lambda: interactive.break_translator(2003),
     "hero": lambda: interactive.hero(),
@@ -162,7 +165,7 @@ def show(context):
 
 def numbers(place):
     """The table under a figure: its heading, and its rows of a heading and numbers."""
-    details = place.locator("details").first
+    details = place.locator("details:has(> .scroll)").first
     if details.get_attribute("open") is None:
         details.locator("summary").click()
     details.locator("tr").first.wait_for()  # the table is made once it is opened

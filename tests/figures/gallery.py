@@ -11,7 +11,6 @@ from attnbook import figures
 from attnbook.attention import causal_mask
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
-from attnbook.positions import sinusoidal_positions
 
 TOKENS = ["a_1", "a_2", "a_3", "a_4"]
 PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
@@ -77,10 +76,30 @@ NEURONS = {
     "features": ["animal", "thing", "drinking", "thirsty", "liquid", "calm", "hot", "cold"],
     "questions": [("An animal", "that drinks?"), ("A thing", "that is drunk?")] * 2,
 }
-WORDS_AND_PLACES = (
-    torch.tensor([[0.5, -0.2, 0.3, 0.1], [-0.4, 0.6, 0.2, -0.3], [0.5, -0.2, 0.3, 0.1]]),
-    sinusoidal_positions(3, 4),
-)
+
+
+ONE_OR_TWO = {
+    "values": torch.tensor([3.0, 7.0]),
+    "one": torch.tensor([0.5, 0.5]),
+    "two": torch.tensor([[0.3, 0.7], [1.0, 0.0]]),
+    "tokens": ["dog", "man"],
+    "answers": ["who", "whom"],
+    "asks": "Who bites? Whom?",
+}
+BLOCK = {
+    "stages": torch.tensor(
+        [
+            [1.0, 0.0, 0.5, 0.0, 0.0, 0.0],
+            [1.0, 0.0, 1.5, 0.0, 0.25, 0.0],
+            [1.0, 2.0, 1.5, 0.0, 0.25, 0.0],
+        ]
+    ),
+    "weights": torch.tensor([0.05, 0.75, 0.2]),
+    "words": ["dog", "bites", "man"],
+    "word": 2,
+    "features": ["animal", "thing", "drinking", "thirsty", "liquid", "calm"],
+    "fires": "An animal that drinks?",
+}
 
 
 def paper_example():
@@ -140,15 +159,6 @@ def _gallery():
             ASKS[:1], KEYS, VALUES, words=WORDS, order=NEWS, asks="man"
         ),
         "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
-        "word plus position": drawings.word_plus_position(
-            *WORDS_AND_PLACES, tokens=["two", "thousand", "two"]
-        ),
-        "words that differ plus position": drawings.word_plus_position(
-            *WORDS_AND_PLACES, tokens=["two", "thousand", "three"]
-        ),
-        "a word at three positions": drawings.word_plus_position(
-            torch.full((4, 3), -12.25), torch.zeros(4, 3), tokens=["so", "so", "it", "so"]
-        ),
         "two heads": drawings.heads(
             weights_of(x, projections, 2), tokens=TOKENS, jobs=["itself", "the rest"], d_model=4
         ),
@@ -178,6 +188,24 @@ def _gallery():
             answers=["who", "whom"],
             asks="Who bites? Whom?",
             value_name="sizes",
+        ),
+        "one head or two": drawings.one_head_or_two(**ONE_OR_TWO),
+        "one head that hears one word": drawings.one_head_or_two(
+            torch.tensor([9.0, 1.0]),
+            torch.tensor([1.0, 0.0]),
+            torch.tensor([[1.0, 0.0], [0.4, 0.6]]),
+            tokens=["cow", "cat"],
+            answers=["who", "whom"],
+            asks="Who?",
+        ),
+        "one block": drawings.one_block(**BLOCK),
+        "one block that adds nothing": drawings.one_block(
+            torch.tensor([[2.0]] * 3),
+            torch.ones(1),
+            words=["it"],
+            word=0,
+            features=["thing"],
+            fires="A thing?",
         ),
         "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
         "two orders of few tiles": drawings.loop_orders(2),

@@ -14,18 +14,19 @@ from gallery import (
     ALL,
     ASKS,
     BASE,
+    BLOCK,
     KEYS,
     LESSONS,
     NAMED,
     NEURONS,
     NEWS,
+    ONE_OR_TWO,
     SPLITS,
     STATES,
     TREE,
     TWO_HEADS,
     VALUES,
     WORDS,
-    WORDS_AND_PLACES,
 )
 from PIL import Image
 from test_style import COLORS, contrast, in_dark_mode
@@ -148,6 +149,14 @@ def neurons(**changed):
     return drawings.neurons(**NEURONS | changed, token="milk")
 
 
+def one_or_two(**changed):
+    return drawings.one_head_or_two(**ONE_OR_TWO | changed)
+
+
+def one_block(**changed):
+    return drawings.one_block(**BLOCK | changed)
+
+
 def split(x, heads):
     return drawings.splits(x, {"wrong": heads}, tokens=["a", "b", "c"])
 
@@ -170,7 +179,6 @@ REFUSED = [
     (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),
-    (lambda: Matrix(X, name="W", strong=[1, 5]), "(4, 3): there is no row 5"),
     (lambda: drawings.matrix(X[0], name="W"), "W must be a matrix: got shape (3,)"),
     (lambda: drawings.matrix(X * math.nan, name="W"), "W must be finite: got nan"),
     (
@@ -213,6 +221,13 @@ REFUSED = [
     (lambda: two_heads(**THREE_HEADS), "the drawing has 2 heads: got weights (3, 3)"),
     (lambda: two_heads(tokens=["dog", "man"]), "do not fit 2 tokens and 2 answers"),
     (lambda: two_heads(tokens=["a", "b" * 30, "c"]), "has no room in a cell"),
+    (lambda: one_or_two(tokens="abc"), "2 words and 2 heads: got 3 words, 2 answers, 2 values"),
+    (lambda: one_or_two(two=torch.full((2, 2), 0.5)), "equal weights: [[0.5, 0.5], [0.5, 0.5]]"),
+    (lambda: one_or_two(tokens=["wasserspielplatz", "b"]), "wasserspielplatz 3 has no room"),
+    (lambda: one_block(weights=torch.ones(2)), "3 words and 2 weights"),
+    (lambda: one_block(features=["animal"] * 7), "at most 6 named features"),
+    (lambda: one_block(stages=BLOCK["stages"].flip(0)), "no bar may shrink or begin below 0"),
+    (lambda: one_block(words=["wasserspielplatz"] * 3), "has no room in the drawing"),
     (lambda: split(X.T, SPLITS["view alone"]), "all 12 numbers of x must differ: 1 do"),
     (lambda: split(NAMED, NAMED.view(1, 3, 4)), "gives no cell of x (3, 4) to each of 2 heads"),
     (lambda: two_orders(order=[0, 1, 1]), "each of 3 words once: got [0, 1, 1]"),
@@ -221,10 +236,6 @@ REFUSED = [
     (
         lambda: drawings.heard(causal_mask(2), words=WORDS, order=NEWS),
         "a mask for 3 words: got shape (2, 2)",
-    ),
-    (
-        lambda: drawings.word_plus_position(WORDS_AND_PLACES[0], torch.ones(3, 2), tokens="abc"),
-        "got shapes (3, 4) and (3, 2)",
     ),
     (lambda: drawings.looking_back(ASKS, STATES, tokens="ab"), "got 2 tokens and 3 states"),
     (lambda: drawings.looking_back(ASKS, STATES / 0, tokens="abc"), "must be finite"),

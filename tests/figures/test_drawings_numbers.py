@@ -7,19 +7,20 @@ import pytest
 import torch
 from gallery import (
     ASKS,
+    BLOCK,
     FINDING,
     GALLERY,
     KEYS,
     NAMED,
     NEURONS,
     NEWS,
+    ONE_OR_TWO,
     SPLITS,
     STATES,
     TOKENS,
     TWO_HEADS,
     VALUES,
     WORDS,
-    WORDS_AND_PLACES,
     paper_example,
     weights_of,
 )
@@ -66,8 +67,8 @@ def plain(text):
     return text.replace("−", "-")
 
 
-def darkness(group, lefts, height):
-    """How dark each cell of a map is, as a share of the darkest one; white ones are 0."""
+def darkness(group, lefts, height, darkest=None):
+    """How dark each cell of a map is, as a share of the darkest one, or of this; white is 0."""
     cells = torch.zeros(8, len(lefts))
     step = lefts[1] - lefts[0]
     for path in group.findall("./g/path"):
@@ -77,7 +78,7 @@ def darkness(group, lefts, height):
             first, row = round((float(x) - lefts[0]) / step), int(float(y) // height)
             cells[row, first : first + round(float(long) / step)] = dark
     rows = int(cells.any(dim=1).nonzero().max()) + 1
-    return cells[:rows] / cells.max()
+    return cells[:rows] / (darkest or cells.max())
 
 
 def self_attention():
@@ -97,15 +98,9 @@ def heads_add_up():
     return shown | {"added": joined * out_proj}
 
 
-def word_plus_position():
-    words, positions = WORDS_AND_PLACES
-    return {"word": words, "position": positions, "sum": words + positions}
-
-
 NUMBERS = {
     "self-attention": self_attention(),
     "heads add up": heads_add_up(),
-    "word plus position": word_plus_position(),
     "product": {
         "Q": paper_example()[0] @ paper_example()[1]["q_proj"],
     },
@@ -146,40 +141,6 @@ def test_heads_that_find_no_word_say_only_numbers():
                        "out_proj": torch.eye(2)}  # fmt: skip
     drawn = drawings.heads_add_up(**alike, tokens=WORDS, answers=["who", "whom"])
     assert written(drawn, "output") == ["who: 2", "whom: 2"], "no one of three words"
-
-
-@pytest.mark.parametrize(
-    ("name", "compared", "front"),
-    [
-        ("word plus position", ["the same", "different"], [0, 2]),
-        ("words that differ plus position", [], []),
-        ("a word at three positions", ["the same", "the same"], [0, 1, 3]),
-    ],
-)
-def test_rows_of_a_word_that_comes_twice_are_in_front_and_compared(name, compared, front):
-    drawn = GALLERY[name]
-    texts = [text.text for text in root_of(drawn).findall("text")]
-    assert [text for text in texts if text in ("the same", "different")] == compared
-    for table in ("word", "position", "sum"):
-        labels = [text for text in parts(drawn, table, "text") if text.get("text-anchor") == "end"]
-        labels = [text for text in labels if text.text]
-        assert [i for i, text in enumerate(labels) if text.get("font-weight")] == front
-    for verdict in compared:
-        assert f"are {verdict}" in drawn.alt
-
-
-def test_numbers_of_a_sum_have_equal_decimals_and_end_at_one_line():
-    places = []
-    for table in ("word", "position", "sum"):
-        lines = [line for line in parts(GALLERY["word plus position"], table, "text")
-                 if line.find("tspan[@x]") is not None]  # fmt: skip
-        assert len(lines) == 3
-        for line in lines:
-            assert line.attrib["text-anchor"] == "end" and "tabular-nums" in line.attrib["style"]
-            numbers = line.findall("tspan")
-            assert all(re.fullmatch(r"−?\d\.\d\d", number.text) for number in numbers)
-            places.append([number.attrib["x"] for number in numbers])
-    assert all(line == places[0] for line in places)
 
 
 def test_a_score_is_drawn_as_its_products_and_as_their_sums():
@@ -292,13 +253,15 @@ def test_a_softmax_in_blocks_ends_with_the_mix_of_all():
     assert abs(first - scores[:2].softmax(dim=0) @ values[:2]) < 0.006
 
 
-def test_two_heads_are_drawn_as_maps_as_dark_as_their_weights_and_said_by_their_maxima():
+def test_two_heads_are_drawn_as_maps_of_one_scale_and_said_by_their_maxima():
     drawn = GALLERY["two heads"]
+    full = tint(figures.WEIGHTS, 0.9)
+    darkest = sum(255 - int(full[i : i + 2], 16) for i in (1, 3, 5))
     weights = weights_of(*paper_example(), 2)
     groups = root_of(drawn).findall(".//g[@data-name='weights']")
     for group, right, job in zip(groups, weights, ("itself", "the rest"), strict=True):
-        shown = darkness(group, [ROW * i for i in range(4)], ROW)
-        assert (shown - right / right.max()).abs().max() <= 0.51 / SHADES
+        shown = darkness(group, [ROW * i for i in range(4)], ROW, darkest)
+        assert (shown - right / weights.max()).abs().max() <= 0.51 / SHADES
         looks = re.search(rf"looks for {job}: (.*?)\.(?: |$)", drawn.alt)[1]
         told = re.findall(r"(a_\d) at ([\w ]+) \(([\d.]+)\)", looks)
         for i, (token, at, share) in enumerate(told):
@@ -306,6 +269,13 @@ def test_two_heads_are_drawn_as_maps_as_dark_as_their_weights_and_said_by_their_
             best = [TOKENS[j] for j in range(4) if most - right[i, j] < 1e-6]
             assert (token, at, share) == (TOKENS[i], " and ".join(best), f"{most:.2f}")
         assert len(told) == 4
+    sharp, even = root_of(GALLERY["two heads on long tokens"]).findall(
+        ".//g[@data-name='weights']"
+    )  # of 1, and of 1/6
+    darkest_of = [
+        darkness(one, [ROW * i for i in range(6)], ROW, darkest).max() for one in (sharp, even)
+    ]
+    assert darkest_of == pytest.approx([1, 1 / SHADES], abs=0.02)
     assert "is everywhere" not in drawn.alt
     assert (
         drawings.heads(
@@ -313,6 +283,77 @@ def test_two_heads_are_drawn_as_maps_as_dark_as_their_weights_and_said_by_their_
         ).alt.count("a everywhere (0.50), b everywhere (0.50)")
         == 2
     )
+
+
+def test_one_head_has_a_blend_that_other_pairs_give_and_two_heads_get_both_numbers_back():
+    root = root_of(GALLERY["one head or two"])
+    values, one, two = (ONE_OR_TWO[name] for name in ("values", "one", "two"))
+    texts = [plain(text.text) for text in root.findall(".//g[@data-name='average']/text")]
+    blend, *averages = map(float, texts)
+    assert blend == pytest.approx((one @ values).item(), abs=0.006)
+    assert averages == pytest.approx((two @ values).tolist())
+    lines = [plain(text.text) for text in root.iter("text") if text.text]
+    found = [number for line in lines if "·" in line for number in re.findall(r"[\d.]+", line)]
+    sums = [*one, blend, *two[0], averages[0], *two[1], averages[1]]
+    assert list(map(float, found)) == pytest.approx(list(map(float, sums)))
+    (fits,) = (line.split(", ") for line in lines if line.count(" and ") == 3)
+    pairs = [[float(number) for number in pair.split(" and ")] for pair in fits]
+    assert pairs[0] == values.tolist() and len({*map(tuple, pairs)}) == 3
+    for pair in pairs:  # of numbers with two decimals
+        assert (torch.tensor(pair) @ one).item() == pytest.approx((one @ values).item(), abs=0.01)
+    assert "only who = 3 and whom = 7 fit" in lines
+
+
+def test_all_words_work_in_step_1_or_one_in_each_step():
+    words, (start, end) = ["The", "cat", "drank", "its", "milk"], (1, 4)
+    root = root_of(drawings.in_parallel(words, link=(start, end)))
+    cells = [(float(box.get("y")), box.get("stroke")) for box in root.iter("rect")][1:]
+    steps = sorted({y for y, _ in cells})
+    at_work = {color: [steps.index(y) for y, stroke in cells if stroke == color]
+               for color in (figures.NEUTRAL, figures.WEIGHTS)}  # fmt: skip
+    assert at_work == {figures.NEUTRAL: [0, 1, 2, 3, 4], figures.WEIGHTS: [0] * 5}
+    lines = {
+        text.text: float(text.get("y")) for text in root.iter("text") if text.text != "finished"
+    }
+    ends = sorted(float(text.get("y")) for text in root.iter("text") if text.text == "finished")
+    assert lines["step 1"] < ends[0] <= lines["step 2"] < lines["step 5"] < ends[1]
+    assert {"“cat” to “milk”: 3 hand-overs", "“cat” to “milk”: 1 look"} <= lines.keys()
+    heads = [path for path in root.iter("path") if path.get("fill") == figures.WEIGHTS]
+    assert len(heads) == end - start
+
+
+def test_ribbons_are_as_wide_as_the_weights_at_both_ends():
+    groups = root_of(GALLERY["one head or two"]).findall(".//g[@data-name='ribbon']")
+    weights = [*ONE_OR_TWO["one"].tolist(), *ONE_OR_TWO["two"].flatten().tolist()]
+    widths = []
+    for group in groups:
+        # M left top C .. .. stop bottom H end C .. .. right top z
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", group.find("path").get("d"))]
+        left, stop, end, right = numbers[0], numbers[6], numbers[8], numbers[13]
+        widths += [right - left, end - stop]
+    full = widths[8]  # of a weight of 1
+    assert full > 40
+    assert widths == pytest.approx([full * w for w in weights if w for _ in range(2)], abs=0.2)
+
+
+def test_bars_of_a_block_are_as_tall_as_the_vector_in_the_colours_of_what_was_added():
+    drawn = GALLERY["one block"]
+    stages, colors = BLOCK["stages"], (figures.NEUTRAL, figures.WEIGHTS, figures.OTHER)
+    shelves = root_of(drawn).findall(".//g[@data-name='bars']")
+    unit = size(shelves[0].find("rect"))[1] / stages[0, 0].item()
+    assert len(shelves) == 3
+    for stage, shelf in enumerate(shelves):
+        updates = torch.stack([stages[0], *stages.diff(dim=0)])[: stage + 1]
+        places = updates.nonzero().tolist()
+        tall = sorted((colors[part], unit * updates[part, j].item()) for part, j in places)
+        bars = sorted((bar.get("stroke"), size(bar)[1]) for bar in shelf.findall("rect"))
+        assert [color for color, _ in bars] == [color for color, _ in tall]
+        assert [high for _, high in bars] == pytest.approx([high for _, high in tall], abs=0.06)
+        said = [float(text.text) for text in shelf.findall("text") if text.text[0].isdigit()]
+        assert said == pytest.approx([y for y in stages[stage].tolist() if y], abs=0.051)
+    assert "adds 1.0 drinking, 0.2 liquid" in drawn.alt and "adds 2.0 thing" in drawn.alt
+    looks = [text.text for text in root_of(drawn).findall(".//g[@data-name='word']/text")]
+    assert looks == ["dog", "bites 0.8", "man"]
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -90,6 +90,7 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
         ("attention_map", "paint"),
         ("hero", "place"),
         ("stack", "drawCurves"),
+        ("clocks", "paint"),
         ("two_translators", "place"),
         ("waves", "paint"),
     ],
@@ -151,7 +152,7 @@ def test_every_kind_is_a_module_and_a_script_and_has_an_example_here():
 def test_a_notebook_that_is_run_shows_it_alive_and_stores_it_still(show, tmp_path, monkeypatch):
     path = tmp_path / "notebook.ipynb"
     code = "from attnbook.figures import interactive\n"
-    code += "interactive.waves(d_model=4, length=3, alt='Two clocks.')"
+    code += "interactive.clocks(d_model=4, length=3, alt='Two clocks.')"
     cells = [nbformat.v4.new_code_cell(code)]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
     shown = []  # as the kernel sends it to Colab or JupyterLab
@@ -235,8 +236,8 @@ SIZES = {  # the smallest and the largest of each kind that takes many sizes: pa
         1,
     ),
     "fifty": (interactive.attention_map(EVEN, rows=FIFTY, columns=FIFTY, alt=""), ".weight", 2500),
-    "one pair": (interactive.waves(d_model=2, length=2, alt=""), ".face", 1),
-    "256 pairs": (interactive.waves(d_model=512, length=500, alt=""), ".face", 8),
+    "one pair": (interactive.clocks(d_model=2, length=2, alt=""), ".face", 1),
+    "256 pairs": (interactive.clocks(d_model=512, length=500, alt=""), ".face", 8),
     "eight tokens": (
         interactive.permutation(EYE, tokens=["understanding"] * 8, positions=EYE, alt=""),
         ".output",

@@ -1,15 +1,30 @@
-"""Words ask each other: a query is dragged, a row is chosen, and all numbers are PyTorch's."""
+"""Words ask each other: a query is changed, a row is chosen, and all numbers are PyTorch's."""
 
 import browser
 import examples
+import pytest
 import torch
-from examples import ASKING, alive, close, column, numbers, press, ribbons, said, swipe
+from examples import (
+    ASKING,
+    alive,
+    close,
+    column,
+    fits,
+    numbers,
+    press,
+    ribbons,
+    said,
+    swipe,
+    table_of,
+)
+from playwright.sync_api import expect
 
 from attnbook.figures import interactive
 
 browser.skip_without()
 show = examples.show
 
+SEEN = 0.05  # a product from which on it is drawn
 QUERIES, KEYS, VALUES = (ASKING[name] for name in ("queries", "keys", "values"))
 
 
@@ -28,17 +43,54 @@ def check_query(page, query):
     assert close(mixture, weights @ VALUES.double())
     shown = page.locator(".weight:not(.label)").all_inner_texts()
     assert shown == [f"{100 * weight:.0f} %" for weight in weights.tolist()]
+    fits = (KEYS @ query).tolist()
+    assert page.locator(".fit b").all_inner_texts() == [str(n) for n in fits]
+    assert count(page, ".fit") == fits
+    assert count(page, ".slots") == query.tolist()
     points = ", ".join(f"{name} {n}" for name, n in zip("abc", query.tolist(), strict=True))
     assert said(page).startswith(f"“cat” looks for {points}. It gives {weights.max():.0%}"[:-1])
-    assert page.locator(".handle").get_attribute("aria-valuetext") == points
-    check_ribbons(page, ".ribbons path", weights)
-    products = page.locator(".part span:last-child").all_text_contents()
-    assert products == [
-        f"{100 * weight:.0f} % × {value[k]:.0f}"
-        for k in range(VALUES.shape[1])
-        for weight, value in zip(weights.tolist(), VALUES.tolist(), strict=True)
+    sliders = page.get_by_role("slider")
+    assert sliders.evaluate_all("all => all.map(s => s.getAttribute('aria-valuetext'))") == [
+        f"{n} of 6 points" for n in query.tolist()
     ]
+    check_ribbons(page, ".ribbons path", weights, unit=37.5)
+    products = weights[:, None] * VALUES.double()
+    assert page.locator(".terms").all_inner_texts() == [
+        " + ".join(
+            f"{word} {100 * weight:.0f} % × {value}"
+            for word, weight, value, product in zip(
+                ASKING["words"], weights, VALUES[:, k], products[:, k], strict=True
+            )
+            if product >= SEEN
+        )
+        .replace(" ", "\N{NO-BREAK SPACE}")
+        .replace("\N{NO-BREAK SPACE}+\N{NO-BREAK SPACE}", " + ")
+        for k in range(VALUES.shape[1])
+    ]
+    widths = page.locator(".part").evaluate_all(
+        "all => all.map(p => p.getBoundingClientRect().width)"
+    )
+    wanted = (products.T * unit_of(page)).flatten()
+    shown = torch.tensor(widths).double()
+    assert torch.allclose(shown, wanted.where(products.T.flatten() >= SEEN, 0), atol=0.1)
     return page.locator(".verdict").inner_text()
+
+
+def count(page, parts):
+    """How many dots each of some parts has; rings do not count."""
+    return page.locator(parts + ":not(.label)").evaluate_all(
+        "all => all.map(part => part.querySelectorAll('.point:not(.none)').length)"
+    )
+
+
+def unit_of(page):
+    """How many pixels wide one point of a value is drawn, above the ribbons."""
+    bars = page.locator(".hands i").evaluate_all(
+        "all => all.map(b => b.getBoundingClientRect().width)"
+    )
+    units = torch.tensor(bars).double() / VALUES.T.flatten()
+    assert torch.allclose(units[VALUES.T.flatten() > 0], units[0], atol=0.1)
+    return units[0]
 
 
 def check_ribbons(page, selector, weights, unit=75):
@@ -49,59 +101,57 @@ def check_ribbons(page, selector, weights, unit=75):
     assert close(widths / unit, weights[drawn])  # a word is 100 wide
 
 
-def corner(page, k):
-    """Where a corner of the triangle is on the page."""
-    name = page.locator(".triangle text").nth(k).bounding_box()
-    below = name["height"] + 6 if k == 0 else -14
-    return name["x"] + [name["width"] / 2, 0, name["width"]][k], name["y"] + below
+def slot(page, k, place):
+    """Where a dot of a feature's slider is on the page, counted from 1."""
+    box = page.locator(".slots").nth(k).locator(".point").nth(place - 1).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_a_query_is_dragged_to_whole_numbers_with_the_same_sum(show):
-    page = show(alive("asking"))
+def test_a_pressed_or_dragged_dot_takes_the_others_from_the_fullest_feature(show):
+    page = show(alive("asking"), motion="reduce")
     assert check_query(page, [4, 0, 2]) == "So “cat” now carries mostly what it found at <i>."
-    handle = page.locator(".handle").bounding_box()
-    page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
+    page.mouse.click(*slot(page, 1, 2))
+    check_query(page, [2, 2, 2])
+    page.mouse.move(*slot(page, 1, 2))
     page.mouse.down()
-    page.mouse.move(*corner(page, 1), steps=5)
+    page.mouse.move(*slot(page, 1, 6), steps=5)
     page.mouse.up()
     assert check_query(page, [0, 6, 0]) == "So “cat” now carries mostly what it found at </script>."
-    page.mouse.move(*corner(page, 0))
-    assert check_query(page, [0, 6, 0]), "it follows only while it is dragged"
-    page.mouse.click(*corner(page, 2))
+    page.mouse.move(*slot(page, 0, 6))
+    check_query(page, [0, 6, 0])
+    page.mouse.click(*slot(page, 2, 6))
     check_query(page, [0, 0, 6])
 
 
-def test_the_arrow_keys_move_the_query_and_stop_at_the_sides(show):
-    page = show(alive("asking"))
-    for keys, query in (
-        (["ArrowUp"], [5, 0, 1]),
-        (["ArrowUp", "ArrowUp"], [6, 0, 0]),
-        (["ArrowDown", "ArrowDown", "ArrowDown", "ArrowLeft"], [3, 3, 0]),
-        (["ArrowRight"] * 3, [3, 0, 3]),
+def test_the_arrow_keys_move_points_and_give_them_to_the_emptiest_feature(show):
+    page = show(alive("asking"), motion="reduce")
+    for feature, keys, query in (
+        (0, ["ArrowRight"], [5, 0, 1]),
+        (0, ["ArrowRight", "ArrowRight"], [6, 0, 0]),
+        (0, ["ArrowLeft"] * 3, [3, 2, 1]),
+        (2, ["End"], [0, 0, 6]),
     ):
-        page.locator(".handle").focus()
+        page.get_by_role("slider").nth(feature).focus()
         press(page, *keys)
         check_query(page, query)
 
 
-def test_a_finger_moves_the_query_and_not_the_page(show):
-    page = show(alive("asking") + "<div style='height: 200rem'></div>", width=390)
-    (x, y), (to, down) = corner(page, 0), corner(page, 2)
-    swipe(page, (x, y), (to - x, down - y))
+def test_a_finger_moves_the_points(show):
+    page = show(alive("asking"), motion="reduce", width=390)
+    (x, y), (to, _) = slot(page, 2, 2), slot(page, 2, 6)
+    swipe(page, (x, y), (to - x, 0))
     check_query(page, [0, 0, 6])
-    assert page.evaluate("scrollY") == 0
 
 
 def test_a_blend_is_called_a_blend(show):
-    page = show(alive("asking"))
+    page = show(alive("asking"), motion="reduce")
     assert check_query(page, [4, 0, 2]) == "So “cat” now carries mostly what it found at <i>."
-    page.locator(".handle").focus()
-    press(page, "ArrowDown", "ArrowRight")
+    page.mouse.click(*slot(page, 2, 3))
     assert check_query(page, [3, 0, 3]) == "So “cat” now carries a blend of <i> and cat."
 
 
 def test_all_rows_are_there_and_one_is_chosen_by_pointing_and_by_the_keyboard(show):
-    page = show(interactive.asking(**ASKING, asks="dog", alt="Four words.").to_html())
+    page = show(view_of("ribbons"))
     weights = weights_of(QUERIES)
     heading, rows = numbers(page)
     assert heading == [*ASKING["words"], *ASKING["hands"]] and list(rows) == list(ASKING["words"])
@@ -115,6 +165,94 @@ def test_all_rows_are_there_and_one_is_chosen_by_pointing_and_by_the_keyboard(sh
         assert pressed == [str(i == place).lower() for i in range(len(chips.all()))]
         assert said(page).startswith(f"“{word}” asks: “{question}” It gives ")
         check_ribbons(page, ".ribbons .on", weights[place], unit)
-    page.locator(".hit").nth(1).hover()
+    chips.nth(1).hover()
     assert said(page).startswith("“dog” asks")
     check_ribbons(page, ".ribbons .on", weights[1], unit)
+
+
+def view_of(view):
+    return interactive.asking(**ASKING, asks="dog", view=view, alt="Four words.").to_html()
+
+
+def product_of(weight, value):
+    """As it is written: nothing for zero, and small ones with the first digit that is not zero."""
+    product = weight * value
+    short = f"{product:.1g}" if product < 0.05 else f"{product:.1f}"
+    return f"× {value} = {short}" if value else ""
+
+
+@pytest.mark.parametrize("width", [800, 390])
+def test_one_word_is_worked_out_and_the_tables_of_all_are_behind_a_fold(show, width):
+    page = show(view_of("row"), width=width)
+    assert not page.locator(".table").is_visible()
+    page.get_by_text("All rows at once").click()
+    all_fits, all_weights = QUERIES @ KEYS.mT, weights_of(QUERIES)
+    mixtures = all_weights @ VALUES.double()
+    for i, word in enumerate(ASKING["words"]):
+        if i % 2:
+            page.locator(".hit").nth(i).click()
+        else:
+            page.get_by_role("button", name=word, exact=True).click()
+        assert said(page).startswith(f"“{word}” asks")
+        assert page.locator(".wanted b").all_inner_texts() == [str(n) for n in QUERIES[i].tolist()]
+        rows = table_of(page, ".work tbody")
+        assert [row[0].split()[0] for row in rows] == list(ASKING["words"])
+        assert [row[0].split()[1:] for row in rows] == [
+            ["a", "1"],
+            ["none"],
+            ["c", "1"],
+            ["b", "1"],
+        ]
+        shown = page.locator(".work tbody .fit b").all_inner_texts()
+        assert [int(text) for text in shown] == all_fits[i].tolist()
+        shown = page.locator(".work .share").all_inner_texts()
+        assert shown == [f"{100 * w:.0f}\N{NO-BREAK SPACE}%" for w in all_weights[i].tolist()]
+        assert [[" ".join(cell.split()) for cell in row[-2:]] for row in rows] == [
+            [product_of(weight, v) for v in value]
+            for weight, value in zip(all_weights[i].tolist(), VALUES.tolist(), strict=True)
+        ]
+        shown = table_of(page, ".work tfoot")[0][-2:]
+        assert shown == [f"{amount:.1f}" for amount in mixtures[i].tolist()]
+    cells = page.locator(".table .box + text").all_text_contents()
+    right = [KEYS.mT, VALUES, QUERIES, all_fits]
+    right = [str(n) for table in right for n in table.flatten().tolist()]
+    right += [f"{100 * w:.0f}" for w in all_weights.flatten().tolist()]
+    assert cells == [*right, *(f"{amount:.1f}" for amount in mixtures.flatten().tolist())]
+    assert fits(page)
+
+
+def step(page):
+    """The step that is shown, and how much one sees of what the later ones bring."""
+    pressed = page.locator(".step[aria-pressed=true] i").all_inner_texts()
+    seen = [page.locator(part).first.evaluate("e => getComputedStyle(e).opacity")
+            for part in (".fit", ".mixture")]  # fmt: skip
+    return pressed, [float(opacity) for opacity in seen]
+
+
+def test_its_three_steps_are_played_once_and_chosen_by_a_button(show):
+    page = show("<div style='height: 60rem'></div>" + alive("asking"), motion="no-preference")
+    page.wait_for_timeout(1500)
+    assert step(page) == (["1"], [0, 0]), "nobody has seen it yet"
+    page.locator(".frame").scroll_into_view_if_needed()
+    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("2", timeout=3000)
+    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("3", timeout=3000)
+    expect(page.locator(".mixture")).to_have_css("opacity", "1")
+    for k, (name, seen) in enumerate((("1", [0, 0]), ("2", [1, 0]), ("3", [1, 1]))):
+        page.locator(".step").nth(k).click()
+        page.wait_for_timeout(700)
+        assert step(page) == ([name], seen)
+    page.locator(".step").first.click()
+    page.get_by_role("slider").first.focus()
+    press(page, "ArrowRight")
+    assert step(page)[0] == ["3"], "who moves the query sees what it changes"
+
+
+def test_without_motion_and_on_paper_all_steps_are_seen(show):
+    page = show(alive("asking"), motion="reduce")
+    page.wait_for_timeout(300)
+    assert step(page) == (["3"], [1, 1])
+    page.locator(".step").first.click()
+    assert step(page) == (["1"], [0, 0])
+    page.emulate_media(media="print")
+    assert step(page) == (["1"], [1, 1])
+    page.emulate_media(media="screen")

@@ -48,6 +48,7 @@ def test_it_writes_its_number_by_itself_token_after_token_and_nothing_moves(show
     assert seen < len(tokens(page)) == 4
     assert tokens(page) == FRENCH
     assert said(page).startswith("It writes “quatre-vingt-dix-sept”, which is 97.")
+    assert page.locator(".name b").all_inner_texts() == ["97", "97"]
     assert page.locator(".frame").bounding_box()["height"] == height
     assert page.asked == [] and page.trouble == []
 
@@ -55,7 +56,24 @@ def test_it_writes_its_number_by_itself_token_after_token_and_nothing_moves(show
 def test_whoever_wants_no_motion_gets_the_whole_picture_at_once(show):
     page = show(alive("hero"), motion="reduce")
     assert tokens(page) == FRENCH
-    assert page.locator("path").evaluate_all("all => all.filter(p => p.style.display).length") == 0
+    assert page.locator(".look").evaluate_all("all => all.filter(p => p.style.display).length") == 0
+    assert page.locator(".later").count() == 0
+
+
+def test_what_is_known_is_shown_at_once_and_what_is_not_says_so_far(show):
+    page = show(alive("hero"), motion="reduce")
+    assert page.locator(".count").inner_text() == "200\nof 200 numbers are right"
+    assert page.locator(".meter .right").count() == len(held_out())
+    texts = page.evaluate("""() => {
+      const root = document.querySelector("[label]").shadowRoot, texts = [];
+      new MutationObserver(() => texts.push(root.querySelector(".count").innerText))
+        .observe(root.querySelector(".count"), { childList: true, subtree: true });
+      root.querySelector(".break").click();
+      return new Promise((done) => setTimeout(() => done(texts), 60));
+    }""")
+    assert texts and all(re.match(r"\d+\nof \d+ right so far", text) for text in texts)
+    right(page)
+    assert re.match(r"\d+\nof 200 numbers are right", page.locator(".count").inner_text())
 
 
 @pytest.mark.parametrize(("label", "change"), BREAKS.items())
@@ -63,7 +81,8 @@ def test_a_button_breaks_the_translator_and_pressed_again_mends_it(show, label, 
     page = show(alive("hero"), motion="reduce")
     assert right(page) == len(held_out()), "as trained"
     switches, why = change
-    button = page.get_by_role("button", name=label, exact=True)
+    button = page.get_by_role("button", name=label)
+    assert page.locator(".try").count() == 1
     button.press("Enter")
     assert button.get_attribute("aria-pressed") == "true"
     text = written(SHOWN[0], switches)
@@ -75,7 +94,12 @@ def test_a_button_breaks_the_translator_and_pressed_again_mends_it(show, label, 
     assert right(page) == count < len(held_out()) / 2, "choose a break whose effect is clear"
     assert page.locator(".spoken").inner_text() == f"{count} of 200 numbers are right."
     assert page.locator(".meter .right").count() == count
+    assert button.inner_text().split("\n")[-1] == f"{count} of 200", "on the switch, from now on"
+    assert page.locator(".try").count() == 0
+    says = page.locator(".name.off b").inner_text().replace(",", "")
+    assert says == "?" or NUMBERS.texts(int(says))[1] == text
     button.press("Enter")
+    assert button.inner_text().split("\n")[-1] == f"{count} of 200"
     assert tokens(page) == FRENCH and right(page) == len(held_out())
     assert page.locator(".french .wrong").count() == 0
 
@@ -103,17 +127,23 @@ def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
     weights = maps.cross[-1, 0].mean(dim=0)
     for i, token in enumerate(page.locator(".french button").all()):
         token.hover()
+        assert page.locator(".looks").inner_text() == f"{FRENCH[i]} looks at:"
         shares = page.locator(".share").all_inner_texts()
         expected = [round(100 * w) for w in weights[i].tolist()]
         for share, percent in zip(shares, expected, strict=True):
             assert share == f"{percent}\N{NO-BREAK SPACE}%" or (share == "" and percent <= 5)
-        widths, ends = ribbons(page, "path.on")
+        widths, ends = ribbons(page, ".look.on")
         drawn = weights[i] > 0.05
         ratio = widths / weights[i][drawn]
         assert torch.allclose(ratio, ratio[:1], rtol=0.01)
         assert under(page, ends) == drawn.nonzero().flatten().tolist()
+    told = page.locator(".french button").last.get_attribute("aria-label")
+    assert re.fullmatch(
+        r"-sept, looked at -seven \d+ percent, the end of the number \d+ percent", told
+    )
     page.get_by_role("button", name="Ignore the English").click()
-    assert page.locator("path").count() == 0, "it no longer looks"
+    assert page.locator(".look").count() == 0, "it no longer looks"
+    assert page.locator(".looks").inner_text() == ""
 
 
 def test_a_token_that_is_pressed_shows_its_own_ribbons_alone(show):
@@ -122,7 +152,7 @@ def test_a_token_that_is_pressed_shows_its_own_ribbons_alone(show):
     assert re.match(r"-vingt, looked at \S+ \d+ percent", token.get_attribute("aria-label"))
 
     def lit():
-        on = page.locator("path.on").evaluate_all("all => all.map(p => p.query)")
+        on = page.locator(".look.on").evaluate_all("all => all.map(p => p.query)")
         chips = page.locator(".french button").evaluate_all(
             "all => all.flatMap((chip, i) => chip.classList.contains('lit') ? [i] : [])"
         )

@@ -49,8 +49,12 @@ def permuted(tokens, embeddings, positions, factor=1.0):
     return interactive.permutation(vectors[0], positions=vectors[1], tokens=["x"] * tokens, alt="")
 
 
-def waves(d_model, length):
-    return interactive.waves(d_model=d_model, length=length, alt="")
+def clocks(d_model, length):
+    return interactive.clocks(d_model=d_model, length=length, alt="")
+
+
+def waves(*shape, tokens="ab"):
+    return interactive.waves(torch.ones(shape), tokens=tokens, d_model=6, alt="")
 
 
 def followed(tokens, x, *projections, follow=0, factor=1.0):
@@ -63,7 +67,7 @@ def headed(*texts, link=(3, 1)):
 
 
 def asked(**options):
-    return interactive.asking(**ASKING | {"asks": "cat", "alt": ""} | options)
+    return interactive.asking(**ASKING | {"asks": "cat", "view": "row", "alt": ""} | options)
 
 
 def removed(**options):
@@ -101,9 +105,12 @@ REFUSED = [
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),
     (lambda: permuted(3, (3, 4), (4, 4)), "positions of shape (4, 4)"),
     (lambda: permuted(3, (3, 2), (3, 2), factor=torch.nan), "embeddings must be finite: got nan"),
-    (lambda: waves(5, 9), "d_model must be even and from 2 to 512: got 5"),
-    (lambda: waves(514, 9), "got 514"),
-    (lambda: waves(4, 501), "got 501"),
+    (lambda: clocks(5, 9), "d_model must be even and from 2 to 512: got 5"),
+    (lambda: clocks(514, 9), "got 514"),
+    (lambda: clocks(4, 501), "got 501"),
+    (lambda: waves(1, 4), "2 to 10 words of 2 to 8 features"),
+    (lambda: waves(2, 7), "got shape (2, 7) and d_model=6"),
+    (lambda: waves(2, 4, tokens="abc"), "got 3 tokens and 2 words"),
     (lambda: followed(7, (7, 2), *FITS[1:]), "got 7 tokens and (2, 4, 2)"),
     (lambda: followed(4, (4, 2), (2, 5), (2, 5), (2, 2)), "got 4 tokens and (2, 5, 2)"),
     (lambda: followed(4, *FITS[:2], (2, 3), (2, 2)), "(4, 2), (2, 4), (2, 3), (2, 2)"),

@@ -18,6 +18,8 @@ def verdict(largest, jacobian):
     return "nearly all" if largest >= 0.95 else "most of it" if largest >= 0.6 else "share it"
 
 
+# where each part is on its line, from -1 to 1
+PLACES = "all => all.map(part => parseFloat(part.style.left) / 50 - 1)"
 # where each line between a dot and a bar begins and ends, in percent of the room of the dots
 JOINED = [
     f"all => all.map(join => Number(join.getAttribute('d').match(/[-\\d.e]+/g)[{n}]))"
@@ -29,9 +31,12 @@ def check_scale(page, d, draw=0):
     """All that is shown is what PyTorch computes from the first d features."""
     scores = (KEY[draw, :, :d] @ QUERY[draw, :d]).double()
     _, rows = numbers(page)
-    all_scores = (KEY * QUERY[:, None]).cumsum(-1)[..., [2**n - 1 for n in range(1, 7)]]
+    sizes = torch.tensor([2**n for n in range(1, 7)])
+    all_scores = (KEY * QUERY[:, None]).cumsum(-1)[..., sizes - 1]
     reach = all_scores.abs().max()  # of all sizes and draws: the axis never changes
-    seen, axes = [], []
+    zoom = (reach / (all_scores / sizes.sqrt()).abs().max()).floor()
+    assert zoom > 1 and f"zoomed in {zoom:.0f} times" == page.locator(".long").nth(3).text_content()
+    seen = []
     for side, divided in enumerate((scores, scores / d**0.5)):
         weights = divided.softmax(dim=-1)
         jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), divided).norm()
@@ -44,26 +49,23 @@ def check_scale(page, d, draw=0):
             "all => all.map(bar => parseFloat(bar.style.height) / 100)"
         )
         assert close(torch.tensor(heights), weights.sort().values)  # as their scores are sorted
-        places = column.locator(".score").evaluate_all(
-            "all => all.map(dot => parseFloat(dot.style.left) / 50 - 1)"
-        )
-        assert close(torch.tensor(places) * reach, divided.sort().values)
+        for line, ends in enumerate([[reach], [reach, reach / zoom]][side]):
+            found = column.locator(".line").nth(line)
+            places = found.locator(".score").evaluate_all(PLACES)
+            assert close(torch.tensor(places) * ends, divided.sort().values)
+            texts, at = found.locator(".tick").all_text_contents(), found.locator(".tick")
+            ticks = torch.tensor([*map(examples.number, texts)])
+            assert close(torch.tensor(at.evaluate_all(PLACES)) * ends, ticks)
         assert column.locator(".share.best").get_attribute("data-weight") == f"{weights.max():.2f}"
         starts = column.locator(".join").evaluate_all(JOINED[0])
         assert close(torch.tensor(starts) / 50 - 1, torch.tensor(places))
-        moves = column.locator(".name").last.text_content().split(": ")[-1]
+        moves = column.locator(".moves").text_content().split(": ")[-1]
         assert moves == f"{jacobian:.3f}"
-        axes.append(column.locator(".tick").evaluate_all(
-            "all => all.map(tick => [tick.textContent, parseFloat(tick.style.left) / 50 - 1])"
-        ))  # fmt: skip
         meter = float(column.locator(".meter div").evaluate("bar => parseFloat(bar.style.width)"))
         assert abs(meter / 200 - jacobian) < 1e-3
         seen.append(verdict(weights.max(), jacobian))
         assert seen[-1] in column.locator(".verdict").inner_text()
         assert f"{weights.max():.2f}" in said(page)
-    assert axes[0] == axes[1], "the same axis on both sides"
-    for text, place in axes[0]:
-        assert abs(place * reach - examples.number(text)) < 1e-3
     assert said(page).startswith(f"With {d} features, the scores lie between ")
     return seen
 
@@ -91,19 +93,25 @@ def test_a_line_leads_from_each_dot_to_its_bar_and_the_axis_has_numbers(show, wi
     for side in range(2):
         column = page.locator(".sides > div").nth(side)
         room = column.locator(".fan").bounding_box()
-        for ends, parts in zip(JOINED, (".score", ".share"), strict=True):
+        dots = column.locator(".line").last.locator(".score")
+        for ends, parts in zip(JOINED, (dots, column.locator(".share")), strict=True):
             shares = torch.tensor(column.locator(".join").evaluate_all(ends)) / 100
-            found = torch.tensor(column.locator(parts).evaluate_all(middle))
+            found = torch.tensor(parts.evaluate_all(middle))
             assert (room["x"] + shares * room["width"] - found).abs().max() < 1, parts
-        ticks = column.locator(".tick").filter(visible=True)
-        texts = ticks.all_inner_texts()
-        numbers_shown = [examples.number(text) for text in texts]
-        assert len(texts) == named and 0 in numbers_shown
-        assert numbers_shown == [-number for number in reversed(numbers_shown)]
-        line = column.locator(".name").last.inner_text()
+        for line in column.locator(".line").all():
+            texts = line.locator(".tick").filter(visible=True).all_inner_texts()
+            numbers_shown = [examples.number(text) for text in texts]
+            assert len(texts) == named and 0 in numbers_shown
+            assert numbers_shown == [-number for number in reversed(numbers_shown)]
+        label, best = [
+            column.locator(part).last.bounding_box() for part in (".label", ".score.best")
+        ]
+        assert label["y"] < best["y"]
+        assert label["x"] < best["x"] + best["width"] / 2 < label["x"] + label["width"]
+        line = column.locator(".moves").inner_text()
         words = "how much the weights move if a score moves" if width == 880 else "weights move"
         assert line.rsplit(": ", 1)[0] == words
-        assert column.locator(".name").last.bounding_box()["height"] < 25  # one line
+        assert column.locator(".moves").bounding_box()["height"] < 25  # one line
     assert examples.fits(page)
 
 

@@ -4,7 +4,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import alive, close, numbers, said
+from examples import alive, close, numbers, ribbons, said
 
 from attnbook.figures.interactive.break_translator import trained
 from attnbook.interventions import broken
@@ -15,7 +15,7 @@ show = examples.show
 NUMBERS = (481, 97, 2003, 30_071)
 
 
-def check(page, number, switches, chosen):
+def check(page, number, switches, chosen=None):
     """What is written, and the looks of each head before the chosen token."""
     translator = trained()
     words, right = (
@@ -24,12 +24,16 @@ def check(page, number, switches, chosen):
     with broken(translator.model, **switches):
         (written,) = translator.translate([words], max_length=16)
         _, _, maps = translator.attention(words, written)
-    tokens = page.locator(".french").all_inner_texts()
+    tokens = page.locator(".french button").all_inner_texts()
     assert " ".join(tokens).replace(" -", "-") == written
     correct = written == right
-    assert not (correct and page.locator(".french.wrong").count())
+    chosen = len(tokens) - 1 if chosen is None else chosen
+    assert not (correct and page.locator(".french .wrong").count())
     ends = f" The French for {number:,} is {'right' if correct else 'wrong'}."
     assert said(page).startswith(f"To write “{tokens[chosen]}”, ") and said(page).endswith(ends)
+    assert page.locator(".score b").inner_text() == tokens[chosen]
+    assert page.locator(".reads .chip").inner_text() == ["start", *tokens][chosen]
+    assert page.locator(".back").count() == (chosen > 0)
     _, rows = numbers(page)
     shown = torch.tensor([[float(text) for text in row] for row in rows.values()])
     assert close(shown, maps.cross[-1, 0, :, chosen])
@@ -47,32 +51,68 @@ def test_what_is_switched_off_is_missing_in_all_that_is_shown(show, off):
     switches = {"cross_heads_off": heads} if heads else {}
     if "small network" in off:
         switches["feed_forward"] = "off"
-    check(page, NUMBERS[0], switches, chosen=1)
+    check(page, NUMBERS[0], switches, chosen=4)
     for head in range(4):
         assert (f"head {head + 1}" in said(page)) == (head not in heads)
     for name in off:
         page.get_by_role("switch", name=name).press("Space")
-    check(page, NUMBERS[0], {}, chosen=1)
+    check(page, NUMBERS[0], {}, chosen=4)
 
 
 def test_a_button_takes_the_next_number_and_begins_again_after_the_last(show):
     page = show(alive("stack"))
     for number in (*NUMBERS[1:], NUMBERS[0]):
         page.get_by_role("button", name="Another number").click()
-        check(page, number, {}, chosen=1)
+        check(page, number, {})
 
 
 def test_each_written_token_shows_where_the_heads_looked_for_it(show):
     page = show(alive("stack"), width=390)
-    for place in range(page.locator(".french").count()):
-        page.locator(".french").nth(place).focus()
+    for place in range(page.locator(".french button").count()):
+        page.locator(".french button").nth(place).focus()
         page.keyboard.press("Enter")
         check(page, NUMBERS[0], {}, chosen=place)
         weights = torch.tensor([[float(x) for x in row] for row in numbers(page)[1].values()])
-        thick = page.locator(".look").evaluate_all(
-            "all => all.map(curve => +curve.getAttribute('stroke-width'))"
-        )
-        assert close(torch.tensor(thick) / 16, weights[weights >= 0.05])
+        widths, _ = ribbons(page, ".look")
+        drawn = weights[weights >= 0.02]
+        unit = widths.sum() / drawn.sum()
+        assert torch.allclose(widths / unit, drawn.double(), atol=2e-3)
+
+
+def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
+    page = show(alive("stack"))
+
+    def lit():
+        (head,) = {*page.locator(".look.on").evaluate_all("all => all.map(p => p.head)")}
+        assert page.locator(".part.lit").inner_text() == f"head {head + 1}"
+        assert page.locator(".looks").inner_text() == f"For -un, head {head + 1} looks at:"
+        _, rows = numbers(page)
+        shares = [float(weight) for weight in rows[f"head {head + 1}"]]
+        for label, share in zip(page.locator(".share").all_inner_texts(), shares, strict=True):
+            assert (label == "") == (share < 0.02)
+            assert not label or abs(int(label.split("\u00a0")[0]) - 100 * share) < 0.6
+        return head
+
+    page.wait_for_function(
+        "() => document.querySelector('[label]').shadowRoot.querySelector('.looks')"
+        ".textContent.includes('head 2')"
+    )
+    assert lit() == 1, "it goes on by itself"
+    page.get_by_role("button", name="head 4").hover()
+    assert lit() == 3
+    page.wait_for_timeout(3000)
+    assert lit() == 3, "and stops at the first touch"
+    page.get_by_role("button", name="head 3").focus()
+    assert lit() == 2
+    page.get_by_role("switch", name="head 3").click()
+    assert page.locator(".looks").inner_text() == "For -un, head 3 is off"
+    assert page.locator(".look.on").count() == 0
+
+
+def test_whoever_wants_no_motion_sees_one_head_all_the_time(show):
+    page = show(alive("stack"), motion="reduce")
+    page.wait_for_timeout(3000)
+    assert page.locator(".looks").inner_text() == "For -un, head 1 looks at:"
 
 
 def test_the_curves_follow_the_width_of_the_page(show):
@@ -84,3 +124,23 @@ def test_the_curves_follow_the_width_of_the_page(show):
         ".getAttribute('d') !== d",
         arg=before,
     )
+
+
+@pytest.mark.parametrize("width", [800, 390])
+def test_the_line_back_crosses_no_word(show, width):
+    page = show(alive("stack"), width=width)
+    page.get_by_role("switch", name="small network").click()  # what it writes then is long
+    for word in page.locator(".french button").all()[1:]:
+        word.click()
+        crossed = page.evaluate("""() => {
+          const root = document.querySelector("[label]").shadowRoot;
+          const line = root.querySelector(".back");
+          const words = [...root.querySelectorAll(".french button")];
+          const boxes = words.map((e) => e.getBoundingClientRect());
+          const at = (share) => line.getPointAtLength(share * line.getTotalLength());
+          const points = [...Array(400).keys()].map((i) =>
+            at(i / 399).matrixTransform(line.getScreenCTM()));
+          return points.filter(({ x, y }) => boxes.some((box) =>
+            x > box.left && x < box.right && y > box.top + 1 && y < box.bottom - 1)).length;
+        }""")
+        assert crossed == 0

@@ -26,18 +26,18 @@ def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(s
     assert {box["part"] for box in boxes} == {*PARTS}
     for place, box in enumerate(boxes):
         page.locator(".box").nth(place).dispatch_event("click")
-        does, leaves, chapters = PARTS[box["part"]]
+        does, _, chapters = PARTS[box["part"]]
         assert said(page) == does
         assert page.locator("div:not([aria-hidden]) > .part").inner_text() == box["part"]
-        side = box.get("side", "L")
         more = page.locator(".more").inner_text().splitlines()
-        assert more == [
-            f"Leaves as {leaves.replace('(batch, L', f'(batch, {side}')}",
-            *(f"Chapter {number}" for number in chapters),
-        ]
+        assert more == [f"Chapter {number}" for number in chapters]
         pressed = page.locator('.box[aria-pressed="true"]').count()
         assert pressed == sum(other["part"] == box["part"] for other in boxes)
-    assert list(numbers(page)[1]) == [*PARTS]
+    head, rows = numbers(page)
+    assert head == ["leaves as", "chapters"]
+    assert {part: row[0] for part, row in rows.items()} == {
+        part: of[1] for part, of in PARTS.items()
+    }
     assert page.locator("a").count() == 0  # there is no book around it
 
 
@@ -51,15 +51,17 @@ def test_at_the_start_the_encoders_self_attention_is_explained_without_a_focus(s
     )
     assert [(boxes[n]["part"], boxes[n]["side"]) for n in pressed] == [("self-attention", "source")]
     assert said(page) == PARTS["self-attention"][0]
-    assert page.locator(".more").inner_text().startswith("Leaves as (batch, source, d_model)\n")
     assert page.evaluate("document.activeElement === document.body")
     page.keyboard.press("Tab")
     focused = "document.querySelector('[label]').shadowRoot.activeElement.textContent"
     assert page.evaluate(focused) == "self-attention"
-    norms, both = page.locator(".norms"), page.locator(".both")
-    assert norms.bounding_box()["y"] > page.locator(".inside").bounding_box()["y"]
-    ends = [place["y"] + place["height"] for place in (norms.bounding_box(), both.bounding_box())]
-    assert abs(ends[0] - ends[1]) < 1, "the choice of the norms comes last"
+    inside, unfolds = page.locator(".inside").bounding_box(), page.locator(".unfolds")
+    assert unfolds.bounding_box()["y"] >= inside["y"] + inside["height"]
+    hidden = page.locator(".norms"), page.locator("table")
+    assert not any(part.is_visible() for part in hidden), "shapes and norms wait to be unfolded"
+    unfolds.locator("summary").click()
+    for part in hidden:
+        part.wait_for()
 
 
 def test_labels_are_legible_and_their_subscripts_are_real(show):
@@ -126,6 +128,7 @@ def test_the_shapes_are_those_of_the_books_transformer():
 
 def test_norms_stand_where_the_two_kinds_of_model_have_them(show):
     page = show(alive("transformer"), motion="reduce")
+    page.locator(".unfolds summary").click()
     norms = page.locator(".box:not(.gone)", has_text="norm")
     sizes = {"source_size": 9, "target_size": 9, "d_model": 4, "num_heads": 2, "d_ff": 8}
     streams = [26 / 344, 318 / 344]
@@ -185,7 +188,7 @@ def test_attention_network_norms_and_sums_have_colours_of_their_own(show):
 def test_a_page_of_the_book_links_to_the_chapters_but_to_itself(show):
     page = show(NAVIGATION + alive("transformer"))
     page.get_by_role("button", name="self-attention", exact=True).click()
-    assert page.locator(".more").inner_text().splitlines()[1:] == [
+    assert page.locator(".more").inner_text().splitlines() == [
         "Chapter 2 · What are queries?",
         "Chapter 7 · Why heads?",
     ]

@@ -61,6 +61,10 @@ def test_a_longer_number_breaks_the_translator_with_one_vector_and_not_the_other
     assert rights[:3] == [[True, True]] * 3
     assert rights[-1] == [False, True]
     assert page.locator(".one_vector .wrong, .one_vector .missing").count() > 0
+    lines = page.locator(".one_vector path").evaluate_all(
+        "all => all.map(e => getComputedStyle(e)).map(s => s.fill + s.strokeWidth)"
+    )
+    assert len(lines) > 5 and {*lines} == {"none2px"}  # nothing is weighted
     assert page.locator(".looking_back").locator(".wrong, .missing").count() == 0
     five = [measured()[design][4] for design in (ONE, LOOKING)]
     assert f"one vector gets {five[0]} right, and looking back {five[1]}." in said(page)

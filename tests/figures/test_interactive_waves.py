@@ -1,110 +1,108 @@
-"""Clocks of sinusoidal positions: hands, products and the curve are those of the positions."""
+"""Waves of sinusoidal positions: a line reads them off, and what is added are those numbers."""
 
 import re
 
 import browser
 import examples
 import torch
-from examples import alive, close, number, numbers, said
+from examples import SAID, SENTENCE, alive, close, numbers, press, said, values
 
-from attnbook.positions import frequencies, sinusoidal_positions
+from attnbook.figures import interactive
+from attnbook.positions import sinusoidal_positions
 
 browser.skip_without()
 show = examples.show
 
-
-def slide(page, label, value):
-    """Bring a slider to a value, by keys."""
-    slider = page.get_by_role("slider", name=label, exact=True)
-    slider.press("Home")
-    for _ in range(value):
-        slider.press("ArrowRight")
-
-
-def product(page):
-    return float(re.search(r" = (-?\d+\.\d+)", said(page).replace("−", "-"))[1])
+MARKS = sinusoidal_positions(6, 20, dtype=torch.float64)[:, :5]
+RECTANGLES = """all => all.map(e => [...e.querySelectorAll("rect")].map(bar => {
+    const zero = Number(e.querySelector(".zero").getAttribute("d").match(/,([\\d.]+)/)[1]);
+    const [y, height] = ["y", "height"].map(name => Number(bar.getAttribute(name)));
+    return y + height / 2 < zero ? height : -height;
+  }))"""
 
 
-def waves_are(page, p, k):
-    """Table, sentence and clocks are those of position p and offset k."""
-    marks = sinusoidal_positions(120, 20, dtype=torch.float64)
-    _, rows = numbers(page)
-    assert list(rows) == [*map(str, range(10)), "sum"]
-    *pairs, total_row = rows.values()
-    omega, at_p, later, cosine = torch.tensor([[*map(number, row)] for row in pairs]).double().T
-    total = marks[p] @ marks[p + k]
-    faces = page.locator(".clocks output").all_inner_texts()
-    right = [f"{torch.cos(k * frequencies(20)[i]):.2f}" for i in PAIRS]
-    return (
-        torch.allclose(omega, frequencies(20), rtol=1e-3)
-        and close(at_p.sin(), marks[p, ::2])
-        and close(at_p.cos(), marks[p, 1::2])
-        and close(later.sin(), marks[p + k, ::2])
-        and close(later.cos(), marks[p + k, 1::2])
-        and close(cosine.sum() / 10, total / 10)
-        and close(torch.tensor(number(total_row[-1])), total)
-        and abs(product(page) - total) < 0.006
-        and f"PE({p}) · PE({p + k})" in said(page)
-        and [text.replace("−", "-") for text in faces] == right
-    )
+def vectors(page, kind):
+    """The bars of each group of a kind, in the unit of the numbers."""
+    groups = page.locator(f"g:has(> .{kind})")
+    return torch.tensor(groups.evaluate_all(RECTANGLES)).double() / 21
 
 
-PAIRS = [0, 1, 2, 3, 4, 5, 6, 7]  # of ten; the slowest are left out
+def test_bars_are_those_of_positions_words_and_sums_wherever_the_line_is(show):
+    page = show(alive("waves"), motion="reduce")
+    for place in (5, *range(5)):
+        page.get_by_role("slider").fill(str(place))
+        *fixed, reading = vectors(page, "position")
+        assert close(torch.stack(fixed), MARKS) and close(reading, MARKS[place])
+        assert close(vectors(page, "word"), SAID)
+        assert close(vectors(page, "sum"), MARKS + SAID)
+        heading, rows = numbers(page)
+        assert heading == [f"position {place}", f"“{SENTENCE[place]}”", "sum"]
+        assert list(rows) == [f"wave {i}" for i in range(1, 6)]
+        assert close(
+            values(page).T, torch.stack([MARKS[place], SAID[place], (MARKS + SAID)[place]])
+        )
+        assert said(page).startswith(f"At position {place}, the line reads five heights")
+        assert ("The same word" in said(page)) == (SENTENCE[place] == "so")
 
 
-def test_clocks_and_products_are_those_of_the_positions(show):
+def test_the_line_crosses_the_waves_under_its_word_and_lines_lead_on_to_the_bars(show):
+    page = show(alive("waves"), motion="reduce")
+    for place in (5, 3):
+        page.get_by_role("slider").fill(str(place))
+        x = float(page.locator("text.middle").nth(2 * place).get_attribute("x"))
+        dots = page.locator(".dot")
+        for i, wave in enumerate(page.locator(".wave").all()):
+            points = re.findall(r"[\d.]+,[\d.]+", wave.get_attribute("d"))
+            points = torch.tensor([[*map(float, point.split(","))] for point in points])
+            crossed = points[(points[:, 0] - x).abs().argmin(), 1]
+            dot = [float(dots.nth(i).get_attribute(name)) for name in ("cx", "cy")]
+            assert abs(dot[0] - x) < 0.01 and abs(dot[1] - crossed) < 0.5
+            join = page.locator(".join").nth(i).get_attribute("d")
+            *start, bar = map(float, re.match(r"M([\d.]+),([\d.]+) H([\d.]+)", join).groups())
+            assert start == dot
+            box = page.locator("rect.position").nth(30 + i)
+            left, wide = [float(box.get_attribute(name)) for name in ("x", "width")]
+            assert left < bar < left + wide
+
+
+def verdicts(words, tokens):
+    return interactive.waves(words, tokens=tokens, d_model=8, alt="").to_html()
+
+
+def test_brackets_compare_a_word_that_comes_again(show):
+    words = torch.tensor([[0.5, 0.2], [0.1, 0.3], [0.5, 0.2]])
+    page = show(verdicts(words, ["two", "thousand", "two"]))
+    assert page.locator(".verdict").all_text_contents() == ["the same", "different"]
+    other = show(verdicts(words + torch.arange(3)[:, None], ["two", "thousand", "two"]))
+    assert other.locator(".verdict").all_text_contents() == ["different", "different"]
+    alone = show(verdicts(words, ["two", "thousand", "three"]))
+    assert alone.locator(".verdict").count() == 0 and "The same word" not in said(alone)
+
+
+def test_the_line_follows_keys_and_the_pointer_and_glides(show):
     page = show(alive("waves"))
-    assert waves_are(page, 3, 5)
-    for label, value, now in (
-        ("Position p", 17, (17, 5)),
-        ("Offset k", 11, (17, 11)),
-        ("Offset k", 0, (17, 0)),
-        ("Position p", 0, (0, 0)),
-    ):
-        slide(page, label, value)
-        assert waves_are(page, *now)
-        assert page.locator("label output").all_inner_texts() == [*map(str, now)]
+    slider = page.get_by_role("slider", name="Position")
+    assert slider.get_attribute("aria-valuetext") == "5, “so”"
+    press(page, "Tab", "ArrowLeft", "ArrowLeft")
+    assert slider.get_attribute("aria-valuetext") == "3, “it”"
 
+    def line_is_at(place):
+        x = page.locator("text.middle").nth(2 * place).get_attribute("x")
+        page.wait_for_function(
+            """x => document.querySelector("[label]").shadowRoot.querySelector(".line")
+                 .getAttribute("d").startsWith(`M${x},`)""",
+            arg=x,
+        )
 
-def test_moving_p_rotates_every_hand_and_leaves_the_product(show):
-    page = show(alive("waves"))
-
-    def attributes(selector):
-        return page.eval_on_selector_all(selector, "all => all.map(e => e.getAttribute('d'))")
-
-    product_before = product(page)
-    hands = attributes(".hand")
-    page.get_by_label("Position p").press("ArrowRight")
-    assert product(page) == product_before
-    assert not {*hands} & {*attributes(".hand")}
-    page.get_by_label("Offset k").press("ArrowRight")
-    assert product(page) != product_before
-
-
-def test_hands_point_to_sine_and_cosine(show):
-    page = show(alive("waves"))
-    slide(page, "Position p", 9)
-    ends = page.eval_on_selector_all(
-        ".hand", "all => all.map(e => e.getAttribute('d').split('L')[1])"
-    )
-    ends = torch.tensor([[*map(float, end.split(","))] for end in ends]) / 40
-    marks = sinusoidal_positions(15, 20).view(15, 10, 2)
-    right = marks[[9, 14]][:, PAIRS] * torch.tensor([1, -1])  # y grows downwards
-    assert close(ends.view(8, 2, 2), right.transpose(0, 1))
-    arcs = page.eval_on_selector_all(".rotation", "all => all.map(e => e.getAttribute('d'))")
-    large = [re.search(r"A30,30 0 (\d) 1 ", arc)[1] for arc in arcs]
-    assert large == [*"10000000"]  # five steps of pair 0 are beyond half a cycle
-
-
-def test_the_curve_is_the_product_against_the_offset(show):
-    page = show(alive("waves"))
-    slide(page, "Offset k", 7)
-    path = page.locator(".curve").get_attribute("d")
-    points = torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).view(-1, 2)
-    marks = sinusoidal_positions(60, 20)
-    right = marks @ marks[0]
-    height = (points[0, 1] - points[:, 1]) / (points[0, 1] - points[7, 1])
-    assert close(height, (right - 10) / (right[7] - 10))
-    mark = page.locator(".here")
-    place = [float(mark.get_attribute(name)) for name in ("cx", "cy")]
-    assert close(torch.tensor(place), points[7])
+    line_is_at(3)
+    wave = page.locator(".wave").nth(2).bounding_box()
+    box = page.locator("svg").first.bounding_box()
+    x = [float(page.locator("text.middle").nth(2 * p).get_attribute("x")) for p in (1, 4)]
+    page.mouse.move(box["x"] + x[0], wave["y"])
+    page.mouse.down()
+    line_is_at(1)
+    page.mouse.move(box["x"] + x[1] + 3, wave["y"], steps=4)
+    line_is_at(4)
+    page.mouse.up()
+    assert said(page).startswith("At position 4,")
+    assert page.trouble == []

@@ -112,6 +112,16 @@ def test_labels_are_moved_as_little_as_possible():
     assert moved == pytest.approx([-3, 3])
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_words_at_a_number_stand_within_the_plot_at_either_side(side):
+    axes = figures.lines({"a": {0: [1], 1: [2]}}, ylim=(0, 3))
+    figures.mark(axes, "guessing", y=0.5, side=side)
+    axes.figure.canvas.draw()
+    box, plot = axes.texts[-1].get_window_extent(), axes.get_window_extent()
+    assert plot.x0 < box.x0 < box.x1 < plot.x1
+    assert (box.x0 > plot.x0 + plot.width / 2) == (side == "right")
+
+
 @pytest.mark.parametrize("where", [{"x": 12.5}, {"y": 12.5}])
 def test_a_number_to_compare_with_is_a_dashed_line_with_its_name(where):
     (axes,) = figures.strips({"a": [10, 60]}, xlim=(0, 100))

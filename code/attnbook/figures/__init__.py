@@ -12,8 +12,6 @@ from attnbook.figures.style import (
     RED,
     VALUE,
     WEIGHTS,
-    curve,
-    dots,
     heat_map,
     subplots,
 )
@@ -28,8 +26,6 @@ __all__ = [
     "RED",
     "VALUE",
     "WEIGHTS",
-    "curve",
-    "dots",
     "heat_map",
     "in_words",
     "lines",

@@ -1,8 +1,8 @@
-"""The result of a prediction, behind a switch: *Run all* is not to give it away.
+"""The result of a prediction, folded under a switch: *Run all* is not to give it away.
 
-The book's pages veil results by themselves, and the book stores results open. So a result is put
-behind a switch only where a person reads: JupyterLab and VS Code send the id of the cell that they
-run, and commands that run whole notebooks send none.
+The book's pages veil results by themselves, and the book stores results open. So a result is
+folded only where a person reads: JupyterLab and VS Code send the id of the cell that they run, and
+commands that run whole notebooks send none.
 """
 
 import base64

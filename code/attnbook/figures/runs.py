@@ -142,14 +142,18 @@ def mark(
 ) -> None:
     """Draw a dashed line at a number to compare with, such as guessing, and say what it is.
 
-    The words stand above a line at ``y``. Beside one at ``x`` they stand in a free row at the foot,
-    at its left or right ``side``, usually where there is more room.
+    The words stand above a line at ``y``, at the left or right ``side`` of the plot. Beside one at
+    ``x`` they have a free row at the foot, at its left or right, usually where there is more
+    room.
     """
     look = {"color": color, "linestyle": (0, (4, 3)), "linewidth": 1.2, "zorder": 1}
     text = {"color": color, "xytext": (4, 3), "textcoords": "offset points"}
     if x is None:
         axes.axhline(y, **look)
-        axes.annotate(says, (0, y), xycoords=axes.get_yaxis_transform(), **text)
+        if side == "right":
+            text |= {"ha": "right", "xytext": (-4, 3)}
+        place = (int(side == "right"), y)
+        axes.annotate(says, place, xycoords=axes.get_yaxis_transform(), **text)
         return
     axes.axvline(x, **look)
     if axes.yaxis_inverted():  # rows: a free one at the bottom has the texts of all marks

@@ -2,12 +2,11 @@
 
 Figures have a white background of their own, so they stay legible in a dark notebook; the
 published page inverts them in its dark mode. Colours are told apart by colour-blind readers
-(Okabe and Ito's palette, darkened to a contrast of at least 4.5:1), and no line relies on
-colour alone: each also has a marker of its own.
+(Okabe and Ito's palette, darkened to a contrast of at least 4.5:1).
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
@@ -26,16 +25,6 @@ QUERY, KEY, VALUE, WEIGHTS = (LIGHT[role] for role in ("query", "key", "value", 
 # for what is none of the four
 NEUTRAL, OTHER, BLACK, RED = (PLOTS[name] for name in ("neutral", "other", "black", "red"))
 FONT = "Inter"  # the pages' sans; the package brings it
-_MARKERS = {
-    QUERY: "o",
-    KEY: "s",
-    VALUE: "^",
-    WEIGHTS: "D",
-    NEUTRAL: "x",
-    OTHER: "P",
-    BLACK: "*",
-    RED: "v",
-}
 _WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", WEIGHTS, "#3d0f30"])
 # Its beginning, 58 % of the way to WEIGHTS: on all of it black digits have a contrast of 4.5:1, and
 # so have the light ones of a dark page, which turns figures over. Half-way to black no digit has.
@@ -71,46 +60,6 @@ def _bring_font() -> None:
             font_manager.fontManager.addfont(path)
 
 
-def curve(
-    axes: Axes, x: ArrayLike, runs: ArrayLike, *, label: str, color: str, markevery: int = 1
-) -> None:
-    """Draw the mean over runs as a line and their range, smallest to largest, as a band.
-
-    ``runs`` has the shape (runs, points): one row for each seed.
-    Raises ``ValueError`` if its rows are not as long as ``x``.
-    """
-    x, runs = np.asarray(x), np.asarray(runs)
-    if runs.ndim != 2 or runs.shape[1] != len(x):
-        raise ValueError(f"runs must have the shape (runs, {len(x)}): got {runs.shape}")
-    axes.plot(
-        x,
-        runs.mean(axis=0),
-        color=color,
-        marker=_MARKERS.get(color, "."),
-        markevery=markevery,
-        label=label,
-    )
-    axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=0.2, linewidth=0)
-
-
-def dots(axes: Axes, rows: Mapping[str, ArrayLike], *, color: str = NEUTRAL) -> None:
-    """Draw a row for each name, the first on top: a dot for each run, and a line at their median.
-
-    Dots of a row stand at different heights, in the order of the runs, so that equal ones can be
-    counted. Raises ``ValueError`` if a row has no runs.
-    """
-    for place, (name, runs) in enumerate(rows.items()):
-        runs = np.asarray(runs, dtype=float)
-        if runs.ndim != 1 or not runs.size:
-            raise ValueError(f"{name}: one number for each run is needed, got {runs.shape}")
-        look = {"color": color, "markersize": 5, "alpha": 0.6, "markeredgewidth": 0}
-        axes.plot(runs, place + heights(runs.size), "o", **look)
-        axes.vlines(np.median(runs), place - 0.4, place + 0.4, color=BLACK, zorder=1)
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.grid(axis="y", visible=False)
-
-
 def heights(runs: int) -> np.ndarray:
     """Heights in a row for each of several runs, between -0.3 and 0.3, so that equal ones show.
 
@@ -141,7 +90,10 @@ def heat_map(axes: Axes, matrix: ArrayLike, *, rows: Sequence[str], columns: Seq
     axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
     if numbered:
         for (i, j), weight in np.ndenumerate(matrix):
-            axes.text(j, i, f"{weight:.2f}", ha="center", va="center", color=BLACK, fontsize=10)
+            color = BLACK if round(float(weight), 2) else NEUTRAL
+            size = "medium" if len(columns) < 8 else 10  # of so many, larger ones would touch
+            look = {"ha": "center", "va": "center", "color": color, "fontsize": size}
+            axes.text(j, i, f"{weight:.2f}", **look)
 
 
 def with_fewer_colours(picture: bytes, colours: int) -> bytes:

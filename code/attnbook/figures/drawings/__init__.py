@@ -21,8 +21,10 @@ from attnbook.figures.drawings.in_parallel import in_parallel
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.network import neurons
+from attnbook.figures.drawings.one_block import one_block
+from attnbook.figures.drawings.one_head_or_two import one_head_or_two
 from attnbook.figures.drawings.order import heard, two_orders
-from attnbook.figures.drawings.positions import five_marks, word_plus_position
+from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
@@ -49,6 +51,8 @@ __all__ = [
     "matrices",
     "matrix",
     "neurons",
+    "one_block",
+    "one_head_or_two",
     "product",
     "score",
     "self_attention",
@@ -59,6 +63,5 @@ __all__ = [
     "teacher_forcing",
     "then_and_now",
     "two_orders",
-    "word_plus_position",
     "writing",
 ]

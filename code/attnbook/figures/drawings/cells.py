@@ -22,10 +22,10 @@ PALE, PLAIN, STRONG = 0.07, 0.16, 0.32  # shares of the colour: beside what is m
 class Matrix:
     """A matrix to draw, with its name, the colour of its role, and labels of rows and columns.
 
-    ``row``, ``column`` or both, for an entry, are what the drawing points at; ``strong`` are rows
-    in front of the others, without a frame. If ``decimals`` are given, each number has so many, and
-    points and minus signs stand below each other. Names and labels like ``W_Q`` are set as
-    formulas. Raises ``ValueError`` if something does not fit the matrix, or a number is not finite.
+    ``row``, ``column`` or both, for an entry, are what the drawing points at. Where shades show
+    values, the largest one is darkest, or ``darkest`` if several matrices share a scale. Names and
+    labels like ``W_Q`` are set as formulas. Raises ``ValueError`` if something does not fit the
+    matrix, or a number is not finite.
     """
 
     values: Tensor
@@ -36,8 +36,7 @@ class Matrix:
     columns: Sequence[str] | None = None
     row: int | None = None
     column: int | None = None
-    strong: Sequence[int] = ()
-    decimals: int | None = None
+    darkest: float | None = None
 
     def __post_init__(self) -> None:
         values = torch.as_tensor(self.values).detach().to("cpu", torch.float64)
@@ -48,7 +47,7 @@ class Matrix:
         if len(unexpected):
             raise ValueError(f"{self.name} must be finite: got {unexpected[0].item()}")
         for kind, size, labels, marked in (
-            ("row", len(values), self.rows, (self.row, *self.strong)),
+            ("row", len(values), self.rows, (self.row,)),
             ("column", values.shape[1], self.columns, (self.column,)),
         ):
             if labels is not None and len(labels) != size:
@@ -77,8 +76,7 @@ class Matrix:
 
     def texts(self, values: Tensor) -> list[str]:
         """A row or column as text."""
-        digits = self.digits if self.decimals is None else self.decimals
-        return [number(value, digits) for value in values.tolist()]
+        return [number(value, self.digits) for value in values.tolist()]
 
     @cached_property
     def digits(self) -> int:

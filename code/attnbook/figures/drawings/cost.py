@@ -81,8 +81,9 @@ def growth(
         y += length * CELL + GAP
     counts = "; ".join(f"{n} tokens have {n} × {n} = {n**2} weights" for n in lengths)
     return canvas.finish(
-        "Queries, keys, weights, values and output as blocks to scale, for several lengths. Q, K, "
-        f"V and the output get longer as the text does, the weights grow both ways: {counts}."
+        "Queries, keys, weights, values and output are blocks drawn to scale, for several lengths "
+        "of a text. As the text gets longer, Q, K, V and the output grow in one direction, but the "
+        f"weights grow in two: {counts}."
     )
 
 
@@ -199,9 +200,10 @@ def loop_orders(blocks: int) -> Drawing:
             canvas.text(side / 2, side + 36, second, color=INK)
     return canvas.finish(
         f"Two squares of {blocks} × {blocks} tiles, numbered in the order of computation. "
-        "FlashAttention goes down the columns: a block of keys and values stays, and every output "
-        f"is fetched and stored {blocks} times. FlashAttention-2 goes along the rows: a block of "
-        "queries stays, and every output is stored once, when it is finished."
+        "FlashAttention goes down the columns. It keeps a block of keys and values for a whole "
+        f"column, so it fetches and stores every output {blocks} times. FlashAttention-2 goes "
+        "along the rows. It keeps a block of queries for a whole row, so it stores every output "
+        "once, when this output is finished."
     )
 
 
@@ -244,11 +246,11 @@ def caching(steps: Sequence[int]) -> Drawing:
                 plural = "s" * (made > 1)
                 canvas.text(step * cell / 2, cell * (step + 1) + 20, f"{made} score{plural}",
                             color=INK)  # fmt: skip
-    counts = "; ".join(f"for token {n} {n**2} scores without and {n} with it" for n in steps)
+    counts = "; ".join(f"token {n} takes {n**2} scores without and {n} with a cache" for n in steps)
     return canvas.finish(
-        "What is computed for each new token. Without a cache all keys, values and scores, once "
-        "more; with a cache one key, one value and one row of scores, while earlier keys and "
-        f"values are kept: {counts}."
+        "What is computed for each new token. Without a cache, all keys, values and scores are "
+        "computed once more. With a cache, only one key, one value and one row of scores are "
+        f"computed, and earlier keys and values are kept. {counts[0].upper()}{counts[1:]}."
     )
 
 
@@ -285,12 +287,12 @@ def shared_heads(num_heads: int, *, kv_heads: Sequence[int]) -> Drawing:
             text = f"{count} head{'s' * (count > 1)} kept"
             canvas.text(wide / 2, 128, text, color=INK if text_width(text, SMALL) < wide else SOFT)
     counts = "; ".join(
-        f"{count} head{'s' * (count > 1)} of keys and values, each for {num_heads // count}"
+        f"{count} head{'s' * (count > 1)} of keys and values, each read by {num_heads // count}"
         for count in kv_heads
     )
     return canvas.finish(
-        f"{num_heads} heads of queries above, heads of keys and values below, joined by lines. "
-        f"{counts[0].upper()}{counts[1:]}."
+        f"{num_heads} heads of queries, above, are joined by lines to the heads of keys and values "
+        f"that they read, below. The panels have {counts}."
     )
 
 

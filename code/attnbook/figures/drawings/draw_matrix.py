@@ -139,8 +139,7 @@ def _name_width(matrix: Matrix) -> float:
 def _write_row_labels(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
     for i, place in scale.axes(matrix)[0].places.items():
         middle = (place + 0.5) * scale.height
-        _write_label(canvas, -7, middle, matrix.rows[i], "end",
-                     i == matrix.row or i in matrix.strong)  # fmt: skip
+        _write_label(canvas, -7, middle, matrix.rows[i], "end", i == matrix.row)
 
 
 def _write_column_labels(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
@@ -193,7 +192,8 @@ def _by_value(matrix: Matrix, scale: Scale) -> list[str]:
     rows, columns = scale.axes(matrix)
     drawn = matrix.values[list(rows.places)][:, list(columns.places)]
     lowest = drawn.min().clamp(max=0)
-    shares = (drawn - lowest) / (drawn.max() - lowest).clamp(min=1e-12)
+    highest = drawn.max() if matrix.darkest is None else matrix.darkest
+    shares = (drawn - lowest) / (highest - lowest).clamp(min=1e-12)
     if scale.numbers:
         return [tint(matrix.color, DARKEST * share) for share in shares.flatten().tolist()]
     steps = (SHADES * shares).round() / SHADES
@@ -203,7 +203,7 @@ def _by_value(matrix: Matrix, scale: Scale) -> list[str]:
 def _by_mark(matrix: Matrix, scale: Scale) -> list[str]:
     """The colours of the cells, row by row: stronger where the drawing points."""
     rows, columns = scale.axes(matrix)
-    if matrix.row is None and matrix.column is None and not matrix.strong:
+    if matrix.row is None and matrix.column is None:
         return [tint(matrix.color, PLAIN)] * len(rows.places) * len(columns.places)
     return [
         tint(matrix.color, STRONG if _is_marked(matrix, i, j) else PALE)
@@ -214,8 +214,6 @@ def _by_mark(matrix: Matrix, scale: Scale) -> list[str]:
 
 def _is_marked(matrix: Matrix, i: int, j: int) -> bool:
     """Whether the cell is in a row, in the column, or the entry that the drawing points at."""
-    if matrix.strong:
-        return i in matrix.strong
     return matrix.row in (None, i) and matrix.column in (None, j)
 
 
@@ -242,16 +240,12 @@ def _frame(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
 
 
 def _write_numbers(canvas: Canvas, matrix: Matrix, scale: Scale) -> None:
-    rows = matrix.numbers()
-    flush = matrix.decimals is not None
-    widest = max(text_width(text.lstrip("−"), SMALL) for row in rows for text in row)
-    shift = widest / 2 if flush else 0.0  # the minus signs hang over
-    places = [(j + 0.5) * scale.width + shift for j in range(matrix.values.shape[1])]
-    for i, texts in enumerate(rows):
+    places = [(j + 0.5) * scale.width for j in range(matrix.values.shape[1])]
+    for i, texts in enumerate(matrix.numbers()):
         # what the drawing does not point at stands back; on darker cells only black is legible
-        back = i not in matrix.strong if matrix.strong else matrix.row not in (None, i)
+        back = matrix.row not in (None, i)
         color = BLACK if matrix.color == WEIGHTS else SOFT if back else INK
-        canvas.texts(places, (i + 0.5) * scale.height, texts, color, flush=flush)
+        canvas.texts(places, (i + 0.5) * scale.height, texts, color)
 
 
 def text_box(

@@ -58,7 +58,8 @@ def heads(
             f"{length} tokens"
         )
     names = [fitted(token, LONGEST, SMALL) for token in tokens]
-    maps = [Matrix(one, name="weights", color=WEIGHTS) for one in weights]
+    darkest = weights.max().item()  # of both maps, so that they can be compared
+    maps = [Matrix(one, name="weights", color=WEIGHTS, darkest=darkest) for one in weights]
     side, room = ROW * length, max(text_width(name, SMALL) for name in names)
     middle = ABOVE + side + 22  # where the lane of head 2 begins
     canvas = Canvas()

@@ -1,23 +1,26 @@
 """A sentence read word after word, and all at once: who works in which step."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
-from attnbook.figures.drawings.svg import INK, LINE, SMALL, TEXT, Canvas, Drawing, tint
+from attnbook.figures.drawings.svg import INK, LINE, Canvas, Drawing, text_width, tint
 from attnbook.figures.style import NEUTRAL, WEIGHTS
 
 MOST_WORDS = 5
-CELL, ROW = 38.0, 26.0  # of a word in a step
-LEFT = 48.0  # of the first cell: the names of the steps stand before
-BETWEEN = 14.0  # the two halves
-TOP = 52.0  # of the first step
+SIZE = 15  # of letters: the drawing is wider than others
+CELL, ROW = 41.0, 26.0  # of a word in a step
+LEFT = 54.0  # of the first cell: the names of the steps stand before
+BETWEEN = 22.0  # the two halves
+ARCS = 40.0  # how high the arcs rise
+TOP = 88.0  # of the first step
 
 
 def in_parallel(words: Sequence[str], *, link: tuple[int, int]) -> Drawing:
     """Who works in which step: on the left one word after another, on the right all words at once.
 
-    Steps go downwards. On the left each word waits for what the one before it hands over. On the
-    right every word asks all words in the first step. ``link`` is the place of two words, the first
-    of which must reach the second: its path is counted.
+    Steps go downwards, in the same grid on both sides. On the left each word waits for what the one
+    before it hands over. On the right every word asks all words in the first step. ``link`` is the
+    place of two words, the first of which must reach the second: its path is counted.
 
     Raises ``ValueError`` if there are not 2 to 5 words, or if the link does not lead from one of
     them to a later one.
@@ -30,39 +33,48 @@ def in_parallel(words: Sequence[str], *, link: tuple[int, int]) -> Drawing:
         raise ValueError(f"a link goes from one of {count} words to a later one: got {link}")
     canvas = Canvas()
     right = LEFT + count * CELL + BETWEEN
-    for left, title, color in (
-        (LEFT, "one word after another", NEUTRAL),
-        (right, "all words at once", WEIGHTS),
+    far = end - start
+    bottom = TOP + count * ROW
+    for left, title, color, steps, path in (
+        (LEFT, "one word after another", INK, count, f"{far} hand-over{'s' if far > 1 else ''}"),
+        (right, "all words at once", WEIGHTS, 1, "1 look"),
     ):
-        middles = [left + (j + 0.5) * CELL for j in range(count)]
-        canvas.text(left + count * CELL / 2, 8, title, size=TEXT, color=color, bold=True)
-        for x, word in zip(middles, words, strict=True):
-            canvas.text(x, 34, word, size=SMALL, color=INK)
+        middle = left + count * CELL / 2
+        canvas.text(middle, 0, title, size=SIZE, color=color, bold=True)
+        for j, word in enumerate(words):
+            canvas.text(left + (j + 0.5) * CELL, TOP - 12, word, size=SIZE)
+        canvas.text(
+            middle, TOP + (steps + 0.5) * ROW, "finished", size=SIZE, color=color, bold=True
+        )
+        said = f"“{words[start]}” to “{words[end]}”: {path}"
+        canvas.text(middle, bottom + ROW + 14, said, size=SIZE, color=WEIGHTS)
+    covered = text_width("finished", SIZE) / 2
     for step in range(count):
         y = TOP + step * ROW
-        canvas.text(0, y + ROW / 2, f"step {step + 1}", anchor="start")
+        canvas.text(0, y + ROW / 2, f"step {step + 1}", size=SIZE, anchor="start")
         for j in range(count):
             _cell(canvas, LEFT, step, j, NEUTRAL if step == j else "")
-            if step == 0:
-                _cell(canvas, right, step, j, WEIGHTS)
-    for j in range(count - 1):  # what each hands to the next
+            if step != 1 or abs(j + 0.5 - count / 2) * CELL > covered + CELL / 2:
+                _cell(canvas, right, step, j, "" if step else WEIGHTS)
+    for j in range(start, end):  # what each hands to the next
         x, y = LEFT + (j + 1) * CELL, TOP + (j + 0.5) * ROW
-        canvas.arrow((x - 6, y), (x + CELL / 2, y), (x + CELL / 2, y + ROW - 9), color=INK)
-    canvas.text(right + count * CELL / 2, TOP + 0.5 * (count + 1) * ROW, "finished", size=TEXT,
-                color=WEIGHTS)  # fmt: skip
-    bottom = TOP + count * ROW
-    far = end - start
-    hands = f"“{words[start]}” to “{words[end]}”:"
-    for left, line, color in (
-        (LEFT, f"{hands} {far} hand-over{'s' if far > 1 else ''}", NEUTRAL),
-        (right, f"{hands} 1 look", WEIGHTS),
-    ):
-        canvas.text(left + count * CELL / 2, bottom + 18, line, color=color)
+        middle, low = x + CELL / 2, y + ROW - 9
+        canvas.line((x - 4, y), (middle, y), (middle, low - 7), color=WEIGHTS, thick=3)
+        canvas.arrow((middle, y), (middle, low), color=WEIGHTS)
+    for pair in sorted(combinations(range(count), 2), key=lambda pair: pair == link):
+        color, thick = (WEIGHTS, 3.5) if pair == link else (tint(WEIGHTS, 0.4), 1.2)
+        x, to = (right + (j + 0.5) * CELL for j in pair)
+        y, high = TOP - 24, 4 / 3 * ARCS * (pair[1] - pair[0]) / (count - 1)
+        canvas.elements.append(
+            f'<path d="M{x} {y}C{x} {y - high:g} {to} {y - high:g} {to} {y}" fill="none" '
+            f'stroke="{color}" stroke-width="{thick}"/>'
+        )
     return canvas.finish(
         f"The words {', '.join(words)}, and who works in which step. One word after another: in "
         f"each of {count} steps one word works and hands over to the next, so from {words[start]} "
         f"to {words[end]} there are {far} hand-overs. All words at once: all {count} work in "
-        "step 1, each looks at every word, and then they are finished."
+        f"step 1, each looks at every word, and then they are finished. The other {count - 1} "
+        "steps stay empty."
     )
 
 

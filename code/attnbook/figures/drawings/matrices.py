@@ -95,7 +95,7 @@ def _listed(matrix: Matrix, values: Tensor) -> str:
 def product(
     left: Matrix, right: Matrix, *, name: str, color: str, row: int = 0, column: int = 0
 ) -> Drawing:
-    """The product of two matrices: it stands in the corner where rows meet columns.
+    """The product of two matrices: it is in the corner where rows meet columns.
 
     ``row`` of ``left`` and ``column`` of ``right`` are framed, and the entry that they make; below
     stands how it comes about.

@@ -1,19 +1,16 @@
-"""What enters attention: a word's vector and a position's, added; five ways to mark a position."""
+"""Five ways to mark a position."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import Matrix, Scale, first_that_fits, number
-from attnbook.figures.drawings.draw_matrix import draw_matrix, head_room, label_width
+from attnbook.figures.drawings.cells import Matrix, number
 from attnbook.figures.drawings.svg import INK, NAME, SMALL, SOFT, TEXT, Canvas, Drawing, tint
 from attnbook.figures.style import NEUTRAL, OTHER, RED
 from attnbook.positions import sinusoidal_positions
 
-BETWEEN = 10  # two matrices, besides the name of the lower one
 ROW = 16.0  # height of a position in the five pictures
 WIDE = 98.0  # of a picture's cells
 LENGTHS = 5, 8  # the sentences of "share"
@@ -27,100 +24,6 @@ VERDICTS = {
     "waves": "glides",
 }
 APART = WIDE + 36, POSITIONS * ROW + 88  # from one picture to the next, across and downwards
-
-
-def word_plus_position(
-    words: Float[Tensor, "length d"],
-    positions: Float[Tensor, "length d"],
-    *,
-    tokens: Sequence[str],
-) -> Drawing:
-    """Word vectors, under them those of their positions, and under both their sum.
-
-    Each token is a row, each feature a column, so that every number stands under what it is the sum
-    of. Positions are counted from 0. If a token comes twice, its rows are in front of the others
-    (those of the first such token), and beside them stands whether they are the same or different.
-
-    Raises ``ValueError`` if the two have different shapes, if there are not as many tokens as rows,
-    if one drawing is too narrow for them, or if a number is not finite.
-    """
-    if words.shape != positions.shape:
-        shapes = f"{tuple(words.shape)} and {tuple(positions.shape)}"
-        raise ValueError(f"each word needs a position of as many features: got shapes {shapes}")
-    places = [f"position {p}" for p in range(len(positions))]
-    parts = _with_equal_decimals(
-        Matrix(words, name="word", rows=tokens),
-        Matrix(positions, name="position", color=OTHER, rows=places),
-        Matrix(words + positions, name="sum", rows=tokens),
-        strong=_places_of_a_token_that_returns(tokens),
-    )
-    labels = max(label_width(part, Scale(28, 28, True)) for part in parts)
-
-    def draw(canvas: Canvas, scale: Scale) -> None:
-        y = 0.0
-        for part, sign in zip(parts, ("", "+", "="), strict=True):
-            y += head_room(part, scale)
-            draw_matrix(canvas, 0, y, part, scale)
-            height = scale.size(part)[1]
-            if sign:
-                canvas.text(-labels - 14, y + height / 2, sign, size=NAME, color=INK)
-            if sign != "+":
-                _compare(canvas, y, part, scale)
-            y += height + BETWEEN
-
-    return first_that_fits(draw, parts).finish(_said(parts, tokens))
-
-
-def _said(parts: Sequence[Matrix], tokens: Sequence[str]) -> str:
-    """Word plus position in words."""
-    word, position, both = parts
-    rows = [
-        f"{token} ({', '.join(w)}) plus {place} ({', '.join(p)}) is ({', '.join(s)})"
-        for token, place, w, p, s in zip(
-            tokens, position.rows, *(part.numbers() for part in parts), strict=True
-        )
-    ]
-    alt = f"Word plus position, feature by feature: {'; '.join(rows)}."
-    if twice := word.strong:
-        alt += (
-            f" The word vectors of {tokens[twice[0]]}, at the positions "
-            f"{' and '.join(map(str, twice))}, are {_verdict(word)}. "
-            f"The sums are {_verdict(both)}."
-        )
-    return alt
-
-
-def _places_of_a_token_that_returns(tokens: Sequence[str]) -> list[int]:
-    """Where the first token stands that comes more than once; empty if none does."""
-    tokens = list(tokens)
-    again = next((token for token in tokens if tokens.count(token) > 1), None)
-    return [place for place, token in enumerate(tokens) if token == again]
-
-
-def _with_equal_decimals(*parts: Matrix, strong: Sequence[int]) -> list[Matrix]:
-    """The matrices with as many decimals as one of them needs, and with rows in front."""
-    decimals = max(part.digits for part in parts)
-    return [replace(part, decimals=decimals, strong=strong) for part in parts]
-
-
-def _verdict(part: Matrix) -> str:
-    """Whether all rows in front are the same."""
-    first, *others = part.values[list(part.strong)]
-    return "the same" if all(torch.equal(first, other) for other in others) else "different"
-
-
-def _compare(canvas: Canvas, y: float, part: Matrix, scale: Scale) -> None:
-    """To the right of a matrix, a bracket around the rows in front says how they compare."""
-    places = scale.axes(part)[0].places
-    drawn = [y + (places[i] + 0.5) * scale.height for i in part.strong if i in places]
-    if len(drawn) < 2:
-        return
-    right = scale.size(part)[0] + 6
-    top, *between, bottom = drawn
-    canvas.line((right, top), (right + 10, top), (right + 10, bottom), (right, bottom), color=INK)
-    for middle in between:
-        canvas.line((right, middle), (right + 10, middle), color=INK)
-    canvas.text(right + 17, (top + bottom) / 2, _verdict(part), bold=True, anchor="start")
 
 
 def five_marks() -> Drawing:

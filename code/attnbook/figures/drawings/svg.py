@@ -99,17 +99,11 @@ class Canvas:
         y: float,
         texts: Sequence[str],
         color: str,
-        *,
-        flush: bool = False,
     ) -> None:
-        """Write small texts in one line, each with its middle at a place.
-
-        ``flush`` texts end there, and their digits are as wide as each other.
-        """
+        """Write small texts in one line, each with its middle at a place."""
         parts = [f'<tspan x="{_n(x)}">{html.escape(text, quote=False)}</tspan>'
                  for x, text in zip(places, texts, strict=True)]  # fmt: skip
-        style = _text_style(SMALL, color, "end" if flush else "middle", False)
-        style += ' style="font-variant-numeric:tabular-nums"' if flush else ""
+        style = _text_style(SMALL, color, "middle", False)
         self.elements.append(f'<text y="{round(y + 0.35 * SMALL)}"{style}>{"".join(parts)}</text>')
 
     def box(
@@ -169,6 +163,24 @@ class Canvas:
         self.elements.append(f'<path d="M{path}"{fill} stroke="{color}" stroke-width="{thick}"/>')
         for x, y in points:
             self.reach(x, y, x, y)
+
+    def ribbon(
+        self,
+        start: tuple[float, float, float],
+        end: tuple[float, float, float],
+        *,
+        fill: str,
+        stroke: str,
+    ) -> None:
+        """Draw a band from one level down to another: of each its left, its right, and its y."""
+        (a, b, top), (c, d, bottom) = start, end
+        middle = (top + bottom) / 2
+        path = (
+            f"M{_n(a)} {_n(top)}C{_n(a)} {_n(middle)} {_n(c)} {_n(middle)} {_n(c)} {_n(bottom)}"
+            f"H{_n(d)}C{_n(d)} {_n(middle)} {_n(b)} {_n(middle)} {_n(b)} {_n(top)}z"
+        )
+        self.elements.append(f'<path d="{path}" fill="{fill}" stroke="{stroke}"/>')
+        self.reach(min(a, c), top, max(b, d), bottom)
 
     def arrow(self, *points: tuple[float, float], color: str = SOFT) -> None:
         """Draw a line through the points with a head at the last, which comes across or upright."""

@@ -34,10 +34,10 @@ def teacher_forcing(
     *,
     lesson: int,
 ) -> Drawing:
-    """What the decoder reads above what it is to say, with the model's probability of each token.
+    """What the decoder reads above what it must predict, with the model's probability of each.
 
     ``lesson`` is set off: it sees the source and what has been read so far. Slanted lines join the
-    token that is said with the same one as it is read, one place on.
+    token that is predicted with the same one as it is read, one place on.
 
     Raises ``ValueError`` if there are not as many chances and tokens to say as tokens to read, 2 to
     9, if ``says`` is not ``reads`` shifted by one, or there is no such lesson.
@@ -78,15 +78,17 @@ def teacher_forcing(
                         bold=chosen)  # fmt: skip
             canvas.text(middle, said + TALL + 14, f"{chances[t].item():.2f}", bold=chosen,
                         color=INK if chosen else SOFT)  # fmt: skip
-    canvas.text(0, said + TALL + 36, "it is to say, and how likely it finds that", anchor="start")
+    below = "it must predict this token, and gives it this probability"
+    canvas.text(0, said + TALL + 36, below, anchor="start")
     lessons = "; ".join(
-        f"reads {seen}, is to say {word}, {chance:.2f}"
+        f"reads {seen} and must predict {word}, {chance:.2f}"
         for seen, word, chance in zip(reads, says, chances.tolist(), strict=True)
     )
     return canvas.finish(
-        f"The lessons of one target. The decoder sees the source, {source}, and at each place what "
-        f"it has read so far; what it is to say is the next token, with its probability: {lessons}."
-        f" One lesson is set off: it has read {' '.join(reads[: lesson + 1])} and is to say "
+        f"The lessons of one target. At each place, the decoder sees the source, “{source}”, and "
+        "what it has read so far. It must predict the next token, and the number is the "
+        f"probability that it gives this token. The decoder {lessons}. One lesson is "
+        f"highlighted: the decoder has read {' '.join(reads[: lesson + 1])} and must predict "
         f"{says[lesson]}."
     )
 
@@ -109,7 +111,7 @@ class Beginning(NamedTuple):
 def beam_tree(start: str, steps: Sequence[Sequence[Beginning]]) -> Drawing:
     """The beginnings that a beam compares, step after step, from the left to the right.
 
-    Those that are kept stand in boxes, the others beside them are dropped. Raises ``ValueError`` if
+    Those that are kept have boxes, the others beside them are dropped. Raises ``ValueError`` if
     there is no step or more than 5, or a beginning continues none that is kept.
     """
     if not 1 <= len(steps) <= MOST_STEPS:
@@ -158,7 +160,7 @@ def beam_tree(start: str, steps: Sequence[Sequence[Beginning]]) -> Drawing:
         ends = [new[i] for i in range(len(beginnings))]
         kept_before = [one.kept for one in beginnings]
     return canvas.finish(
-        f"A tree of beginnings, each with its last token and log p, from {start} on. "
+        f"A tree of beginnings that all continue {start}, each with its last token and its log p. "
         f"{'. '.join(said)}."
     )
 
@@ -214,8 +216,8 @@ def writing(source_tokens: int, written: Sequence[str]) -> Drawing:
                     anchor="start", bold=True)  # fmt: skip
     without, kept = totals.values()
     return canvas.finish(
-        f"The steps of writing {steps} tokens from a source of {source_tokens}. Without a cache "
-        f"the source and all tokens so far go through the blocks at every step, {without} in all. "
-        f"With a cache the source goes once, and at each step one token, {kept} in all; the others "
-        "are kept."
+        f"The steps of writing {steps} tokens from a source of {source_tokens} tokens. Without a "
+        "cache, the source and all tokens so far go through the blocks at every step, which makes "
+        f"{without} tokens in all. With a cache, the source goes through them once, and then one "
+        f"token at each step, which makes {kept} in all. The others are kept."
     )

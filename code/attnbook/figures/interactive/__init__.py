@@ -2,7 +2,7 @@
 
 They look and work the same on the published page, in Colab's output frame, in JupyterLab and in
 VS Code, make no network request, follow the light or dark theme around them, and can be used by
-keyboard and screen reader. Where scripts do not run, a still picture with a text stands in their
+keyboard and screen reader. Where scripts do not run, a still picture with a text takes their
 place.
 
 Each kind is a module and a script of the same name. The module checks the numbers and draws the
@@ -16,6 +16,7 @@ from attnbook.figures.interactive.asking import asking
 from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.break_translator import break_translator
+from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.online_softmax import online_softmax
@@ -36,6 +37,7 @@ __all__ = [
     "asking",
     "attention_map",
     "break_translator",
+    "clocks",
     "decoding",
     "hero",
     "online_softmax",

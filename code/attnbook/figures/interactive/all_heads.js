@@ -1,78 +1,102 @@
-// All heads of a language model as a grid to search; one of them with its weights on a sentence.
-attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, towards }) => {
+// What one head of a language model looks at in a sentence, and all other heads as a map to search.
+attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, towards, ribbons }) => {
   const STEPS = 255; // a weight is stored as a byte
   const STRONGEST = 5;
+  const LEAST = 0.1; // what has less stays empty in the map
+  const FAINT = 0.004; // weights that are not drawn
+  const BROAD = 60; // pixels: a word counts as wide as this for its ribbon
   const percent = (share) => `${fixed(100 * share, 0)}\u00a0%`;
 
-  // what a head can be searched for: a number from 0 to 1, of its map and the two chosen tokens
+  // what a head can be searched for: a number from 0 to 1, of its map and the two chosen words
   const over = (map, first, score) =>
     sum(map.slice(first).map((row, i) => score(row, i + first))) / (map.length - first);
   const SEARCHES = [
-    ["a token looks at another", null],
-    ["looks at the token before", (map) => over(map, 1, (row, i) => row[i - 1])],
-    ["looks at itself", (map) => over(map, 1, (row, i) => row[i])],
-    ["looks at the first token", (map) => over(map, 1, (row) => row[0])],
+    ["the blue word looks at", null],
+    ["each word looks at the word before", (map) => over(map, 1, (row, i) => row[i - 1])],
+    ["each word looks at itself", (map) => over(map, 1, (row, i) => row[i])],
+    ["each word looks at the first word", (map) => over(map, 1, (row) => row[0])],
     // entropy, as a share of the largest that a row can have
-    ["looks everywhere evenly", (map) => over(map, 1, (row, i) =>
+    ["each word looks at all words evenly", (map) => over(map, 1, (row, i) =>
       -sum(row.map((weight) => (weight ? weight * Math.log(weight) : 0))) / Math.log(i + 1))],
   ];
 
   return class AllHeads extends Interactive {
-    static LINES = 5;
+    static LINES = 2;
     static TABLE = "The weights of this head";
     static STYLE = `
-      .heads { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px .4rem;
-        margin: .2rem 0 .6rem; }
+      :host { container-type: inline-size; }
+      .said { min-height: 1.4em; margin: .2rem 0 .7rem; font-size: 1.2rem; font-weight: 600; }
+      .looks { position: relative; display: grid; gap: 6rem .3rem; justify-content: space-between;
+        grid-template-columns: repeat(var(--words), auto); }
+      .looks svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
+      .looks path { fill: var(--weights); opacity: .85; }
+      .tokens { display: contents; }
+      .looks :is(button, .looker) { grid-area: 1 / calc(var(--i) + 1); min-width: 3rem;
+        box-sizing: border-box; padding: .15rem .45rem; line-height: 1.3; font-weight: 600;
+        text-align: center; border: 1.5px solid var(--soft); border-radius: .5rem; cursor: pointer; }
+      .looks button span { display: block; }
+      .looks button span + span { min-height: 1.3em; font-size: 13px; color: var(--weights);
+        font-variant-numeric: tabular-nums; }
+      .looks .looker { grid-row: 2; cursor: auto; }
+      .looks :is(.looker, [aria-pressed="true"]) { border-color: var(--query); color: var(--query);
+        box-shadow: inset 0 0 0 1px var(--query); }
+      .looks .later { font-weight: 400; border-style: dashed; border-color: var(--line); }
+      .looks .later span { color: var(--soft); }
+      .caption { margin: 1.1rem 0 .3rem; color: var(--soft); font-size: 14px; }
+      .caption b { color: var(--ink); }
+      .scale { white-space: nowrap; }
+      .scale i { display: inline-block; width: 5rem; height: .7em; margin: 0 .3em;
+        background: linear-gradient(to right, color-mix(in srgb, var(--weights) 10%, var(--paper)),
+          var(--weights)); }
+      .heads { display: grid; grid-template: auto 1fr / auto minmax(0, 1fr); gap: 2px .4rem; }
+      .axis { display: grid; gap: 2px; color: var(--soft); font-size: 12px; text-align: center;
+        font-variant-numeric: tabular-nums; }
+      .axis.down { text-align: right; align-items: center; white-space: nowrap; }
       .grid { display: grid; grid-template-columns: repeat(var(--heads), 1fr); gap: 2px;
-        outline-offset: 3px; touch-action: manipulation; }
-      .grid > * { height: 24px; border-radius: 2px; cursor: pointer; position: relative;
-        background: var(--hover); overflow: hidden; }
+        grid-auto-rows: 24px; outline-offset: 3px; touch-action: manipulation; }
+      .grid > * { border-radius: 2px; cursor: pointer; position: relative; overflow: hidden;
+        box-shadow: inset 0 0 0 1px color-mix(in srgb, var(--line) 45%, transparent); }
       .grid > *::before { content: ""; position: absolute; inset: 0; background: var(--weights);
         opacity: var(--share); }
       .grid > [aria-selected="true"] { outline: 3px solid var(--ink); z-index: 1; overflow: visible; }
-      .axis-blocks { display: grid; gap: 2px; color: var(--soft); font-size: 12px;
-        font-variant-numeric: tabular-nums; text-align: right; }
-      .axis-blocks span { height: 24px; line-height: 24px; }
+      .explore { margin-top: .9rem; }
+      .explore > summary { color: var(--ink); font-weight: 600; }
       .both { display: grid; gap: .4rem 1.2rem; }
-      .caption { margin: 0; color: var(--soft); font-size: 13px; }
-      .scale { display: inline-block; width: 5rem; height: .7em; margin: 0 .3em;
-        background: linear-gradient(to right, var(--hover), var(--weights)); }
-      .strongest { display: flex; flex-wrap: wrap; gap: .4rem; margin: .1rem 0 .5rem; }
+      .both .caption { margin-top: 0; }
+      .strongest { display: grid; grid-template-columns: repeat(auto-fill, minmax(11.8rem, 1fr));
+        gap: .4rem; margin: .1rem 0 .5rem; }
+      .strongest button { border-color: var(--line); font-size: 14px; white-space: nowrap; }
       .strongest button[aria-pressed="true"] { border: 2px solid var(--ink); font-weight: 600; }
-      .tokens { display: flex; flex-wrap: wrap; gap: .3rem; margin: .3rem 0; }
-      .tokens button { min-width: 2rem; padding: .1rem .45rem .2rem; line-height: 1.2;
-        border-color: var(--line); position: relative; }
-      .tokens button span { display: block; position: relative; }
-      .tokens button span + span { min-height: 1.2em; font-size: 12px;
-        font-variant-numeric: tabular-nums; }
-      .tokens button i { position: absolute; inset: auto 0 0 0; height: 4px; background: var(--weights);
-        transform-origin: left; transform: scaleX(var(--share)); }
-      .tokens button[aria-pressed="true"] { border: 2px solid var(--query); color: var(--query);
-        font-weight: 600; }
-      .tokens button.later { color: var(--soft); background: var(--hover); }
+      .explore .controls { margin: .6rem 0 1rem; }
       .map { max-width: 19rem; }
       .map .on { fill: var(--weights); }
       .map text { font-size: .62px; fill: var(--soft); text-anchor: end; }
       .map text.top { text-anchor: start; }
       .map .chosen { fill: var(--query); font-weight: 600; }
       .map .row { fill: none; stroke: var(--query); stroke-width: .12; }
-      @media (min-width: 700px) {
-        .heads { grid-template-columns: minmax(0, 1fr); }
-        .axis-blocks { grid-auto-flow: column; grid-auto-columns: 1fr; text-align: center; }
-        .axis-blocks span { height: 1rem; line-height: 1rem; }
-        .grid { grid-auto-flow: column; grid-auto-columns: 1fr; grid-template-columns: none;
-          grid-template-rows: repeat(var(--heads), 1fr); }
-        .grid > * { height: 19px; }
+      @container (min-width: 42rem) {
+        .across { grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); }
+        .grid { grid-template: repeat(var(--heads), 19px) / none; grid-auto-flow: column;
+          grid-auto-columns: minmax(0, 1fr); }
         .both { grid-template-columns: minmax(0, 1fr) 17rem; align-items: start; }
+        .narrow { display: none; }
       }
-      /* on a telephone, the grid is longer than the screen: what one chooses there comes first */
-      @media (max-width: 699px) { .stage { display: grid; } .heads, .of-grid { order: 1; }
-        .map { display: none; }
-        .strongest button { padding: .1rem .3rem; font-size: 13px; } }
+      /* on a telephone, words come below each other, and a block is a row */
+      @container (max-width: 41.99rem) {
+        .wide, .map { display: none; }
+        .looks { grid-template-columns: auto auto; gap: .2rem 5.5rem; }
+        .looks :is(button, .looker) { grid-area: calc(var(--i) + 1) / 1; align-self: center; }
+        .looks button { display: flex; justify-content: space-between; align-items: center;
+          gap: .8rem; min-height: 1.8rem; }
+        .looks .looker { grid-column: 2; }
+        .across { grid-template-columns: repeat(var(--heads), minmax(0, 1fr)); }
+        .strongest { grid-template-columns: repeat(2, 1fr); }
+        .strongest button { padding: .1rem .2rem; font-size: 12px; }
+      }
     `;
 
     build() {
-      const { texts, blocks, heads, link } = this.data;
+      const { texts, blocks, heads, link, explore } = this.data;
       [this.looks, this.lookedAt] = link;
       this.search = 0;
       this.text = 0;
@@ -88,42 +112,52 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
           this.draw();
         });
       }
-      this.choice("Find a head:", SEARCHES.map(([name]) => name), (search) => {
+      this.choice("Find heads in which", SEARCHES.map(([name]) => name), (search) => {
         this.search = search;
-        this.another.toggleAttribute("hidden", search > 0);
+        this.target.toggleAttribute("hidden", search > 0);
         this.toStrongest();
       });
-      this.target = element("select", { onchange: () => {
+      this.target = element("select", { "aria-label": "the word it looks at", onchange: () => {
         this.lookedAt = Number(this.target.value);
         this.toStrongest();
       } });
-      this.another = element("label", {}, "looks at", this.target);
-      this.controls.append(this.another);
+      this.controls.append(this.target);
+      this.tokens = element("div", { class: "tokens", role: "group",
+        "aria-label": "Words: choose the one that looks" });
+      this.looker = element("span", { class: "looker", "aria-hidden": "true" });
+      this.ribbons = shape("svg", { "aria-hidden": "true" });
+      this.words = element("div", { class: "looks" }, this.ribbons, this.tokens, this.looker);
       this.squares = range(blocks * heads).map((place) => element("div", { role: "option",
         id: `head-${place}`, onclick: () => this.choose(place) }));
       this.grid = element("div", { class: "grid", role: "listbox", tabindex: 0,
-        style: `--heads: ${heads}`, "aria-label": "All heads, block by block",
+        "aria-label": "All heads, block by block",
         onkeydown: (event) => this.key(event) }, ...this.squares);
       this.strongest = element("div", { class: "strongest" });
-      this.tokens = element("div", { class: "tokens", role: "group",
-        "aria-label": "Tokens: choose the one that looks" });
+      this.rank = element("p", { class: "caption" });
       this.map = shape("svg", { class: "map", "aria-hidden": "true" });
-      this.stage.className = "stage";
-      this.most = element("span");
-      this.stage.append(
-        element("p", { class: "caption" }, "The strongest heads"), this.strongest,
-        element("p", { class: "caption of-grid" }, `All ${blocks * heads} heads. The numbers 0 to `
-          + `${blocks - 1} name the blocks, each of ${heads} heads. 0`,
-        element("i", { class: "scale" }), this.most),
-        element("div", { class: "heads" }, element("div", { class: "axis-blocks",
-          "aria-hidden": "true" }, ...range(blocks).map((block) => element("span", {}, block))),
-        this.grid),
-        element("div", { class: "both" },
-          element("div", {}, this.caption = element("p", { class: "caption" }), this.tokens,
-            this.said), this.map));
+      this.caption = element("p", { class: "caption" });
+      this.stage.style.setProperty("--heads", heads);
+      this.stage.append(this.said, this.words, this.caption, this.heads(blocks, heads),
+        element("details", { class: "explore", open: explore }, element("summary", {}, "Explore"),
+          this.controls, element("div", { class: "both" }, element("div", {},
+            element("p", { class: "caption" }, "The strongest heads"), this.strongest, this.rank),
+          this.map), this.details));
       this.offer();
       this.chosen = 0;
       this.toStrongest();
+      this.whenResized(this.words, () => this.join());
+    }
+
+    // The map with numbers on both sides. On a telephone it is turned, which moves only the numbers.
+    heads(blocks, heads) {
+      const axis = (kind, ...texts) => element("div", { class: `axis ${kind}`, "aria-hidden": "true" },
+        ...texts.map((text) => element("span", {}, text)));
+      const sides = (kind, columns, across, rows, down) => [axis(kind, columns),
+        axis(`${kind} across`, ...range(across)),
+        axis(`${kind} down`, ...range(down).map((place) => `${rows} ${place}`))];
+      const [corner, top, left] = sides("wide", "block", blocks, "head", heads);
+      return element("div", { class: "heads" }, corner, top,
+        ...sides("narrow", "head", heads, "block", blocks), left, this.grid);
     }
 
     // of a text all maps: (heads of all blocks, token, token up to itself)
@@ -139,22 +173,22 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
       return (this.firstMaps ??= this.unpack(this.data.texts[0]));
     }
 
-    offer() { // the tokens that the chosen one may look at
+    offer() { // the words that the chosen one may look at
       const { tokens } = this.data.texts[this.text];
-      this.target.replaceChildren(...tokens.slice(0, this.looks + 1).map((token, value) =>
-        element("option", { value, selected: value === this.lookedAt }, token.trim() || "␣")));
-      this.chips = tokens.map((token, i) => {
-        const share = element("span");
-        const chip = element("button", { type: "button", onclick: () => {
+      const names = tokens.map((token) => token.trim() || "␣");
+      this.target.replaceChildren(...names.slice(0, this.looks + 1).map((name, value) =>
+        element("option", { value, selected: value === this.lookedAt }, name)));
+      this.words.style.setProperty("--words", tokens.length);
+      this.chips = names.map((name, i) => element("button", { type: "button", style: `--i: ${i}`,
+        onclick: () => {
           this.looks = i;
           this.lookedAt = Math.min(this.lookedAt, i);
           this.offer();
           this.draw();
           this.chips[i].focus();
-        } }, element("span", {}, token.trim() || "␣"), share, element("i"));
-        chip.share = share;
-        return chip;
-      });
+        } }, element("span", {}, name), element("span")));
+      this.looker.style.setProperty("--i", this.looks);
+      this.looker.textContent = names[this.looks];
       this.tokens.replaceChildren(...this.chips);
     }
 
@@ -196,10 +230,8 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
       const { tokens } = this.data.texts[this.text];
       const scores = this.scores();
       const order = this.ranked();
-      const most = scores[order[0]];
-      this.most.textContent = percent(most);
       this.squares.forEach((square, place) => {
-        square.style.setProperty("--share", most ? scores[place] / most : 0);
+        square.style.setProperty("--share", scores[place] < LEAST ? 0 : scores[place]);
         square.setAttribute("aria-selected", place === this.chosen);
         square.setAttribute("aria-label", `${this.name(place)}, ${percent(scores[place])}`);
         square.title = `${this.name(place)}: ${percent(scores[place])}`;
@@ -212,27 +244,45 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
       if (had >= 0) this.strongest.children[had].focus();
       const map = this.maps()[this.chosen];
       const row = map[this.looks];
-      this.caption.textContent =
-        `B${this.name(this.chosen).slice(1)}: press a word to see where it looks`;
       this.chips.forEach((chip, i) => {
         chip.setAttribute("aria-pressed", String(i === this.looks));
         chip.classList.toggle("later", i > this.looks);
-        chip.style.setProperty("--share", row[i] ?? 0);
-        chip.share.textContent = i > this.looks ? "–" : percent(row[i]);
+        chip.lastChild.textContent = i > this.looks ? "–" : percent(row[i]);
       });
+      this.join();
       this.drawMap(map);
-      const rank = order.indexOf(this.chosen) + 1;
-      const name = this.name(this.chosen);
-      const score = percent(scores[this.chosen]);
       const [looks, lookedAt] = [this.looks, this.lookedAt].map((i) => tokens[i].trim());
-      this.say((this.search === 0
-        ? `In ${name}, “${looks}” gives “${lookedAt}” ${score} of its weight. `
-        : `B${name.slice(1)}, has ${score} for “${SEARCHES[this.search][0]}”. `)
-        + `That is number ${rank} of ${scores.length}. The head in the middle of the list has `
-        + `${percent(scores[order[Math.floor(scores.length / 2)]])}.`);
+      const what = this.search ? SEARCHES[this.search][0] : `“${looks}” looks at “${lookedAt}”`;
+      this.say(`${what[0].toUpperCase()}${what.slice(1)}: ${percent(scores[this.chosen])} `
+        + `(${this.name(this.chosen)})`);
+      this.caption.replaceChildren(
+        element("b", {}, `And the other ${scores.length - 1} heads? `),
+        `In ${scores.filter((score) => score >= LEAST).length} of all ${scores.length}, this share is ${percent(LEAST)} `
+        + `or more. Empty squares have less. `,
+        element("span", { class: "scale" }, percent(LEAST), element("i"), "100 %"));
+      this.rank.textContent = `The chosen head is number ${order.indexOf(this.chosen) + 1} of `
+        + `${scores.length}. The head in the middle of the list has `
+        + `${percent(scores[order[Math.floor(scores.length / 2)]])}.`;
     }
 
-    // rows are the tokens that look, columns those that they look at
+    // ribbons from the chosen word to the words that it looks at
+    join() {
+      const frame = this.words.getBoundingClientRect();
+      const turned = getComputedStyle(this.chips[0]).display === "flex"; // on a telephone
+      const place = (node) => {
+        const { x, y, width, height } = node.getBoundingClientRect();
+        return turned
+          ? { x: y - frame.y + height / 2, width: height, near: x - frame.x, far: x - frame.x + width }
+          : { x: x - frame.x + width / 2, width: BROAD, near: y - frame.y, far: y - frame.y + height };
+      };
+      const at = place(this.looker);
+      const row = this.maps()[this.chosen][this.looks];
+      const seen = this.chips.slice(0, row.length).map(place).map((chip) => ({ ...chip, y: chip.far }));
+      this.ribbons.replaceChildren(...ribbons([{ ...at, y: at.near }], seen, [row], FAINT)
+        .map(({ d }) => shape("path", { d, transform: turned && "matrix(0 1 1 0 0 0)" })));
+    }
+
+    // rows are the words that look, columns those that they look at
     drawMap(map) {
       const size = map.length;
       const names = this.data.texts[this.text].tokens.map((token) => token.trim() || "␣");

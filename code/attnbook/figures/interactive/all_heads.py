@@ -17,14 +17,17 @@ def all_heads(
     *texts: tuple[Sequence[str], Float[Tensor, "blocks heads token token"]],
     link: tuple[int, int],
     alt: str,
+    explore: bool = True,
 ) -> Interactive:
-    """Every head of a causal model as a square of a grid; one of them with its weights.
+    """One head of a causal model with ribbons for its weights; below, every head as a square.
 
     Each of ``texts`` is its tokens and the weights of all heads on them. The squares are as dark as
     their head does what the reader searches for: a weight from one token to another, which is
     ``link`` at first, the places of these two tokens; looking at the previous token, at itself, at
-    the first; or evenly. Of a text after the first, only the rows from the first different token on
-    are stored: those before are the same in a causal model. ``alt`` says what can be seen.
+    the first; or evenly. Menus for that are behind a fold, which ``explore`` opens. The head that
+    is shown first is the strongest. Of a text after the first, only the rows from the first
+    different token on are stored: those before are the same in a causal model. ``alt`` says what
+    can be seen.
 
     Raises ``ValueError`` without a text, for texts that do not fit their weights or have more than
     24 tokens, for models of different sizes, for weights on a later token or outside 0 to 1, if an
@@ -59,7 +62,13 @@ def all_heads(
     looking = first[:, :, looks, looked_at]
     block, head = divmod(int(looking.argmax()), first.shape[1])
     still = still_map(first[block, head], first_tokens, first_tokens)
-    data = {"blocks": len(first), "heads": first.shape[1], "texts": stored, "link": list(link)}
+    data = {
+        "blocks": len(first),
+        "heads": first.shape[1],
+        "texts": stored,
+        "link": list(link),
+        "explore": explore,
+    }
     return Interactive("all_heads", data, alt=alt, still=still)
 
 

@@ -1,12 +1,17 @@
-// Words of a sentence that ask each other: one whose question can be dragged, or all at once.
-// Ribbons lead from the words above to the one that asks, below; asking_table.js has the tables.
+// Words of a sentence that ask each other: one whose question can be changed, in three steps; all at
+// once, as ribbons; or one that is worked out, which asking_table.js has.
 attnbook.define("asking", (shared) => {
   const { Interactive, element, shape, range, sum, dot, softmax, fixed, ribbons } = shared;
   const WORD = 100; // width of a word, in the units of the ribbons
-  const SIDE = 150; // of the triangle
   const FAINT = 0.004; // weights that are not drawn
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
+  const SEEN = 0.05; // a product from which on it is drawn
+  const PAUSES = [1200, 2600]; // milliseconds from one step to the next
+  const TRAVEL = 1100; // milliseconds that the points of the query need to the words
+  const STEPS = ["ask", "weigh", "mix"];
+  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
   const percent = (weight) => `${Math.round(100 * weight)} %`;
+  const points = (count) => range(count).map(() => element("i", { class: "point" }));
 
   return class Asking extends attnbook.askingTable(shared, Interactive) {
     static LINES = 4;
@@ -15,10 +20,11 @@ attnbook.define("asking", (shared) => {
       .said { position: absolute; width: 1px; height: 1px; min-height: 0; margin: 0;
         overflow: hidden; clip-path: inset(50%); } /* the picture says it */
       .frame { position: relative; }
-      .words { display: grid; align-items: center; text-align: center;
-        grid-template-columns: 3.4rem repeat(var(--words), minmax(0, 1fr)); }
-      .chip { min-width: 0; min-height: 2.1rem; margin: 0 .2rem; padding: .1rem .1rem;
-        line-height: 1.75rem; font-size: clamp(14px, 2.4cqi, 18px); font-weight: 600;
+      .words, .mixture { --columns: 3.4rem repeat(var(--words), minmax(0, 1fr)); }
+      .words { --label: 1; display: grid; align-items: center; text-align: center;
+        grid-template-columns: var(--columns); }
+      .chip { min-width: 0; min-height: 2.2rem; margin: 0 .2rem; padding: 0 .1rem; box-sizing: border-box;
+        line-height: 2rem; font-size: clamp(14px, 2.4cqi, 18px); font-weight: 600;
         background: var(--paper); border: 1.5px solid var(--soft); border-radius: .5rem; }
       .chip.asks { color: var(--query); border-color: var(--query);
         box-shadow: inset 0 0 0 1px var(--query); }
@@ -26,78 +32,102 @@ attnbook.define("asking", (shared) => {
       button.chip:hover { background: var(--hover); }
       .weight { color: var(--weights); font-weight: 600; font-variant-numeric: tabular-nums; }
       .query { color: var(--query); } .key { color: var(--key); } .value { color: var(--value); }
-      .words .key, .words .weight { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
-      .words .label { text-align: left; font-size: 13px; font-weight: 600; line-height: 1.15; }
+      .words :is(.key, .fit, .weight) { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
+      .words .label { grid-column: var(--label); text-align: left; font-size: 13px; font-weight: 600;
+        line-height: 1.15; }
       .words .found { border-color: var(--key); color: var(--key); }
-      .ribbons { grid-column: 2 / -1; height: 4.4rem; }
-      .all .ribbons { height: 7rem; }
-      .ribbons path { fill: var(--weights); opacity: .85; }
-      .all .ribbons path { opacity: .13; } .all .ribbons .on { opacity: .85; }
-      .hands { grid-column: 2 / -1; display: grid; align-items: center;
+      .ribbons { grid-column: calc(var(--label) + 1) / -1; height: 4.4rem; }
+      .ribbons path { fill: var(--weights); opacity: .13; vector-effect: non-scaling-stroke; }
+      .ribbons .on { opacity: .78; stroke: var(--weights); stroke-width: 1.3px; } /* small ones, too */
+      .hands { grid-column: calc(var(--label) + 1) / -1; display: grid; align-items: center;
         grid-template-columns: repeat(var(--words), minmax(0, 1fr)); }
-      .hands span { height: 15px; border-left: 1px solid var(--soft); margin-inline: 14%; }
-      .hands i { display: block; height: 11px; margin: 2px 0; background: var(--value); }
-      .words .name { text-align: left; font-size: 13px; color: var(--value); line-height: 15px; }
-      .drag { display: grid; gap: .8rem 1.4rem; }
-      .card p { margin: 0 0 .3rem; }
-      .mixture { grid-column: 1 / -1; padding: 1.3rem 1rem .6rem; text-align: left;
-        border: 2px solid var(--value); border-radius: .8rem; }
-      .self { z-index: 1; margin-bottom: -1.05rem; }
-      .voice { text-align: center; font-size: 16px; color: var(--query); }
-      .voice span { white-space: nowrap; }
-      .voice i { font-style: normal; letter-spacing: .1em; }
-      .ask { display: grid; grid-template-columns: minmax(0, 1fr) 10.5rem; gap: 0 .8rem;
-        padding: .6rem .8rem; border: 2px solid var(--query); border-radius: .8rem; }
-      .card .voice { text-align: left; }
-      .triangle { grid-area: 1 / 2 / 3; max-width: 17rem; margin: 0 auto; cursor: pointer; touch-action: none; }
-      .triangle text { font-size: 14px; fill: var(--key); }
-      .triangle .side { fill: var(--query); fill-opacity: .06; stroke: var(--soft); }
-      .triangle .grid { fill: var(--soft); opacity: .6; }
-      .handle { cursor: grab; }
-      .handle:focus-visible { outline: none; }
-      .handle:focus-visible .halo { stroke: var(--weights); stroke-width: 3; }
-      .halo { fill: var(--query); fill-opacity: .22; }
-      .dot { fill: var(--query); stroke: var(--paper); stroke-width: 2; }
-      .sums { display: grid; grid-template-columns: auto minmax(0, 1fr) 2.2rem; gap: .35rem .6rem;
-        align-items: center; }
-      .sums .bar { display: flex; gap: 1px; height: 26px; border-left: 1px solid var(--soft); }
-      .part { display: flex; flex-wrap: wrap; height: 26px; overflow: hidden; min-width: 1px;
-        background: var(--value); color: var(--paper); font-size: 13px; line-height: 26px; }
-      .part[hidden] { display: none; }
-      .part::before { content: ""; width: 1px; height: 26px; } /* a name without room wraps away */
-      .part span { flex: auto; padding: 0 .25em; text-align: center; }
-      .sums .number { text-align: right; font-weight: 600; font-variant-numeric: tabular-nums; }
-      .card .verdict { margin: .6rem 0 0; min-height: 2.8em; font-size: 16px; }
+      .hands span { height: 15px; border-left: 1px solid var(--soft); margin: 0 10% 0 calc(10% - 1px); }
+      .hands i { display: block; height: 11px; margin: 2px 0; background: linear-gradient(90deg,
+        var(--value) var(--taken), color-mix(in srgb, var(--value) 22%, var(--paper)) 0); }
+      .words .name { font-weight: 400; color: var(--value); }
+      .step { grid-column: 1 / -1; display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem;
+        align-items: center; margin: .3rem 0 0; padding: .1rem; text-align: left; border: 0;
+        line-height: 1.25; font-size: 14px; cursor: pointer; }
+      .step b { color: var(--role); }
+      .number-of { display: inline-block; width: 1.6rem; height: 1.6rem; border: 1.5px solid var(--role);
+        border-radius: 50%; box-sizing: border-box; font: 600 15px/1.45rem var(--book-sans, sans-serif);
+        text-align: center; color: var(--role); }
+      .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
+      [data-step="1"] :is(.two, .three), [data-step="2"] .three { opacity: 0; }
+      .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;
+        box-sizing: border-box; background: var(--query); border: 1.5px solid var(--query); }
+      .point.none { background: none; border-color: color-mix(in srgb, var(--soft) 60%, var(--paper)); }
+      .wishes { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .1rem 1.4rem;
+        align-items: center; margin-bottom: .9rem; }
+      .wish { gap: .5rem; color: var(--query); --point: 16px; --pitch: 22px; }
+      .wish span:first-child { min-width: 3.3rem; text-align: left; }
+      .slots { position: relative; display: flex; border-radius: .3rem; }
+      .slots .point { margin: 8px calc((var(--pitch) - var(--point)) / 2); }
+      .slots:has(:focus-visible) { outline: 3px solid var(--weights); }
+      .slots input { position: absolute; left: calc(-1 * var(--pitch)); top: 0; height: 100%; opacity: 0;
+        width: calc(100% + var(--pitch)); appearance: none; cursor: pointer; }
+      .slots input::-webkit-slider-thumb { appearance: none; width: var(--pitch); height: 2rem; }
+      .slots input::-moz-range-thumb { width: var(--pitch); height: 2rem; border: 0; }
+      .wishes p { margin: 0; font-size: 14px; line-height: 1.25; text-align: left; }
+      .words .fit { --point: 7px; display: flex; gap: 3px; justify-content: center; align-items: center; }
+      .fit .dots { display: flex; flex-wrap: wrap; gap: 1px; max-width: 31px; }
+      .fit .point { position: relative; z-index: 2; }
+      .self { grid-column: calc(var(--label) + var(--row) - 1); }
+      .mixture { grid-column: var(--label) / -1; display: grid; grid-template-columns: var(--columns);
+        align-items: center; margin: 10px 0 8px; padding: .1rem 0 .3rem; outline: 2px solid var(--value);
+        outline-offset: 6px; border-radius: .3rem; }
+      .mixture .name { grid-column: 1; text-align: left; color: var(--value); font-size: 13px; }
+      .mixture .terms { grid-column: 2 / var(--row); display: grid; align-content: center; height: 2rem;
+        justify-self: end; font-size: 13px; line-height: 1.15; text-align: right; }
+      .mixture .bar { grid-column: var(--row); display: flex; align-items: center; margin-inline: 10%;
+        height: 2rem; }
+      .bar .part { flex: none; height: 15px; background: var(--value);
+        box-shadow: inset -1px 0 var(--paper); }
+      .bar::before { content: ""; height: 19px; border-left: 1px solid var(--soft); margin-left: -1px; }
+      .bar .number { padding-left: .4rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+      .verdict { grid-column: 1 / -1; margin: .3rem 0 0; font-size: 16px; min-height: 2.6em;
+        line-height: 1.3; }
+      .voice { margin: .6rem 0 .2rem 3.4rem; text-align: center; font-size: 17px; min-height: 1.4em;
+        color: var(--query); }
       @media (prefers-reduced-motion: no-preference) {
-        .ribbons path { transition: opacity .2s; } .handle, .part { transition: all .2s; } }
+        .two, .three { transition: opacity .5s; } .fit.two { transition: none; }
+        [data-step="2"] .two { transition-delay: ${TRAVEL}ms; } .part { transition: width .2s; } }
       @container (min-width: 40rem) {
-        .drag { grid-template-columns: 13.5rem minmax(0, 1fr); }
-        .ask { grid-template-columns: none; align-content: start; row-gap: .8rem; }
-        .card .voice { min-height: 2.9em; text-align: center; }
-        .card .verdict { min-height: 1.4em; }
-        .triangle { grid-area: auto; }
-        .ribbons { height: 5.6rem; }
-        .words { grid-template-columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
-        .hands span { margin-inline: 24%; }
+        .words, .mixture { --columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
+        .drag .words { --label: 2; grid-template-columns: 11.2rem var(--columns); }
+        .drag .step { grid-column: 1; margin-right: 1rem; } .weigh { grid-row: span 2; }
+        .drag .ask { align-self: start; }
+        .wishes { grid-column: 2 / -1; } .wish { --point: 14px; --pitch: 18px; }
+        .wish span:first-child { min-width: 0; }
+        .ribbons { height: 4.6rem; }
+        .words .fit { --point: 11px; gap: 7px; } .fit .dots { max-width: none; gap: 3px; }
+        .mixture { padding-top: 1.3rem; margin-top: 0; } .self { z-index: 1; margin-bottom: -1.1rem; }
+        .mixture :is(.bar, .terms) { height: 1.5rem; }
+        .mixture .terms { font-size: 14px; white-space: nowrap; }
+        .verdict { min-height: 1.3em; }
       }
       .all { max-width: 46rem; margin: 0 auto; }
-      .all .voice { margin: .5rem 0 1.2rem 3.4rem; font-size: 17px; min-height: 1.4em; }
+      .all .ribbons { height: 8rem; }
+      @media print { .two, .three { opacity: 1 !important; } .point { transform: none !important; } }
     ` + super.TABLE_STYLE;
 
     build() {
-      const { words, queries, row, drag } = this.data;
+      const { words, queries, row, view } = this.data;
       this.row = row;
       this.queries = queries.map((query) => [...query]);
       this.total = sum(queries[row]);
-      this.stage.className = drag ? "stage drag" : "stage all";
-      this.shares = words.map(() => element("span", { class: "weight" }));
-      this.ribbons = shape("svg", { class: "ribbons", preserveAspectRatio: "none",
-        viewBox: `0 0 ${WORD * words.length} 100`, "aria-hidden": "true" });
+      this.shares = words.map(() => element("span", { class: "weight two" }));
+      this.fall = WORD;
+      this.ribbons = shape("svg", { class: "ribbons two", preserveAspectRatio: "none",
+        "aria-hidden": "true" });
       this.words = element("div", { class: "words", style: `--words: ${words.length}` });
       this.voice = element("p", { class: "voice", "aria-hidden": "true" });
-      this.stage.append(this.words);
-      if (drag) this.buildDragging();
-      else this.buildAll();
+      ({ query: () => this.buildAsking(), ribbons: () => this.buildAll(),
+        row: () => this.buildRow() })[view]();
+      if (view !== "row") this.whenResized(this.ribbons, ([{ contentRect: { width, height } }]) => {
+        this.fall = WORD * words.length * height / width; // so that nothing is stretched
+        this.paint();
+      });
     }
 
     label(text, role) {
@@ -116,158 +146,182 @@ attnbook.define("asking", (shared) => {
     }
 
     paint() {
-      const { words, drag } = this.data;
+      const { words, voices, view } = this.data;
+      const one = view === "query";
       const weights = this.weights(this.row);
       weights.forEach((weight, j) => {
         this.shares[j].textContent = percent(weight);
       });
-      this.voice.replaceChildren(element("b", {}, words[this.row]), ...this.wish());
+      this.voice.replaceChildren(element("b", {}, words[this.row]), ` asks: “${voices[this.row]}”`);
       const at = (i, y) => ({ x: (i + 0.5) * WORD, width: WORD, y });
-      const [lookers, looks] = drag ? [[at(this.row, 100)], [weights]]
-        : [words.map((_, i) => at(i, 100)), words.map((_, i) => this.weights(i))];
+      const [lookers, looks] = one ? [[{ ...at(this.row, this.fall), width: WORD / 2 }], [weights]]
+        : [words.map((_, i) => at(i, this.fall)), words.map((_, i) => this.weights(i))];
+      this.ribbons.setAttribute("viewBox", `0 0 ${WORD * words.length} ${this.fall}`);
       this.ribbons.replaceChildren(
         ...ribbons(lookers, words.map((_, j) => at(j, 0)), looks, FAINT).map(({ looker, d }) =>
-          shape("path", { d, class: drag || looker === this.row ? "on" : null })));
+          shape("path", { d, class: one || looker === this.row ? "on" : null })));
       const most = words.map((word, j) => [weights[j], word]).sort(([a], [b]) => b - a)
         .slice(0, 2).map(([weight, word]) => `${percent(weight)} to “${word}”`);
       const takes = this.output(this.row)
         .map((amount, k) => `${this.data.hands[k]} ${fixed(amount, 1)}`);
       this.say(`${this.asks()} It gives ${most.join(" and ")}. `
         + `It takes along ${takes.join(", ")}.`);
-      if (drag) this.paintDragging(weights);
-      else this.paintAll();
+      if (one) this.paintAsking(weights);
+      else this.paintChips();
+      if (view === "row") this.paintRow(weights);
     }
 
     asks() {
-      const { words, voices, drag, features } = this.data;
+      const { words, voices, view, features } = this.data;
       const word = words[this.row];
-      if (!drag) return `“${word}” asks: “${voices[this.row]}”`;
-      const wanted = this.queries[this.row].map((points, k) => `${features[k]} ${points}`);
+      if (view !== "query") return `“${word}” asks: “${voices[this.row]}”`;
+      const wanted = this.queries[this.row].map((count, k) => `${features[k]} ${count}`);
       return `“${word}” looks for ${wanted.join(", ")}.`;
     }
 
-    // the question in the reader's sight: in words, or as points for each feature
-    wish() {
-      const { voices, drag, features } = this.data;
-      if (!drag) return [` asks: “${voices[this.row]}”`];
-      return [" looks for ", ...features.flatMap((name, k) => {
-        const points = this.queries[this.row][k];
-        return points ? [" ", element("span", {}, `${name} `,
-          element("i", {}, "●".repeat(points))), " "] : [];
-      })];
-    }
+    // ------------------------------------------------------------------ one word and its question
 
-    // ------------------------------------------------------------------ one word, to be dragged
-
-    buildDragging() {
+    buildAsking() {
       const { words, features, keys, values, hands, row } = this.data;
-      const kind = (key) => features.filter((_, k) => key[k]).join(", ") || "–";
+      const bold = (text) => element("b", {}, text);
+      this.stage.className = "drag";
+      this.words.style.setProperty("--row", row + 2);
       this.largest = Math.max(...values.flat());
-      const handed = (k) => element("div", { class: "hands", "aria-hidden": "true" },
-        ...values.map((value) => element("span", {},
-          element("i", { style: `width: ${100 * value[k] / this.largest}%` }))));
-      this.words.append(element("span"), ...words.map((word, i) =>
-        element("span", { class: i === row ? "chip asks" : "chip" }, word)),
-      this.label("key", "key"), ...keys.map((key) => element("span", { class: "key" }, kind(key))),
-      this.label("weight", "weight"), ...this.shares,
-      this.label("value", "value"), element("span", { class: "hands" }),
-      ...hands.flatMap((name, k) => [element("span", { class: "name" }, name), handed(k)]),
-      element("span"), this.ribbons,
-      element("span", { class: "chip asks self", style: `grid-column: ${row + 2}` }, words[row]));
+      this.fits = words.map(() => element("span", { class: "fit two" }));
+      this.taken = words.map(() => []);
+      const handed = (k) => element("div", { class: "hands three", "aria-hidden": "true" },
+        ...values.map((value, j) => {
+          const bar = element("i", { style: `width: ${100 * value[k] / this.largest}%` });
+          this.taken[j].push(bar);
+          return element("span", {}, bar);
+        }));
+      this.bars = hands.map(() => ({ terms: element("span", { class: "terms" }),
+        number: element("span", { class: "number" }),
+        parts: words.map((word) => element("div", { class: "part", title: word })) }));
       this.verdict = element("p", { class: "verdict" });
-      this.sums = element("div", { class: "sums", "aria-hidden": "true" });
-      this.bars = hands.map((name) => {
-        const [bar, number] = [element("div", { class: "bar" }), element("span", { class: "number" })];
-        this.sums.append(element("span", { class: "value" }, name), bar, number);
-        return { bar, number, parts: words.map((word) =>
-          element("div", { class: "part", title: word }, element("span", {}, word), element("span"))) };
-      });
-      this.bars.forEach(({ bar, parts }) => bar.append(...parts));
-      this.words.append(element("div", { class: "card mixture" },
-        element("p", {}, element("b", { class: "value" }, "mixture"),
-          `: “${words[row]}” takes from each word its value, times its weight`),
-        this.sums, this.verdict));
-      this.stage.prepend(element("div", { class: "card ask" },
-        element("p", {}, element("b", { class: "query" }, "query"), ": drag the blue dot"),
-        this.voice, this.triangleOf(features)));
+      const least = this.queries[row].indexOf(Math.min(...this.queries[row]));
+      const [ask, weigh, mix] = this.steps = [
+        ["query", bold(words[row]), " looks for"],
+        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), "."],
+        ["value", "A ", bold("mixture"), " of all values, each times its weight."],
+      ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,
+        style: `--role: var(--${role})`, onclick: () => this.stepTo(k + 1) },
+      element("i", { class: "number-of" }, k + 1), element("span", {}, ...text)));
+      this.words.append(
+        ask, element("div", { class: "wishes" }, ...features.map((name, k) => this.wish(name, k)),
+          element("p", {}, `${this.total} dots in all. Give more of them to `,
+            element("b", { class: "query" }, features[least]), ".")),
+        this.label("", ""), ...words.map((word, i) =>
+          element("span", { class: i === row ? "chip asks" : "chip" }, word)),
+        this.label("key", "key"), ...keys.map((key) => element("span", { class: "key" }, this.kind(key))),
+        weigh, this.label("fit", "two"), ...this.fits, this.label("weight", "weight two"), ...this.shares,
+        this.label("value", "value three"), element("span", { class: "hands" }),
+        ...hands.flatMap((name, k) => [this.label(name, "name three"), handed(k)]),
+        this.label("", ""), this.ribbons,
+        element("span", { class: "chip asks self two" }, words[row]),
+        mix, element("div", { class: "mixture three" }, ...this.bars.flatMap(({ terms, number, parts }, k) =>
+          [element("span", { class: "name" }, hands[k]), terms,
+            element("div", { class: "bar" }, ...parts, number)]), this.verdict));
+      this.stage.append(this.words);
+      this.play();
     }
 
-    triangleOf(features) {
-      const corner = ([x, y], k) => shape("text", { x, y: y + (k ? 20 : -9),
-        "text-anchor": ["middle", "start", "end"][k] }, features[k]);
-      const corners = range(3).map((k) => this.place(range(3).map((i) => (i === k ? 1 : 0))));
-      const points = range(this.total + 1).flatMap((a) =>
-        range(this.total + 1 - a).map((b) => [a, b, this.total - a - b]));
-      this.handle = shape("g", { class: "handle", role: "slider", tabindex: 0,
-        "aria-label": `What “${this.data.words[this.row]}” looks for, moved by the arrow keys`,
-        "aria-valuemin": 0, "aria-valuemax": this.total, onkeydown: (event) => this.key(event) },
-      shape("circle", { class: "halo", r: 21 }), shape("circle", { class: "dot", r: 10 }));
-      this.triangle = shape("svg", { class: "triangle",
-        viewBox: `-14 -26 ${SIDE * 1.34 + 28} ${SIDE + 54}`,
-        ontouchstart: (event) => event.preventDefault(), // a finger here moves the dot only
-        onpointerdown: (event) => {
-          this.triangle.setPointerCapture(event.pointerId);
-          this.follow(event);
-        },
-        onpointermove: (event) =>
-          this.triangle.hasPointerCapture(event.pointerId) && this.follow(event) },
-      shape("path", { class: "side", d: `M${corners.join("L")}z` }),
-      ...points.map((point) => {
-        const [cx, cy] = this.place(point.map((part) => part / this.total));
-        return shape("circle", { class: "grid", cx, cy, r: 2.5 });
-      }), ...corners.map(corner), this.handle);
-      return this.triangle;
+    kind(key) {
+      return this.data.features.filter((_, k) => key[k]).join(", ") || "none";
     }
 
-    // three numbers that sum to 1 as a point of the triangle, and back
-    place([a, b, c]) {
-      return [SIDE * 1.34 * (a / 2 + c), SIDE * (1 - a)];
+    // as many dots as the word gives to one feature, of all that it has
+    wish(name, k) {
+      const dots = points(this.total);
+      const input = element("input", { type: "range", min: 0, max: this.total,
+        "aria-label": `${name}, for which “${this.data.words[this.row]}” looks`,
+        oninput: () => this.give(k, Number(input.value)) });
+      (this.wishes ??= []).push({ dots, input });
+      return element("label", { class: "wish" }, element("span", {}, name),
+        element("span", { class: "slots" }, ...dots, input));
     }
 
-    follow({ clientX, clientY }) {
-      const to = this.triangle.getScreenCTM().inverse();
-      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(to);
-      const a = 1 - y / SIDE;
-      const c = x / (SIDE * 1.34) - a / 2;
-      this.move([a, 1 - a - c, c].map((part) => this.total * part));
-    }
-
-    // to the nearest whole numbers that have the same sum
-    move(wanted) {
-      const points = range(this.total + 1).flatMap((a) =>
-        range(this.total + 1 - a).map((b) => [a, b, this.total - a - b]));
-      const far = (point) => sum(point.map((part, k) => (part - wanted[k]) ** 2));
-      this.queries[this.row] = points.reduce((a, b) => (far(b) < far(a) ? b : a));
+    // What one feature gets more is taken from the one of the others that has most, and what it
+    // gets less is given to the one that has least.
+    give(k, wanted) {
+      const query = this.queries[this.row];
+      const way = Math.sign(wanted - query[k]);
+      for (; query[k] !== wanted; query[k] += way) {
+        const others = range(query.length).filter((i) => i !== k);
+        query[others.reduce((a, b) => (way * (query[b] - query[a]) > 0 ? b : a))] -= way;
+      }
+      this.stepTo(3);
       this.draw();
     }
 
-    key(event) {
-      const [a, b, c] = this.queries[this.row];
-      const side = b > c ? [0, 1, 0] : [0, 0, 1];
-      const way = { ArrowLeft: [0, 1, -1], ArrowRight: [0, -1, 1],
-        ArrowUp: side.map((part, k) => (k ? -part : 1)),
-        ArrowDown: side.map((part, k) => (k ? 1 - part : -1)) }[event.key];
-      if (!way) return;
-      event.preventDefault();
-      const next = [a, b, c].map((part, k) => part + way[k]);
-      if (Math.min(...next) >= 0) this.move(next);
+    // what belongs to later steps is not seen yet
+    stepTo(step) {
+      clearTimeout(this.later);
+      this.stage.dataset.step = step;
+      this.steps.forEach((button, k) => button.setAttribute("aria-pressed", k + 1 === step));
+      if (step === 2 && !STILL.matches) this.travel();
     }
 
-    paintDragging(weights) {
-      const { features, values, words } = this.data;
+    // the points of the query go to the words whose keys they fit
+    travel() {
+      for (const [to, from] of this.trips) {
+        const [a, b] = [from, to].map((node) => node.getBoundingClientRect());
+        to.animate([{ transform: `translate(${a.x - b.x}px, ${a.y - b.y}px)` }, { transform: "none" }],
+          { duration: TRAVEL, easing: "ease-in-out" });
+      }
+    }
+
+    // step after step, once, when it comes into sight
+    play() {
+      this.stepTo(STILL.matches ? 3 : 1);
+      const next = ([pause, ...others], step) => {
+        this.later = setTimeout(() => {
+          this.stepTo(step);
+          if (others.length) next(others, step + 1);
+        }, pause);
+      };
+      this.seen = new IntersectionObserver((entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        this.seen.disconnect();
+        if (this.stage.dataset.step === "1") next(PAUSES, 2);
+      }, { threshold: 0.3 });
+      this.seen.observe(this);
+    }
+
+    disconnectedCallback() {
+      super.disconnectedCallback();
+      this.seen?.disconnect();
+      if (this.seen) this.stepTo(3);
+    }
+
+    paintAsking(weights) {
+      const { keys, values, words } = this.data;
       const query = this.queries[this.row];
-      const [x, y] = this.place(query.map((part) => part / this.total));
-      this.handle.setAttribute("transform", `translate(${x},${y})`);
-      this.handle.setAttribute("aria-valuenow", query[0]);
-      this.handle.setAttribute("aria-valuetext",
-        query.map((points, k) => `${features[k]} ${points}`).join(", "));
+      this.wishes.forEach(({ dots, input }, k) => {
+        dots.forEach((point, i) => point.classList.toggle("none", i >= query[k]));
+        input.value = query[k];
+        input.setAttribute("aria-valuetext", `${query[k]} of ${this.total} points`);
+      });
+      this.trips = keys.flatMap((key, j) => {
+        const from = query.flatMap((count, k) =>
+          range(key[k] * count).map((i) => this.wishes[k].dots[i % count]));
+        const dots = points(from.length || 1);
+        dots[0].classList.toggle("none", !from.length);
+        this.fits[j].replaceChildren(element("span", { class: "dots" }, ...dots),
+          element("b", {}, from.length));
+        return from.map((point, i) => [dots[i], point]);
+      });
+      this.taken.forEach((bars, j) =>
+        bars.forEach((bar) => bar.style.setProperty("--taken", `${100 * weights[j]}%`)));
       const output = this.output(this.row);
-      this.bars.forEach(({ number, parts }, k) => {
+      this.bars.forEach(({ number, parts, terms }, k) => {
+        const products = values.map((value, j) => weights[j] * value[k]);
+        const seen = words.flatMap((word, j) =>
+          (products[j] < SEEN ? [] : [`${word} ${percent(weights[j])} × ${values[j][k]}`]));
+        terms.textContent = seen.map((term) => term.replaceAll(" ", "\u00a0")).join(" + ");
         number.textContent = fixed(output[k], 1);
         parts.forEach((part, j) => {
-          part.hidden = weights[j] * values[j][k] < 0.005 * this.largest;
-          part.style.width = `${100 * weights[j] * values[j][k] / this.largest}%`;
-          part.lastChild.textContent = `${percent(weights[j])} × ${values[j][k]}`;
+          part.style.width = `${products[j] < SEEN ? 0 : 100 * products[j] / this.largest}%`;
         });
       });
       const heard = words.filter((_, j) => weights[j] >= HEARD);
@@ -277,8 +331,8 @@ attnbook.define("asking", (shared) => {
     }
 
     numbers() {
-      const { words, hands, drag } = this.data;
-      if (drag)
+      const { words, hands, view } = this.data;
+      if (view === "query")
         return [["word", "weight", ...hands], ...words.map((word, j) =>
           [word, fixed(this.weights(this.row)[j], 3), ...this.data.values[j].map(String)]),
         ["mixture", "", ...this.output(this.row).map((amount) => fixed(amount, 3))]];

@@ -1,6 +1,7 @@
-"""Words of a sentence that ask each other: a question to drag, or all questions at once."""
+"""Words of a sentence that ask each other: a question to change, all at once, or one worked out."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from jaxtyping import Int
 from torch import Tensor
@@ -9,7 +10,7 @@ from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive, still_map
 
 MOST_WORDS = 6
-FEATURES = 3  # a triangle has three corners
+FEATURES = 3  # as many as fit into a line
 
 
 def asking(
@@ -22,16 +23,18 @@ def asking(
     values: Int[Tensor, "word hand"],
     asks: str,
     alt: str,
-    drag: bool = False,
+    view: Literal["query", "ribbons", "row"],
 ) -> Interactive:
-    """Words that ask each other; one of them is shown with its weights as curves.
+    """Words that ask each other; one of them is shown with its weights.
 
     ``words`` are the words and the question that each asks. ``features``, three, name the columns
-    of ``queries`` and ``keys``, and ``hands`` those of ``values``. A score is the product q·k,
-    softmax makes weights of the scores, and these mix the values. ``asks`` is the word that is
-    shown first. With ``drag`` the reader moves this word's query inside a triangle, whose corners
-    are the features: its whole numbers keep their sum. Without it the reader chooses the word, and
-    the tables of all words stand below. ``alt`` says what can be seen.
+    of ``queries`` and ``keys``, and ``hands`` those of ``values``. A fit is the product q·k,
+    softmax makes weights of the fits, and these mix the values. ``asks`` is the word that is shown
+    first. In the view ``"query"``, three steps lead to what this word takes along, and the reader
+    shares the points of its query out among the features. In the other views the reader chooses
+    the word. ``"ribbons"`` shows the weights of all words as curves, and ``"row"`` works out one
+    word, with the tables of all words behind a fold.
+    ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match, if there are more than 6 words or not three
     features, if a number is negative, or if no word is called ``asks``.
@@ -61,9 +64,12 @@ def asking(
         "hands": list(hands),
         "values": values.tolist(),
         "row": row,
-        "drag": drag,
+        "view": view,
     }
-    still = _bars(weights[row], names, asks) if drag else still_map(weights, names, names)
+    if view == "ribbons":
+        still = still_map(weights, names, names)
+    else:
+        still = _bars(weights[row], names, asks)
     return Interactive("asking", data, alt=alt, still=still)
 
 

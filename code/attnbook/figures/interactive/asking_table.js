@@ -1,17 +1,45 @@
-// All words ask at once: every word in a row that is chosen from, and the tables of their queries,
-// keys, weights, values and mixtures. A part of asking.js.
-attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
+// Words in a row that are chosen from; what one of them asks worked out, from its query to its mixture;
+// and the tables of all of them. A part of asking.js.
+attnbook.askingTable ??= ({ element, shape, sum, dot, fixed }, Figure) => {
   const ROW = 26; // height of a row
-  const PHONE = 480; // pixels below which values and mixtures come below the weights
-  const WIDE = { label: 58, query: 46, weight: 52, hand: 46, gap: 64 };
-  const NARROW = { label: 46, query: 29, weight: 39, hand: 36, gap: 72 };
+  const PHONE = 480; // pixels below which the tables come below each other
+  const WIDE = { label: 50, query: 52, fit: 38, weight: 40, hand: 42, gap: 56 };
+  const percent = (weight) => `${Math.round(100 * weight)} %`;
+  const NARROW = { label: 46, query: 26, fit: 36, weight: 36, hand: 36, gap: 60 };
 
   return class extends Figure {
     static TABLE_STYLE = `
+      .choose { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
+      .choose .chip { min-width: 3.4rem; margin: 0; padding-inline: .6rem; }
+      .row .voice { margin: .5rem 0; text-align: left; }
+      .sheet { display: grid; gap: .5rem 1.4rem; }
+      .wanted { display: flex; gap: .4rem; align-items: center; }
+      .wanted .head, .work thead tr:first-child th { height: 2rem; line-height: 2rem; padding-block: 0;
+        font-size: 15px; }
+      .wanted div { line-height: 1.3; text-align: center; font-size: 14px; }
+      .wanted b { display: block; font-size: 17px; color: var(--query); }
+      .work { width: 100%; font-size: 14px; }
+      .work :is(td, th) { padding: .2rem .25rem; text-align: right; font-weight: 400; height: 1.5rem;
+        white-space: nowrap; }
+      .work tbody th { text-align: left; }
+      .work thead th { border: 0; } .work thead tr:first-child th { font-weight: 600; }
+      .work th b { display: inline-block; min-width: 4rem; font-weight: 600; }
+      .work .fit b { display: inline-block; min-width: 1.2em; }
+      .work .rule { position: relative; padding-inline: 1.4rem .5rem; border: 0; font-size: 13px; }
+      .work .rule::before { content: ""; position: absolute; inset: 4px auto 4px 8px; width: 8px;
+        border: 1.5px solid var(--soft); border-left: 0; } /* a bracket over all words */
+      .work .share { position: relative; min-width: 6rem; }
+      .work .share::before { content: ""; position: absolute; left: 0; top: calc(50% - 8px); height: 16px;
+        width: calc((100% - 3.2rem) * var(--share)); background: var(--weights); }
+      .work .none { color: var(--soft); }
+      .work tfoot :is(td, th) { border: 0; font-weight: 600; font-size: 16px; }
+      .work tfoot td:is(.sum, .value) { color: var(--value); border-top: 2px solid var(--value); }
+      .head { font-weight: 600; }
+      .head i, .work th i { margin-right: .4rem; line-height: 1.45rem; }
+      .table { margin: .6rem 0; }
       .table text { font-size: 14px; text-anchor: middle; fill: var(--ink); }
       .table text.end { text-anchor: end; }
       .table .zero { fill: var(--soft); }
-      .table .head { font-weight: 600; }
       .table .box { fill: none; stroke: var(--line); }
       .table .share { fill: var(--weights); }
       .table .frame-row { fill: none; stroke-width: 2.5; }
@@ -20,25 +48,26 @@ attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
       .table .v { stroke: var(--value); }
       .table text.tq { fill: var(--query); } .table text.tk { fill: var(--key); }
       .table text.tv { fill: var(--value); } .table text.tw { fill: var(--weights); }
+      @container (max-width: 46rem) {
+        .work { font-size: 12px; } .work :is(td, th) { padding-inline: .1rem; word-spacing: -1px; }
+        .work th b { display: block; } .work .then { display: block; }
+        .work .rule { writing-mode: vertical-rl; padding: 0 .1rem 0 .4rem; text-align: center; }
+        .work .rule::before { left: 2px; width: 5px; }
+        .work .share { min-width: 3.1rem; }
+        .work .share::before { width: calc((100% - 2rem) * var(--share)); }
+        .work tfoot :is(td, th) { font-size: 14px; } .work thead tr:first-child th { font-size: 12px; }
+        .work .number-of { width: 1.2rem; height: 1.2rem; font-size: 12px; line-height: 1.1rem; }
+        .work th i { margin-right: .2rem; }
+        .wanted { gap: 1.2rem; }
+        .choose > span { display: none; } .choose .chip { flex: auto; min-width: 0; } }
+      @container (min-width: 46rem) { .sheet { grid-template-columns: auto minmax(0, 1fr); }
+        .wanted { flex-direction: column; } }
     `;
 
-    buildAll() {
-      const { words } = this.data;
+    chipsOf(words) {
       this.chips = words.map((word, i) => element("button", { type: "button", class: "chip",
-        onclick: () => this.choose(i), onmouseenter: () => this.choose(i),
-        onfocus: () => this.choose(i) }, word));
-      this.words.append(this.label("is found", "key"),
-        ...words.map((word) => element("span", { class: "chip found" }, word)),
-        this.label("weight, rounded", "weight"), ...this.shares, element("span"), this.ribbons,
-        this.label("asks", "query"), ...this.chips);
-      this.tables = shape("svg", { class: "table", "aria-hidden": "true" });
-      this.stage.append(this.voice, this.tables);
-      this.whenResized(this.stage, ([{ contentRect }]) => {
-        const narrow = contentRect.width < PHONE;
-        if (narrow === this.narrow) return;
-        this.narrow = narrow;
-        this.paintTable();
-      });
+        onclick: () => this.choose(i), onfocus: () => this.choose(i) }, word));
+      return this.chips;
     }
 
     choose(row) {
@@ -47,34 +76,112 @@ attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
       this.draw();
     }
 
-    paintAll() {
+    paintChips() {
       this.chips.forEach((chip, i) => {
         chip.classList.toggle("asks", i === this.row);
         chip.setAttribute("aria-pressed", i === this.row);
       });
+    }
+
+    buildAll() {
+      const { words } = this.data;
+      this.stage.className = "all";
+      const chips = this.chipsOf(words);
+      chips.forEach((chip, i) => chip.addEventListener("mouseenter", () => this.choose(i)));
+      this.words.append(this.label("is found", "key"),
+        ...words.map((word) => element("span", { class: "chip found" }, word)),
+        this.label("weight, rounded", "weight"), ...this.shares, this.label("", ""), this.ribbons,
+        this.label("asks", "query"), ...chips);
+      this.stage.append(this.words, this.voice);
+    }
+
+    // ------------------------------------------------------------------ one word, worked out
+
+    buildRow() {
+      const { words } = this.data;
+      this.stage.className = "row";
+      this.wanted = element("div", { class: "wanted" });
+      this.work = element("table", { class: "work" });
+      this.stage.append(element("div", { class: "choose", role: "group", "aria-label": "Word that asks" },
+        element("span", {}, "Work out"), ...this.chipsOf(words)), this.voice,
+      element("div", { class: "sheet" }, this.wanted, this.work));
+      this.tables = shape("svg", { class: "table", "aria-hidden": "true" });
+      this.details.firstChild.textContent = "All rows at once";
+      this.table.before(this.tables);
+      this.whenResized(this.stage, ([{ contentRect }]) => {
+        const narrow = contentRect.width < PHONE;
+        if (narrow === this.narrow) return;
+        this.narrow = narrow;
+        this.paintTable();
+      });
+    }
+
+    step(number, role) {
+      return element("i", { class: "number-of", style: `--role: var(--${role})`,
+        "aria-hidden": "true" }, number);
+    }
+
+    fits(i) {
+      return this.data.keys.map((key) => dot(key, this.queries[i]));
+    }
+
+    paintRow(weights) {
+      const { words, features, keys, hands, values } = this.data;
+      const query = this.queries[this.row];
+      const fits = this.fits(this.row);
+      const cell = (name, role, ...content) => element(name, { class: role }, ...content);
+      const span = (role, ...content) => cell("span", role, ...content);
+      const product = (key) => key.flatMap((part, k) => (part
+        ? [span("query", query[k]), " × ", span("key", part), " + "] : [])).slice(0, -1);
+      const label = (key) => (key.some(Boolean) ? `${this.kind(key)} ${sum(key)}` : "none");
+      const short = (amount) => (amount < 0.05 ? Number(amount.toPrecision(1)) : fixed(amount, 1));
+      const head = (role, wide, ...content) =>
+        element("th", { class: role, colspan: wide }, ...content);
+      this.wanted.replaceChildren(span("query head", this.step(1, "query"), "query"),
+        ...features.map((name, k) => element("div", {}, name, element("b", {}, query[k]))));
+      this.work.replaceChildren(
+        element("thead", {}, element("tr", {}, head("key", 1, this.step(2, "weights"), "key"),
+          head("", 1, "→ fit"), head("", 1), head("weight", 1, "weight"),
+          head("value", hands.length, this.step(3, "value"), "value → mixture")),
+        element("tr", {}, head("", 4), ...hands.map((name) => cell("th", "value", name)))),
+        element("tbody", {}, ...words.map((word, j) => element("tr", {},
+          element("th", { scope: "row" }, element("b", {}, word), " ", span("key", label(keys[j]))),
+          cell("td", fits[j] ? "fit" : "fit none", ...product(keys[j]),
+            keys[j].some(Boolean) ? " = " : "", element("b", {}, fits[j])),
+          j ? "" : element("td", { class: "rule", rowspan: words.length }, "softmax →"),
+          element("td", { class: "weight share", style: `--share: ${weights[j]}` }, percent(weights[j])),
+          ...values[j].map((amount) => (amount ? cell("td", "", `× ${amount} `,
+            span("then", `= ${short(weights[j] * amount)}`)) : cell("td", "")))))),
+        element("tfoot", {}, element("tr", {}, head("", 3),
+          cell("td", "sum", "mixture"),
+          ...this.output(this.row).map((amount) => cell("td", "value", fixed(amount, 1))))));
       this.paintTable();
     }
 
-    // where each table begins: beside each other, or values and mixtures below the weights
+    // ------------------------------------------------------------------ the tables of all words
+
+    // where each table begins: beside each other, or in three storeys
     places() {
       const { words, features, hands } = this.data;
       const cell = this.narrow ? NARROW : WIDE;
-      const [count, asked] = [words.length, features.length];
-      const weight = cell.label + asked * cell.query + 8;
-      const right = weight + count * cell.weight;
-      const place = { cell, query: cell.label, weight, right };
+      const high = words.length * ROW;
+      const fit = cell.label + features.length * cell.query + 8;
+      const fitted = fit + words.length * cell.fit;
       if (!this.narrow) {
-        const top = Math.max(asked, count) * ROW + 22; // room for the names of the queries
-        const output = right + cell.gap;
-        return { ...place, top, keysTop: top - 22 - asked * ROW, values: output, valuesTop: 0, output,
-          outputTop: top, height: top + count * ROW + 22, width: output + hands.length * cell.hand };
+        const top = high + 22; // room for the names of the queries
+        const weight = fitted + cell.gap;
+        const output = weight + words.length * cell.weight + cell.gap;
+        return { cell, query: cell.label, fit, top, keysTop: top - 22 - features.length * ROW, weight,
+          weightsTop: top, values: output, valuesTop: 0, output, outputTop: top,
+          height: top + high + 22, width: output + hands.length * cell.hand };
       }
-      const top = asked * ROW + 8;
-      const below = top + count * ROW + 66;
+      const top = features.length * ROW + 8;
+      const weightsTop = top + high + 42;
+      const below = weightsTop + high + 66;
       const output = cell.label + hands.length * cell.hand + cell.gap;
-      return { ...place, top, keysTop: 0, values: cell.label, valuesTop: below, output,
-        outputTop: below, height: below + count * ROW + 4,
-        width: Math.max(right, output + hands.length * cell.hand) };
+      return { cell, query: cell.label, fit, top, keysTop: 0, weight: fit, weightsTop,
+        values: cell.label, valuesTop: below, output, outputTop: below, height: below + high + 4,
+        width: Math.max(fitted, output + hands.length * cell.hand) };
     }
 
     // numbers in cells, from a corner; paints each cell's background first
@@ -92,19 +199,22 @@ attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
       const { words, keys, values, hands } = this.data;
       const at = this.places();
       const { cell } = at;
+      const all = words.map((_, i) => i);
       const turned = keys[0].map((_, k) => keys.map((key) => key[k]));
-      const mixtures = words.map((_, i) => this.output(i));
       this.tables.setAttribute("viewBox", `0 -42 ${at.width} ${at.height + 42}`);
       this.tables.replaceChildren(
-        ...this.block(turned, [at.weight, at.keysTop], cell.weight, String),
+        ...this.block(turned, [at.fit, at.keysTop], cell.fit, String),
         ...this.block(values, [at.values, at.valuesTop], cell.hand, String),
         ...this.block(this.queries, [at.query, at.top], cell.query, String),
-        ...this.block(words.map((_, i) => this.weights(i)), [at.weight, at.top], cell.weight,
+        ...this.block(all.map((i) => this.fits(i)), [at.fit, at.top], cell.fit, String),
+        ...this.block(all.map((i) => this.weights(i)), [at.weight, at.weightsTop], cell.weight,
           (share) => Math.round(100 * share), (share) => share),
-        ...this.block(mixtures, [at.output, at.outputTop], cell.hand, (amount) => fixed(amount, 1)),
+        ...this.block(all.map((i) => this.output(i)), [at.output, at.outputTop], cell.hand,
+          (amount) => fixed(amount, 1)),
         ...this.names(at), ...this.titles(at),
-        ...this.frames(at, [["q", at.query, at.top, 3 * cell.query],
-          ["w", at.weight, at.top, words.length * cell.weight],
+        ...this.frames([["q", at.query, at.top, 3 * cell.query],
+          ["w", at.fit, at.top, words.length * cell.fit],
+          ["w", at.weight, at.weightsTop, words.length * cell.weight],
           ["v", at.output, at.outputTop, hands.length * cell.hand]]));
     }
 
@@ -119,12 +229,12 @@ attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
       const above = (x, y, wide, texts, role) => texts.map((text, k) =>
         write(x + (k + 0.5) * wide, y - 7, text, role));
       return [
-        ...above(at.weight, at.keysTop, cell.weight, words, ""),
+        ...above(at.fit, at.keysTop, cell.fit, words, ""),
         ...features.map((name, k) =>
-          write(at.weight - 6, at.keysTop + (k + 0.7) * ROW, name, "end tk")),
+          write(at.fit - 6, at.keysTop + (k + 0.7) * ROW, name, "end tk")),
         ...beside(at.query, at.top), ...beside(at.values, at.valuesTop),
         ...above(at.values, at.valuesTop, cell.hand, hands, "tv"),
-        ...(this.narrow ? [...beside(at.output, at.outputTop),
+        ...(this.narrow ? [...beside(at.weight, at.weightsTop), ...beside(at.output, at.outputTop),
           ...above(at.output, at.outputTop, cell.hand, hands, "tv")]
           : above(at.query, at.top, cell.query, features, "tq")),
       ];
@@ -133,29 +243,33 @@ attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
     titles(at) {
       const { words, features, hands } = this.data;
       const { cell } = at;
+      const { narrow } = this;
       const bottom = at.top + words.length * ROW + 18;
       const middle = (left, count, wide) => left + count * wide / 2;
       const title = (x, y, text, role) => shape("text", { x, y, class: `head ${role}` }, text);
-      const output = middle(at.output, hands.length, cell.hand);
       return [
-        title(middle(at.weight, words.length, cell.weight), at.keysTop - 26, "keys", "tk"),
+        title(middle(at.fit, words.length, cell.fit), at.keysTop - 26, "keys", "tk"),
         title(middle(at.query, features.length, cell.query), bottom, "queries", "tq"),
-        title(middle(at.weight, words.length, cell.weight), bottom, "weights, in %", "tw"),
+        title(middle(at.fit, words.length, cell.fit), bottom, narrow ? "fits, ↓ softmax" : "fits", ""),
+        title(middle(at.weight, words.length, cell.weight), at.weightsTop + words.length * ROW + 18,
+          "weights, in %", "tw"),
         title(middle(at.values, hands.length, cell.hand), at.valuesTop - 26, "values", "tv"),
-        title(output, this.narrow ? at.outputTop - 26 : bottom, "mixtures", "tv"),
-        ...(this.narrow ? [] : [title((at.right + at.output) / 2,
-          at.top + words.length / 2 * ROW + 5, "→", "")]),
+        title(middle(at.output, hands.length, cell.hand), narrow ? at.outputTop - 26 : bottom,
+          "mixtures", "tv"),
+        ...(narrow ? [] : [
+          shape("text", { x: at.weight - cell.gap / 2, y: at.top + words.length / 2 * ROW - 4 }, "softmax"),
+          ...[at.weight, at.output].map((x) =>
+            title(x - cell.gap / 2, at.top + words.length / 2 * ROW + 12, "→", ""))]),
       ];
     }
 
     // what belongs to the word that asks, and rows to point at
-    frames(at, tables) {
+    frames(tables) {
       return [
         ...tables.map(([role, x, top, width]) => shape("rect", { class: `frame-row ${role}`, x,
           y: top + this.row * ROW, width, height: ROW })),
         ...tables.flatMap(([, x, top, width]) => this.data.words.map((_, i) => shape("rect", {
-          class: "hit", x, y: top + i * ROW, width, height: ROW,
-          onmouseenter: () => this.choose(i), onclick: () => this.choose(i) }))),
+          class: "hit", x, y: top + i * ROW, width, height: ROW, onclick: () => this.choose(i) }))),
       ];
     }
   };

@@ -93,11 +93,15 @@ window.attnbook ??= (() => {
     return far(nearest) < Infinity ? nearest : null;
   }
 
-  // a band between two levels, from a to b on one and from c to d on the other
+  // A band between two levels, from a to b on one and from c to d on the other. Its edges part where
+  // it slants, so that it is as thick across there as at its ends, unless it is too thick for that.
   function ribbon([a, b, low], [c, d, high]) {
-    const middle = (low + high) / 2;
-    return `M${a},${low} C${a},${middle} ${c},${middle} ${c},${high} `
-      + `H${d} C${d},${middle} ${b},${middle} ${b},${low} Z`;
+    const [fall, aside] = [high - low, c + d - a - b];
+    const more = (b - a + d - c) / 3 * (Math.hypot(fall, aside) - Math.abs(fall)) / (aside || 1);
+    const apart = Math.sign(fall * aside) * Math.min(Math.abs(more), Math.abs(fall) / 4);
+    const [left, right] = [apart, -apart].map((part) => (low + high) / 2 + part);
+    return `M${a},${low} C${a},${left} ${c},${left} ${c},${high} `
+      + `H${d} C${d},${right} ${b},${right} ${b},${low} Z`;
   }
 
   // Ribbons from those who look to what they look at, all as wide as their weights, at both ends.

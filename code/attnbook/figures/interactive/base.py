@@ -22,7 +22,7 @@ class Interactive:
 
     ``kind`` is the name of the script beside this module that draws it, ``data`` what this script
     reads, as JSON. ``alt`` says in a sentence or two what the figure shows; ``still`` is the
-    picture that stands where scripts do not run. Without one, ``alt`` stands there.
+    picture for places where scripts do not run. Without one, ``alt`` takes its place.
 
     Raises ``ValueError`` if the data has a number that is not finite.
     """

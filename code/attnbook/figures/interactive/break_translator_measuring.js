@@ -153,7 +153,7 @@ attnbook.measuring ??= ({ element }, Figure) => {
         `${this.described(switches)}: ${right} of ${count} right, ${100 * right / count} %. Of all held-out ` +
         `numbers it is ${between(low, high)} %, at 95 % confidence.${this.scored(key)}`));
       if (learned)
-        this.guess.append(line(changed ? "Trained so from the start. " : "Trained anew. ",
+        this.guess.append(line(changed ? "Trained like this from the start. " : "Trained again. ",
           `${seeds} models${changed ? "" : " with nothing missing"}, of a much shorter training, have ` +
           `${between(learned[0], learned[2])} % right.`));
       if (learned && changed)

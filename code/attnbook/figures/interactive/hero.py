@@ -1,5 +1,7 @@
 """A translator that writes by itself, for the landing page; three buttons break it in place."""
 
+from functools import cache
+
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
@@ -11,7 +13,10 @@ from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out
 
 NUMBERS = (97, 481, 72, 1066, 2003, 30_071, 4_500)  # the first opens; a button shows the rest
 ABOUT = "This small Transformer runs in your page. It turns English into French."
-HINT = " The ribbons show where it looked for each word."
+HINT = (
+    " The ribbons show where it looked. The looks for a word add up to 100 %, "
+    "so the end gets what the English words leave."
+)
 BREAKS = {  # what each button says, the switches that it sets, and what is gone then
     "Mix up the word order": (
         {"source_positions": "shuffled"},
@@ -34,7 +39,8 @@ def hero() -> Interactive:
     It writes a number in French, one token after the other. Ribbons lead from each token to the
     English ones, as wide as the weights of the last cross-attention, averaged over the heads. A
     button takes one thing away from the model and shows what it writes then, and how many of 200
-    held-out numbers come out right. All of that is computed in the page.
+    held-out numbers come out right. All of that is computed in the page, but for the numbers that
+    come out right when nothing is broken.
 
     >>> hero().alt
     'A small Transformer writes “ninety-seven” as “quatre-vingt-dix-sept”. Ribbons show at which \
@@ -58,9 +64,23 @@ English words it looked for each French one.'
         ],
         **running(),
         "tested": held_out(),
+        "wrong": _wrong(),
     }
     still = _still(columns, rows[1:], maps.cross[-1, 0].mean(dim=0))
     return Interactive("hero", data, alt=alt, still=still)
+
+
+@cache
+def _wrong() -> list[int]:
+    """The held-out numbers that the translator gets wrong when nothing is broken."""
+    translator = trained()
+    words = [translator.source_tokenizer.spell(number) for number in held_out()]
+    written = translator.translate(words, max_length=MOST_WRITTEN)
+    return [
+        number
+        for number, french in zip(held_out(), written, strict=True)
+        if french != translator.target_tokenizer.spell(number)
+    ]
 
 
 def _still(english: list[str], french: list[str], weights: Tensor) -> plt.Figure:

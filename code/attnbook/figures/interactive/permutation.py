@@ -20,11 +20,11 @@ def permutation(
     """Tokens that the reader puts in another order, with what self-attention makes of each.
 
     There are no projections: query, key and value are the vectors themselves. Without positions
-    each token keeps its output wherever it stands; with them it does not.
+    each token keeps its output at every position; with them it does not.
 
     ``tokens``, 3 to 8 of them, come in this order first; ``embeddings`` has one vector of 2 to 8
     features for each. ``positions`` has one vector for each place; a switch adds it to that of the
-    token that stands there. ``alt`` says what can be seen.
+    token there. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if these sizes do not match or a number is not finite.
     Source: Zaheer et al. 2017, https://arxiv.org/abs/1703.06114 (equivariance); Vaswani et al.

@@ -2,6 +2,7 @@
 attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }) => {
   const SATURATED = 0.01; // a row whose Jacobian is smaller does not learn
   const SIDES = ["q·k", "q·k ÷ √d"];
+  const [FAN, ZOOM, LINE] = [26, 44, 34]; // heights of lines to bars, to a zoomed line, and of a line
   const GAP = 4; // between two bars, in percent of their room
 
   return class Scale extends Interactive {
@@ -14,9 +15,16 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       .sides { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr));
         gap: 0 clamp(.9rem, 5cqi, 3rem); }
       .design { font-size: 17px; font-weight: 600; }
-      .name { margin: .3rem 0 0; color: var(--soft); font-size: 13px; }
+      .name { position: relative; margin: .3rem 0 0; color: var(--soft); font-size: 13px; }
       .name.key { color: var(--key); } .name.weight { color: var(--weights); }
-      .line { position: relative; height: 34px; margin: 0 7px; }
+      .line { position: relative; height: ${LINE}px; margin: 0 7px; }
+      .label { position: absolute; bottom: 0; width: 5rem; margin-left: -2.5rem; text-align: center;
+        color: var(--weights); font-size: 13px; font-weight: 600; }
+      .zoom { position: relative; height: ${ZOOM}px; margin: 0 7px; color: var(--soft);
+        font-size: 13px; }
+      .zoom .how { position: absolute; bottom: 1px; right: 52%; white-space: nowrap; }
+      .funnel { position: absolute; inset: -2px 0 auto; }
+      .funnel path { fill: var(--hover); }
       .line::before { content: ""; position: absolute; inset: 25px -7px auto; height: 2px;
         background: var(--line); }
       .tick { position: absolute; top: 0; width: 4rem; margin-left: -2rem; color: var(--soft);
@@ -24,10 +32,11 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       .tick::after { content: ""; position: absolute; left: calc(50% - .5px); top: 17px;
         height: 18px; border-left: 1px solid var(--soft); }
       .score { position: absolute; top: 19px; width: 14px; height: 14px; margin-left: -7px;
-        border-radius: 50%; background: var(--key); opacity: .75; }
+        border-radius: 50%; background: var(--key); opacity: .75; z-index: 1; }
       .score.best { background: var(--weights); opacity: 1; }
       .fan { margin: 0 7px; width: calc(100% - 14px); }
       .join { fill: none; stroke: var(--soft); opacity: .6; vector-effect: non-scaling-stroke; }
+      .join.best { stroke: var(--weights); stroke-width: 2; opacity: 1; }
       .shares { display: flex; gap: ${GAP}%; align-items: end; height: 5.3rem; padding: 1.3rem 7px 0;
         border-bottom: 1px solid var(--line); }
       .share { position: relative; flex: 1; background: var(--weights); }
@@ -45,7 +54,8 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       @container (max-width: 34rem) { .verdict { --verdict: 3; } }
       @container (max-width: 26rem) { .verdict { --verdict: 4; } .half { display: none; } }
       .short { display: none; }
-      @container (max-width: 44rem) { .long { display: none; } .short { display: inline; } }
+      @container (max-width: 44rem) { .long { display: none; } .short { display: inline; }
+        .zoom { font-size: 12px; } }
       @media (prefers-reduced-motion: no-preference) {
         .share { transition: height .2s; }
         .meter div { transition: width .2s; } }
@@ -67,49 +77,66 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
           this.draw();
         });
       // one scale for all sizes and draws, so that one sees the scores move apart
-      this.reach = Math.max(...scores.flat(2).map(Math.abs));
-      this.sides = SIDES.map((name) => this.side(name));
+      const farthest = (of) => Math.max(...scores.flat().flatMap((row, i) =>
+        row.map((score) => Math.abs(score) / of(sizes[i % sizes.length]))));
+      this.reach = farthest(() => 1);
+      this.zoom = Math.max(1, Math.floor(this.reach / farthest(Math.sqrt)));
+      this.sides = SIDES.map((name, k) => this.side(name, k === 1));
       this.stage.className = "room";
       this.stage.append(element("div", { class: "sides" }, ...this.sides.map(({ node }) => node)));
     }
 
-    // where a score stands, in percent
-    place(score) {
-      return 50 + 50 * score / this.reach;
+    // where a score stands on a line that ends at its reach, in percent
+    place(score, reach) {
+      return 50 + 50 * score / reach;
     }
 
     // numbers on the line: 0, one that is round and as far out as possible, and half of it
-    ticks() {
-      const digits = Math.floor(Math.log10(this.reach));
+    ticks(reach) {
+      const digits = Math.floor(Math.log10(reach));
       const step = Math.max(...[1, 2, 5, 10].map((n) => n * 10 ** digits)
-        .filter((step) => step <= this.reach));
+        .filter((step) => step <= reach));
       return [-1, -0.5, 0, 0.5, 1].map((part) => element("span", {
-        class: `tick ${part % 1 ? "half" : ""}`, style: `left: ${this.place(part * step)}%` },
+        class: `tick ${part % 1 ? "half" : ""}`, style: `left: ${this.place(part * step, reach)}%` },
       String(part * step).replace("-", "−")));
     }
 
     // One column: scores on a line, weights as bars in the order of the scores, and how much
-    // softmax reacts. A thin line joins each score and its weight.
-    side(name) {
+    // softmax reacts. A thin line joins each score and its weight. Scores that are divided stand on
+    // the line of the others, and again on one that shows its middle larger.
+    side(name, zoomed) {
       const keys = this.data.scores[0][0];
-      const dots = keys.map(() => element("span", { class: "score" }));
-      const bars = keys.map(() => element("span", { class: "share" }));
+      const dots = (kind) => keys.map(() => element("span", { class: kind }));
+      const lines = [{ reach: this.reach, dots: dots("score") }];
+      if (zoomed) lines.push({ reach: this.reach / this.zoom, dots: dots("score") });
+      const bars = dots("share");
       const [meter, verdict] = [element("div"), element("p", { class: "verdict" })];
       const joins = keys.map(() => shape("path", { class: "join" }));
       const moves = element("span");
-      const gradient = element("p", { class: "name" },
-        element("span", { class: "long" }, "how much the weights move if a score moves"),
-        element("span", { class: "short" }, "weights move"), ": ", moves);
-      const named = (kind, text) => element("p", { class: `name ${kind}` }, text);
+      const both = (long, short) => [element("span", { class: "long" }, long),
+        element("span", { class: "short" }, short)];
+      const gradient = element("p", { class: "name moves" },
+        ...both("how much the weights move if a score moves", "weights move"), ": ", moves);
+      const label = element("span", { class: "label", "aria-hidden": "true" }, "best key");
       const drawn = (kind, ...parts) =>
         element("div", { class: kind, "aria-hidden": "true" }, ...parts);
+      const svg = (kind, height, ...paths) => shape("svg", { class: kind, height, viewBox: "0 0 100 1",
+        preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
+      const line = ({ reach, dots }) => drawn("line", ...this.ticks(reach), ...dots);
+      const edge = 50 / this.zoom;
+      const parts = zoomed
+        ? [drawn("zoom", svg("funnel", ZOOM, shape("path", {
+          d: `M${50 - edge},0 L0,1 H100 L${50 + edge},0 Z` })),
+        element("span", { class: "how" },
+          ...both(`zoomed in ${this.zoom} times`, `${this.zoom} × larger`)), label), line(lines[1])]
+        : [];
       const node = element("div", {}, element("div", { class: "design" }, name),
-        named("key", `scores of ${keys.length} keys`), drawn("line", ...this.ticks(), ...dots),
-        shape("svg", { class: "fan", height: 22, viewBox: "0 0 100 1",
-          preserveAspectRatio: "none", "aria-hidden": "true" }, ...joins),
-        drawn("shares", ...bars), named("weight", "their weights"),
+        element("div", { class: "name key" },
+          ...both(`scores of ${keys.length} keys`, `${keys.length} scores`), zoomed ? "" : label),
+        line(lines[0]), ...parts, svg("fan", FAN + (zoomed ? 0 : ZOOM + LINE), ...joins),
+        drawn("shares", ...bars), element("p", { class: "name weight" }, "their weights"),
         gradient, drawn("meter", meter), verdict);
-      return { node, dots, joins, bars, meter, verdict, moves };
+      return { node, lines, label, joins, bars, meter, verdict, moves };
     }
 
     measure(divided) {
@@ -138,15 +165,19 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
     paintSide(side, { scores, weights, largest, jacobian }) {
       const keys = range(scores.length).sort((i, j) => scores[i] - scores[j]);
       const width = (100 - GAP * (keys.length - 1)) / keys.length;
+      const nearest = side.lines.at(-1).reach;
       keys.forEach((key, rank) => {
-        const [x, weight, bar] = [this.place(scores[key]), weights[key], side.bars[rank]];
-        side.dots[rank].style.left = `${x}%`;
+        const [x, weight, bar] = [this.place(scores[key], nearest), weights[key], side.bars[rank]];
+        const best = rank === keys.length - 1;
+        for (const { reach, dots } of side.lines)
+          dots[rank].style.left = `${this.place(scores[key], reach)}%`;
         side.joins[rank].setAttribute("d", `M${x},0 L${rank * (width + GAP) + width / 2},1`);
         bar.style.height = `${100 * weight}%`;
         bar.style.setProperty("--weight", weight);
         bar.dataset.weight = fixed(weight);
-        for (const part of [side.dots[rank], bar])
-          part.classList.toggle("best", rank === keys.length - 1);
+        for (const part of [bar, side.joins[rank], ...side.lines.map(({ dots }) => dots[rank])])
+          part.classList.toggle("best", best);
+        if (best) side.label.style.left = `clamp(1.8rem, ${x}%, 100% - 1.8rem)`;
       });
       side.moves.textContent = fixed(jacobian, 3);
       side.meter.style.width = `${200 * jacobian}%`; // no Jacobian of softmax is larger than 0.5

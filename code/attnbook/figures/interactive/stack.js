@@ -1,82 +1,122 @@
 // The translator that runs in the page, as words, heads, a network and the word that it writes; heads
 // and network can be switched off. translator.js computes it.
-attnbook.define("stack", ({ Interactive, element, shape }) => {
+attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
   const T = attnbook.translator;
   const SHOWN = 8; // tokens; more are left out
-  const FAINT = 0.05; // weights that are not drawn
+  const FAINT = 0.02; // weights that are not drawn
+  const TOUR = 2500; // milliseconds for each head, until somebody touches the figure
+  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
   return class Stack extends attnbook.writing({ element }, Interactive) {
-    static LINES = 5;
-    static STYLE = `
-      .middle { justify-content: center; align-items: center; }
-      .flow { position: relative; display: grid; justify-items: center; gap: 0; max-width: 44rem;
-        margin: 0 auto; padding: 0 1.6rem; }
+    static STYLE = attnbook.writing.LOOK + `
+      .frame { position: relative; }
+      .narrows { container-type: inline-size; }
+      .said { position: absolute; width: 1px; height: 1px; min-height: 0; margin: 0; overflow: hidden;
+        clip-path: inset(50%); }
+      .controls { justify-content: center; align-items: center; margin: 0; }
+      .controls b { font-size: 1.6rem; font-variant-numeric: tabular-nums; }
+      .flow { position: relative; display: grid; justify-items: center; max-width: 46rem;
+        margin: 0 auto; padding-left: 1.8rem; }
       .flow > svg { position: absolute; inset: 0; z-index: 1; height: 100%; pointer-events: none; }
-      .row { position: relative; display: flex; flex-wrap: wrap; justify-content: center; gap: .4rem; }
-      .texts { min-height: 4.8rem; align-content: flex-start; } /* two lines: nothing jumps */
-      .english { align-content: flex-end; }
-      .note { margin: 1rem 0 0; text-align: center; }
-      .chip { box-sizing: border-box; min-height: 2.2rem; padding: .2rem .6rem; border: 1.5px solid var(--chip);
-        border-radius: .5rem; display: inline-flex;
-        align-items: center; color: var(--chip); font-weight: 600; background: var(--paper); }
-      .chip.reads { --chip: var(--key); } .chip.french { --chip: var(--query); cursor: pointer; }
-      .chip.end { --chip: var(--soft); font-weight: 400; border-style: dashed; }
-      .chip.later { font-weight: 400; border-style: dashed; border-width: 1px; }
-      .chip.wrong { --chip: var(--wrong); text-decoration: underline wavy 1px; }
-      .chip[aria-pressed="true"].french { box-shadow: 0 0 0 2px var(--chip); }
-      .block { position: relative; display: grid; gap: 1.6rem; justify-items: center;
-        margin: 3.6rem 0 2.6rem; padding: 1.2rem 1.4rem 1rem; border: 1.5px solid var(--soft);
+      .flow > .row { font-size: 19px; }
+      .looks { margin-bottom: 1.4rem; }
+      .french [aria-pressed="true"] { box-shadow: 0 0 0 3px var(--chip); }
+      .french .later { font-weight: 400; border-style: dashed; }
+      .block { display: grid; grid-template: "reads heads" auto "network network" auto / auto 1fr;
+        gap: 1.6rem .8rem; align-items: center; justify-items: center;
+        margin: 5rem 0 1.4rem; padding: .9rem 1.2rem; border: 1.5px solid var(--line);
         border-radius: .8rem; background: var(--paper); }
-      .block > .title { position: absolute; left: .9rem; bottom: .4rem; margin: 0; color: var(--soft);
+      .block > .title { grid-area: network; place-self: end start; margin: 0; color: var(--soft);
         font-size: 13px; }
-      .part { min-height: 2.4rem; padding: .2rem .8rem; cursor: pointer; font-weight: 600;
-        line-height: 1.15; border-radius: .6rem; border: 1.5px solid var(--part); color: var(--part);
-        background: color-mix(in srgb, var(--part) 14%, var(--paper)); }
-      .part::after { content: "on" / ""; display: block; font-size: 11.5px; font-weight: 400; }
-      .head { --part: var(--weights); } .network { --part: var(--ink); padding-inline: 2.4rem; }
-      .part[aria-checked="false"] { --part: var(--soft); border-style: dashed; background: none; }
-      .part[aria-checked="false"]::after { content: "off" / ""; }
-      .look { fill: none; stroke: var(--weights); opacity: .8; }
-      .pipe { fill: none; stroke: var(--soft); stroke-width: 1.5; }
-      .tip { fill: var(--soft); }
-      @media (min-width: 700px) {
-        .row { gap: 1rem; } .texts { min-height: 5.4rem; } .chip { font-size: 17px; padding-inline: .9rem; }
-        .block { padding-inline: 2.6rem; margin-top: 4.6rem; } .part { padding-inline: 1.3rem; } }
-      @media (prefers-reduced-motion: no-preference) { .look { transition: stroke-width .2s; } }
-      @media (max-width: 600px) {
-        .english { min-height: 4.8rem; }
-        .flow { padding: 0 1.2rem 0 0; }
-        .chip { padding-inline: .4rem; } .part { padding-inline: .5rem; }
-        .network { padding-inline: 1rem; } .block { padding-inline: .5rem; } }
+      .reads { grid-area: reads; display: grid; justify-items: center; color: var(--query); font-size: 13px;
+        --chip: var(--query); }
+      .reads .chip { font-size: 17px; white-space: nowrap; }
+      .block > .row { grid-area: heads; --gap: .7rem; flex-wrap: nowrap; padding: .5rem;
+        border-radius: .8rem; background: color-mix(in srgb, var(--query) 9%, var(--paper)); }
+      .part { display: flex; align-items: center; gap: .2rem .5rem; padding: 0 .5rem 0 .8rem;
+        font-weight: 600; border-radius: .6rem; border: 1.5px solid var(--line); color: var(--set);
+        background: var(--paper); --set: var(--weights); }
+      .part.lit { border-color: var(--set); box-shadow: inset 0 4px var(--set); }
+      .part:has([aria-checked="false"]) { color: var(--soft); border-style: dashed; }
+      .part button { display: flex; align-items: center; gap: .5rem; min-height: 2.6rem; padding: 0; border: 0; color: inherit; background: none;
+        font-weight: inherit; white-space: nowrap; cursor: pointer; }
+      .network { grid-area: network; --set: var(--ink); border-color: var(--soft); }
+      [aria-checked="false"] { --knob: var(--wrong); }
+      .score { margin: 0 0 1.6rem; padding: .25rem .9rem; border-radius: 1rem; font-size: 14px;
+        border: 1.5px solid var(--line); color: var(--soft); background: var(--paper); }
+      .score b { color: var(--query); }
+      .verdict { margin: 1rem 0 .2rem; text-align: center; min-height: 1.4em; }
+      .verdict b { color: var(--wrong); }
+      .pipe, .back { fill: none; stroke: var(--line); stroke-width: 2; }
+      .back { stroke: var(--query); stroke-width: 8; stroke-linejoin: round; opacity: .35; }
+      .pipe.blue { stroke: var(--query); }
+      .tip { fill: var(--soft); } .tip.blue { fill: var(--query); }
+      @media (max-width: 600px) { .frame { padding-inline: .5rem; } }
+      @container (max-width: 44rem) {
+        .flow { min-height: 33rem; align-content: start; padding-left: .9rem; }
+        .flow > .row { --gap: .35rem; row-gap: .9rem; font-size: 15px; } .flow .chip { padding-inline: .45em; }
+        .block { grid-template: "heads heads" auto "reads network" auto / auto 1fr; padding: .5rem;
+          margin-top: 4rem; }
+        .block > .title { display: none; } .block > .row { --gap: .25rem; padding: .3rem; }
+        .reads .chip { font-size: 15px; } .score { padding-inline: .5rem; font-size: 13px; }
+        .head { flex-direction: column; padding: .2rem .45rem; }
+        .head button { min-height: 1.6rem; font-size: 14px; } }
     `;
 
     build() {
       this.loadTranslator();
       this.at = 0; // of the numbers
       this.off = new Set(); // heads by their number; the network is "network"
-      const part = (name, key) => element("button", { type: "button", role: "switch",
-        class: `part ${key === "network" ? key : "head"}`, onclick: () => this.toggle(key) }, name);
-      this.heads = Array.from({ length: this.data.heads }, (_, i) => part(`head ${i + 1}`, i));
-      this.network = part("small network", "network");
+      this.lit = 0; // the head whose looks are strong
+      this.switchOf = new Map();
+      this.heads = Array.from({ length: this.data.heads }, (_, i) => this.part(`head ${i + 1}`, i));
+      this.network = this.part("small network", "network");
+      this.looking = element("p", { class: "looks", "aria-hidden": "true" });
       this.english = element("div", { class: "row english", role: "group",
         "aria-label": "English" });
-      this.french = element("div", { class: "row texts", role: "group", "aria-label": "French" });
+      this.french = element("div", { class: "row french", role: "group", "aria-label": "French" });
       this.curves = shape("svg", { "aria-hidden": "true" });
-      const back = element("p", { class: "note" }, "a word that is written is read before the next");
+      this.reads = element("span", { class: "chip" });
+      this.score = element("p", { class: "score" });
+      this.verdict = element("p", { class: "verdict", "aria-hidden": "true" });
       this.named = element("b");
-      this.flow = element("div", { class: "flow" }, this.curves, this.english,
-        this.block = element("div", { class: "block", role: "group",
-          "aria-label": "Parts to switch off" }, element("p", { class: "title" }, "a block"),
-        element("div", { class: "row" }, ...this.heads), this.network), this.french, back);
+      this.flow = element("div", { class: "flow" }, this.curves, this.looking, this.english,
+        this.block = element("div", { class: "block", role: "group", "aria-label": "A block" },
+          element("div", { class: "reads" }, this.reads, "asks"),
+          element("div", { class: "row" }, ...this.heads),
+          element("p", { class: "title" }, "a block"), this.network),
+        this.score, this.french, this.verdict);
+      this.stage.className = "narrows";
       this.stage.append(this.flow);
+      this.controls.append(this.named);
       this.button("Another number", () => {
         this.at = (this.at + 1) % this.data.numbers.length;
+        this.chosen = Infinity;
         this.write();
-      });
-      this.controls.prepend(this.named);
-      this.controls.classList.add("middle");
+      }).className = "again";
       this.whenResized(this.flow, () => this.drawCurves());
+      this.chosen = Infinity; // the last word
       this.write();
+      for (const touch of ["pointerover", "focusin"])
+        this.shadowRoot.addEventListener(touch, () => clearInterval(this.tour));
+      if (!STILL.matches) this.tour = setInterval(() => this.light((this.lit + 1) % this.heads.length), TOUR);
+    }
+
+    // a head has a name that lights its looks, and a switch; the network has a switch alone
+    part(name, key) {
+      const head = key !== "network";
+      const toggle = element("button", { type: "button", role: "switch", "aria-label": name,
+        onclick: () => this.toggle(key) }, ...(head ? [] : [name]), element("i", { class: "toggle" }));
+      this.switchOf.set(key, toggle);
+      return element("div", { class: `part ${head ? "head" : key}`,
+        onmouseenter: () => head && this.light(key) },
+      ...(head ? [element("button", { type: "button", onfocus: () => this.light(key),
+        onclick: () => this.light(key) }, name)] : []), toggle);
+    }
+
+    light(head) {
+      this.lit = head;
+      this.showLit();
     }
 
     get switches() {
@@ -99,15 +139,17 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
       this.steps = [...T.greedySearch(this.model, this.source, {
         maxLength: this.data.most, switches: this.switches })].slice(0, this.data.most);
       this.written = this.steps.map(({ token }) => token).filter((token) => token !== T.END);
-      this.chosen = Math.min(this.chosen ?? 1, Math.max(0, this.written.slice(0, SHOWN).length - 1));
-      this.keys = this.source.map((token) => element("span",
-        { class: token === T.END ? "chip end" : "chip reads" },
-        token === T.END ? "end" : this.nameOf(0, token)));
+      this.keys = this.source.map((token, i) => element("span",
+        { class: this.kindsOf(0, this.source, i, token === T.END && "end") },
+        token === T.END ? "end" : this.nameOf(0, token),
+        element("span", { class: "share", "aria-hidden": "true" })));
       this.english.replaceChildren(...this.keys);
       const focused = this.words?.indexOf(this.shadowRoot.activeElement) ?? -1;
-      this.words = this.written.slice(0, SHOWN).map((token, i) => element("button", { type: "button",
-        class: token === this.wanted[i] ? "chip french" : "chip french wrong",
-        onclick: () => this.choose(i), onmouseenter: () => this.choose(i) }, this.nameOf(1, token)));
+      const shown = this.written.slice(0, SHOWN);
+      this.chosen = Math.min(this.chosen, Math.max(0, shown.length - 1));
+      this.words = shown.map((token, i) => element("button", { type: "button",
+        class: this.kindsOf(1, shown, i, token !== this.wanted[i] && "wrong"),
+        onclick: () => this.choose(i) }, this.nameOf(1, token)));
       const more = this.written.length > SHOWN ? [element("span", { class: "chip end" }, "…")] : [];
       this.french.replaceChildren(...this.words, ...more);
       this.words[focused]?.focus();
@@ -117,6 +159,10 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
     choose(i) {
       this.chosen = i;
       this.draw();
+      const [from, to] = [this.words[i - 1], this.reads].map((node) => node?.getBoundingClientRect());
+      if (from && !STILL.matches) this.reads.animate([
+        { transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)` }, {}],
+      { duration: 700, easing: "ease-in-out" });
     }
 
     // where each head looked before the chosen token was written
@@ -130,65 +176,89 @@ attnbook.define("stack", ({ Interactive, element, shape }) => {
         word.setAttribute("aria-pressed", i === this.chosen);
         word.classList.toggle("later", i > this.chosen);
       });
-      [...this.heads, this.network].forEach((part, i) =>
-        part.setAttribute("aria-checked", !this.off.has(i < this.heads.length ? i : "network")));
-      const right = T.join(this.written.map((token) => this.nameOf(1, token)))
-        === T.join(this.wanted.filter((token) => token !== T.END).map((token) => this.nameOf(1, token)));
-      const name = this.written.length ? `“${this.nameOf(1, this.written[this.chosen])}”` : "nothing";
+      for (const [key, toggle] of this.switchOf) toggle.setAttribute("aria-checked", !this.off.has(key));
+      const text = this.textOf(this.written);
+      const right = text === this.textOf(this.wanted);
+      const word = this.written.length ? this.nameOf(1, this.written[this.chosen]) : "nothing";
       const told = this.looks().map((weights, head) => {
         const most = weights.indexOf(Math.max(...weights));
-        const word = this.source[most] === T.END ? "the end" : `“${this.nameOf(0, this.source[most])}”`;
-        return this.off.has(head) ? null : `head ${head + 1} at ${word}`;
+        const place = this.source[most] === T.END ? "the end" : `“${this.nameOf(0, this.source[most])}”`;
+        return this.off.has(head) ? null : `head ${head + 1} at ${place}`;
       }).filter(Boolean);
       const [looking, ...others] = told;
       const where = looking ? [looking.replace(" at", " looks most at"), ...others].join(", ")
         : "no head looks";
-      this.say(`To write ${name}, ${where}. `
-        + `The French for ${this.number.toLocaleString("en")} is ${right ? "right" : "wrong"}.`);
+      const number = this.number.toLocaleString("en");
+      this.say(`To write “${word}”, ${where}. The French for ${number} is ${right ? "right" : "wrong"}.`);
+      const said = T.numberOfFrench(text);
+      this.verdict.replaceChildren(...(right ? [`This is the French for ${number}.`]
+        : [element("b", {}, said === null ? `This is not the French for ${number}.`
+          : `This is the French for ${said.toLocaleString("en")}, not for ${number}.`)]));
+      this.reads.textContent = this.chosen ? this.nameOf(1, this.written[this.chosen - 1]) : "start";
+      this.score.replaceChildren("a score for each French word, highest: ", element("b", {}, word));
       this.drawCurves();
+    }
+
+    showLit() {
+      const off = this.off.has(this.lit);
+      const word = this.words.length ? ["For ", element("b", {}, this.words[this.chosen].textContent), ", "] : [];
+      this.looking.replaceChildren(...word, `head ${this.lit + 1} ${off ? "is off" : "looks at:"}`);
+      this.heads.forEach((head, i) => head.classList.toggle("lit", i === this.lit));
+      for (const path of this.curves.querySelectorAll(".look"))
+        path.classList.toggle("on", path.head === this.lit);
+      this.looks()[this.lit].forEach((weight, j) => {
+        this.keys[j].lastChild.textContent = off || weight < FAINT ? "" : `${fixed(100 * weight, 0)}\u00a0%`;
+      });
     }
 
     drawCurves() {
       const { left, top, width, height } = this.flow.getBoundingClientRect();
       if (!width) return;
-      const at = (node, low) => {
+      const at = (node) => {
         const box = node.getBoundingClientRect();
-        return [box.x + box.width / 2 - left, (low ? box.bottom : box.top) - top];
+        return { x: box.x + box.width / 2 - left, width: box.width, left: box.left - left,
+          top: box.top - top, bottom: box.bottom - top };
       };
-      const tip = ([x, y], way) => shape("path", { class: "tip", d: way === "left"
-        ? `M${x},${y} l8,-5 v10z` : `M${x},${y} l-5,-8 h10z` });
-      const arrow = (d, to, way) => [shape("path", { class: "pipe", d }), tip(to, way)];
-      const line = (from, to) => {
-        const middle = (from[1] + to[1]) / 2;
-        return `M${from} C${from[0]},${middle} ${to[0]},${middle} ${to}`;
+      const arrow = (from, to, more = "") => {
+        const [a, b] = [at(from), at(to)];
+        const middle = (a.bottom + b.top) / 2;
+        return [shape("path", { class: `pipe ${more}`, d: `M${a.x},${a.bottom} C${a.x},${middle} ${b.x},${middle} `
+          + `${b.x},${b.top - 9}` }), shape("path", { class: `tip ${more}`, d: `M${b.x},${b.top - 3} l-5,-8 h10z` })];
       };
-      const looks = this.looks();
-      const on = this.heads.filter((_, head) => !this.off.has(head));
+      const lookers = this.heads.map(at).map(({ x, width: wide, top: y }) => ({ x, width: wide, y }));
+      const places = this.keys.map(at).map(({ x, width: wide, bottom: y }) => ({ x, width: wide, y }));
+      const looks = this.looks().map((weights, head) => weights.map((share) => this.off.has(head) ? 0 : share));
+      const word = this.words[this.chosen];
       this.curves.setAttribute("viewBox", `0 0 ${width} ${height}`);
       this.curves.replaceChildren(
-        ...this.heads.flatMap((button, head) => (this.off.has(head) ? [] : looks[head]
-          .map((weight, j) => (weight < FAINT ? "" : shape("path", { class: "look",
-            d: line(at(this.keys[j], true), at(button)), "stroke-width": 16 * weight }))))),
-        ...on.flatMap((button) => arrow(line(at(button, true), at(this.network)), at(this.network))),
-        ...(this.words.length ? this.pathsOfWriting(at, arrow, line) : []));
+        ...ribbons(lookers, places, looks, FAINT).map(({ looker, share, d }) =>
+          Object.assign(shape("path", { class: "look", d }), { head: looker, share })),
+        ...this.heads.flatMap((head, i) => (this.off.has(i) ? [] : arrow(head, this.network))),
+        ...arrow(this.network, this.score),
+        ...(word && word.offsetTop === this.words[0].offsetTop ? arrow(this.score, word, "blue") : []),
+        ...(word && this.chosen ? this.wayBack(at(this.words[this.chosen - 1]), at) : []));
+      this.showLit();
     }
 
-    // from the network to the word that it writes, and from there back into the block
-    pathsOfWriting(at, arrow, line) {
-      const word = this.words[this.chosen];
-      const { left } = this.flow.getBoundingClientRect();
-      const [x, y] = at(word, true);
-      const edge = this.block.getBoundingClientRect().right - left;
-      const [far, low] = [edge + 16, at(this.french, true)[1] + 11];
-      const middle = at(this.network)[1] - 12;
-      return [...arrow(line(at(this.network, true), at(word)), at(word)),
-        ...arrow(`M${x},${y} V${low} H${far} V${middle} H${edge + 7}`, [edge + 1, middle], "left")];
+    // from the word before into the block: below its own line of words, then beside them all
+    wayBack({ x, bottom }, at) {
+      const { x: middle, top } = at(this.reads.parentNode); // the chip itself may be on its way
+      const under = bottom + parseFloat(getComputedStyle(this.french).rowGap) / 2;
+      const side = Math.min(at(this.block).left, ...this.words.map((word) => at(word).left)) - 10;
+      const [to, y] = [middle - this.reads.offsetWidth / 2, top + this.reads.offsetHeight / 2];
+      return [shape("path", { class: "back", d: `M${x},${bottom} V${under} H${side} V${y} H${to - 7}` }),
+        shape("path", { class: "tip blue", d: `M${to - 1},${y} l-9,-7 v14z` })];
     }
 
     numbers() {
       const names = this.source.map((token) => (token === T.END ? "end" : this.nameOf(0, token)));
       return [["", ...names], ...this.looks().map((weights, head) =>
         [`head ${head + 1}`, ...weights.map((weight) => weight.toFixed(3))])];
+    }
+
+    disconnectedCallback() {
+      super.disconnectedCallback();
+      clearInterval(this.tour);
     }
   };
 });

@@ -6,14 +6,14 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .frame { max-width: var(--figure-width, 46rem); }
       .stage { container-type: inline-size; }
       .both { display: grid; gap: 0 1.5rem; grid-template: "map how" auto "map text" auto
-        "map inside" auto "map norms" 1fr / minmax(0, 22rem) minmax(0, 1fr); }
+        "map inside" auto "map unfolds" 1fr / minmax(0, 22rem) minmax(0, 1fr); }
       .map { grid-area: map; }
       .how { grid-area: how; margin-top: 0; }
       .text { grid-area: text; }
       .inside { grid-area: inside; }
-      .norms { grid-area: norms; }
+      .unfolds { grid-area: unfolds; margin-top: .8rem; }
       @container (max-width: 599px) {
-        .both { grid-template: "how" "text" "map" "inside" "norms" / minmax(0, 24rem);
+        .both { grid-template: "how" "text" "map" "inside" "unfolds" / minmax(0, 24rem);
           gap: .6rem; }
         .both .how { margin: 0; } }
       @container (min-width: 760px) {
@@ -32,8 +32,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         border-color: var(--other); }
       .norm { background: color-mix(in srgb, var(--soft) 24%, var(--paper)); }
       .round { border: 2px solid var(--ink); border-radius: 50%; font-weight: 700; }
-      .norms { align-self: end; font-size: 13px; }
-      .norms p { margin: .6rem 0 0; color: var(--soft); }
+      .norms { font-size: 13px; }
+      .norms p { margin: .3rem 0 0; color: var(--soft); }
+      .norms + * { margin-top: .6rem; }
       input[type="radio"] { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
       sub { font-size: .8em; line-height: 0; vertical-align: -.2em; }
       .box.near { border: 2px dashed var(--weights); }
@@ -62,9 +63,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .small.lit { fill: var(--weights); stroke: var(--weights); }
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
-    static TABLE = "All parts";
+    static TABLE = "The place of the norms, and the shapes";
     static HOW = "Data flow upwards. Click or tap a box, or go there with Tab and the arrow keys.";
-    static PRE = "Pre-norm: each norm stands beside the stream, before a sub-layer, and one more " +
+    static PRE = "Pre-norm: each norm is beside the stream, before a sub-layer, and one more " +
       "tops each stack. Up to there, the stream itself passes through no norm.";
     static POST = "Post-norm, as in 2017: the norms have moved onto the stream, after each " +
       "addition, and no further one tops the stack. What comes in never passes unchanged.";
@@ -93,10 +94,13 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       element("div", { class: "map" }, stacks),
       element("div", { class: "inside" },
         element("p", { class: "note" }, "Inside every attention:"), inside),
-      element("div", { class: "norms", role: "radiogroup", "aria-label": "Place of the norms" },
-        element("p", { "aria-hidden": "true" }, "The norms stand"),
-        this.norms("before each part (pre-norm)", false),
-        this.norms("after each addition (post-norm, 2017)", true))));
+      this.details));
+      this.details.className = "unfolds";
+      this.table.before(element("div", { class: "norms", role: "radiogroup",
+        "aria-label": "Place of the norms" },
+      element("p", { "aria-hidden": "true" }, "The norms stand"),
+      this.norms("before each part (pre-norm)", false),
+      this.norms("after each addition (post-norm, 2017)", true)));
     }
 
     // the first box of a part, which is the encoder's
@@ -212,14 +216,8 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       return this.post ? Transformer.POST : Transformer.PRE;
     }
 
-    about({ part, side }) {
-      const [, leaves, chapters] = this.data.parts[part];
-      return [element("span", {}, `Leaves as ${this.shapeOf(leaves, side)}`),
-        ...chapters.map((number) => element("span", {}, this.link(number)))];
-    }
-
-    shapeOf(leaves, side) {
-      return side ? leaves.replace("L", side) : leaves;
+    about({ part }) {
+      return this.data.parts[part][2].map((number) => element("span", {}, this.link(number)));
     }
 
     // On the book's pages, their navigation has the title of each chapter and a link to it, which

@@ -133,12 +133,12 @@ STACKS = {"source": "encoder", "target": "decoder"}
 def transformer(*, here: str | None = None) -> Interactive:
     """The Transformer of encoder and decoder as a map: each box says what it does, and where.
 
-    A box that is chosen tells in a sentence what it does, the shape of what leaves it, and the
-    numbers of the chapters about it; at first this is the encoder's self-attention. On the book's
-    pages the numbers become titles with links, which the figure reads from the navigation of the
-    page. Attention, network, norms and sums have colours of their own. The map is pre-norm, and
-    readers can change it to the post-norm of 2017. Beside or below it is the inside of every
-    attention.
+    A box that is chosen tells in a sentence what it does, and the numbers of the chapters about it;
+    at first this is the encoder's self-attention. On the book's pages the numbers become titles
+    with links, which the figure reads from the navigation of the page. Attention, network, norms
+    and sums have colours of their own. Beside or below the map is the inside of every attention,
+    and a fold with the shape of what leaves each part. There, readers can change the map from
+    pre-norm to the post-norm of 2017.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
     part lit: where in the whole a chapter is.

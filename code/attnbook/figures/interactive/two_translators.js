@@ -1,7 +1,7 @@
 // Two recurrent translators get the same number. One has a single vector of it, whose room stays the
 // same; the other has a vector of each token, and looks back at all. recurrent.js computes both.
 attnbook.define("two-translators", (shared) => {
-  const { Interactive, element, shape, dot, softmax, fixed, ribbon, ribbons } = shared;
+  const { Interactive, element, shape, dot, softmax, fixed, ribbons } = shared;
   const T = attnbook.translator;
   const R = attnbook.recurrent({ dot, softmax });
   const PACE = { read: 220, write: 380, between: 1400 }; // milliseconds for a token, between numbers
@@ -78,7 +78,8 @@ attnbook.define("two-translators", (shared) => {
       path.late { display: none; }
       .busy path { opacity: .25; }
       .busy path.on { opacity: .8; }
-      .one_vector path { fill: var(--value); opacity: .4; }
+      /* nothing is weighted here: lines of one width */
+      .one_vector path { fill: none; stroke: var(--value); stroke-width: 2; opacity: .5; }
       .one_vector path.on { opacity: 1; }
       @media (prefers-reduced-motion: no-preference) {
         .vector i::after { transition: top .2s, bottom .2s; }
@@ -376,14 +377,14 @@ attnbook.define("two-translators", (shared) => {
           .map(({ looker, d }) => path(d, { step: looker }));
       // everything goes into one vector, and comes out of it
       const box = this.where(vector, panel);
-      const line = (x, y) => [x - 1.5, x + 1.5, y]; // all as wide: they are no weights
-      const part = (i, of, y) => line(box.x + 0.8 * box.width * ((i + 0.5) / of - 0.5), y);
-      const thin = ({ x }, y) => line(x, y);
+      const part = (i, of) => box.x + 0.8 * box.width * ((i + 0.5) / of - 0.5);
+      const line = (x, y, to, low) =>
+        `M${x},${y}C${x},${(y + low) / 2} ${to},${(y + low) / 2} ${to},${low}`;
       return [
-        ...at(keys).map((key, token) =>
-          path(ribbon(thin(key, key.far), part(token, keys.length, box.near)), { token })),
-        ...written.map((chip, step) =>
-          path(ribbon(part(step, chips.length, box.far), thin(chip, chip.near)), { step })),
+        ...at(keys).map(({ x, far }, token) =>
+          path(line(x, far, part(token, keys.length), box.near), { token })),
+        ...written.map(({ x, near }, step) =>
+          path(line(part(step, chips.length), box.far, x, near), { step })),
       ];
     }
 

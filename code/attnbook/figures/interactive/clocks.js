@@ -1,0 +1,116 @@
+// Sinusoidal positions: each pair of features is a clock with a hand at p and one at p + k.
+attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed }) =>
+  class Clocks extends Interactive {
+    static STYLE = `
+      .clocks { display: grid; grid-template-columns: repeat(8, minmax(0, 6rem)); gap: .3rem .2rem;
+        font-size: 13px; text-align: center; color: var(--soft); }
+      @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); }
+        .controls label { flex: 1 1 100%; } input[type="range"] { flex: 1; } }
+      .face { fill: none; stroke: var(--line); stroke-width: 2; }
+      .rotation { fill: var(--soft); opacity: .3; }
+      .hand { fill: none; stroke: var(--ink); stroke-width: 5; stroke-linecap: round; }
+      .hand.later { stroke: var(--soft); stroke-dasharray: 7 8; }
+      .curve { fill: none; stroke: var(--soft); stroke-width: 2; }
+      .here { fill: var(--ink); stroke: var(--paper); stroke-width: 2; }
+    `;
+
+    build() {
+      const { d_model, length } = this.data;
+      this.p = Math.min(3, length - 1);
+      this.k = Math.min(5, length - 1);
+      this.stays = false; // what was moved last changes no product
+      this.frequencies = range(d_model / 2).map((i) => 10000 ** (-2 * i / d_model));
+      const pairs = this.frequencies.length;
+      const shown = Math.min(pairs, 8);
+      // evenly from the fastest to the slowest of those that rotate by half a radian or more
+      const rotating = this.frequencies.filter((frequency) => frequency * length >= 0.5).length;
+      const last = Math.max(shown, rotating) - 1;
+      this.clocks = range(shown).map((i) => {
+        const pair = shown === 1 ? 0 : Math.round(i * last / (shown - 1));
+        const hands = shape("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" });
+        const cosine = element("output", { "aria-live": "off" });
+        return { pair, hands, cosine,
+          clock: element("div", {}, hands, `pair ${pair}`, element("br"), cosine) };
+      });
+      const move = (name) => (value) => {
+        this.stays = name === "p";
+        this[name] = value;
+        this.draw();
+      };
+      this.slider("Position p", { min: 0, max: length - 1, value: this.p }, move("p"));
+      this.slider("Offset k", { min: 0, max: length - 1, value: this.k }, move("k"));
+      this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
+      this.stage.append(
+        element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
+        element("p", { class: "note" }, "Plain hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
+          "angle between them, k·ω, and under the clock its cosine. " + (shown < pairs
+          ? `${shown} of ${pairs} pairs; none of those that hardly rotate up to ${length - 1}.`
+          : "")),
+        this.curve);
+      this.whenResized(this.curve, () => this.paint());
+    }
+
+    encode(position) {
+      return this.frequencies.flatMap((frequency) =>
+        [Math.sin(position * frequency), Math.cos(position * frequency)]);
+    }
+
+    product() {
+      return dot(this.encode(this.p), this.encode(this.p + this.k));
+    }
+
+    paint() {
+      const { p, k } = this;
+      for (const { pair, hands, cosine } of this.clocks) {
+        const frequency = this.frequencies[pair];
+        const at = (position, radius) => // sine and cosine are the hand's x and y
+          `${radius * Math.sin(position * frequency)},${-radius * Math.cos(position * frequency)}`;
+        const wide = (k * frequency) % (2 * Math.PI) > Math.PI ? 1 : 0;
+        hands.replaceChildren(
+          shape("circle", { class: "face", r: 46 }),
+          shape("path", { class: "rotation",
+            d: `M0,0 L${at(p, 30)} A30,30 0 ${wide} 1 ${at(p + k, 30)} Z` }),
+          shape("path", { class: "hand", d: `M0,0 L${at(p, 40)}` }),
+          shape("path", { class: "hand later", d: `M0,0 L${at(p + k, 40)}` }));
+        cosine.textContent = fixed(Math.cos(k * frequency));
+      }
+      this.plot();
+      const product = fixed(this.product());
+      const both = `PE(${p}) · PE(${p + k})`;
+      this.say(this.stays
+        ? `Moving p rotates all hands, but the product stays: ${both} = ${product}. The angle ` +
+          "between the two hands of a pair depends on k alone."
+        : `${both} = ${product}: the sum of the cosines of the angles between the hands, over ` +
+          `all ${this.frequencies.length} pairs. Move p: does the product change?`);
+    }
+
+    // the product against the offset, from where p stands
+    plot() {
+      const from = this.encode(this.p);
+      const { length } = this.data;
+      const products = range(length).map((k) => dot(from, this.encode(this.p + k)));
+      const width = this.curve.clientWidth || 300;
+      const [low, high] = [Math.min(0, ...products), from.length / 2];
+      const x = (k) => 8 + (width - 16) * k / Math.max(1, length - 1);
+      const y = (product) => 20 + 105 * (high - product) / (high - low);
+      const [hereX, hereY] = [x(this.k), y(products[this.k])];
+      this.curve.replaceChildren(
+        shape("path", { class: "axis", d: `M0,${y(0)} H${width} M${hereX},${y(0)} V${hereY}` }),
+        shape("path", { class: "curve",
+          d: "M" + products.map((product, k) => `${x(k)},${y(product)}`).join(" L") }),
+        shape("circle", { class: "here", r: 6, cx: hereX, cy: hereY }),
+        shape("text", { x: width, y: 12, "text-anchor": "end" },
+          `PE(p) · PE(p + k), at most ${high}`),
+        shape("text", { x: 0, y: 145 }, "0"),
+        shape("text", { x: width, y: 145, "text-anchor": "end" }, `offset k, 0 to ${length - 1}`));
+    }
+
+    numbers() {
+      const { p, k } = this;
+      return [["pair", "frequency ω", "angle p·ω", "angle (p + k)·ω", "cosine of k·ω"],
+        ...this.frequencies.map((frequency, pair) => [pair, frequency.toPrecision(4),
+          fixed(p * frequency, 3), fixed((p + k) * frequency, 3),
+          fixed(Math.cos(k * frequency), 3)]),
+        ["sum", "", "", "", fixed(this.product(), 3)]];
+    }
+  });

@@ -34,6 +34,7 @@ _FIGURE = re.compile(r"<attnbook-([\w-]+) ")
 _ICON = re.compile(r"\bfa-[\w-]+")
 _ICON_RULE = re.compile(r"((?:\.fa-[\w-]+:before,?)+)\{content:[^}]*\}")
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
+_OPTION = re.compile(r'<span class="pre">(-\w+)</span>')
 _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
 _STILL = re.compile(
     r'<img (alt="[^"]*") src="data:image/png;base64,([\w+/=]+)">'
@@ -76,7 +77,7 @@ def _rework(app, pagename, templatename, context, doctree) -> None:
     context["metatags"] = context.get("metatags", "") + _preload(context)
     body = context.get("body", "")  # the page of search has none
     _add_scripts(app, body)
-    for change in (_lighten, _name_truly):
+    for change in (_lighten, _name_truly, _keep_whole):
         body = change(body)
     body = _place_pictures(body, _sources(app))
     body = _take_out_stills(body, app, context["pathto"])
@@ -106,6 +107,11 @@ def _name_truly(body: str) -> str:
         '<summary aria-label="Toggle hidden content">', "<summary>"
     )
     return body.replace('<th class="head"><p></p></th>', "<td></td>")
+
+
+def _keep_whole(body: str) -> str:
+    """Let no line end within an option such as ``-m``."""
+    return _OPTION.sub(r'<span class="pre whole">\1</span>', body)
 
 
 def _preload(context) -> str:

@@ -28,7 +28,7 @@ def test_the_folded_answers_are_right():
     right = {
         "Vectors and the dot product": r"\sqrt{5}",
         "The matrix product": f"{tuple((torch.ones(6, 768) @ torch.ones(768, 64)).shape)}",
-        "Softmax": "2, 1, 0",
+        "Softmax": "2, 1 and 0",
         "Mean and variance": f"{variance:.0f}",
         "Gradient descent": f"{w.detach() - 1.5 * w.grad:g}",
         "Batches and shapes": f"{tuple((x @ x.mT).shape)}",

@@ -44,7 +44,7 @@ def test_the_style_sheet_has_the_icons_that_pages_show_and_few_others(html):
 
 def test_figures_and_reports_have_the_colours_of_the_page(schemed):
     assert schemed.evaluate("document.documentElement.dataset.theme") == schemed.scheme
-    figures = schemed.query_selector_all("div.cell_output img:not([src^=data])")
+    figures = schemed.query_selector_all("div.cell_output img:not([src*=still])")
     assert figures
     for figure in figures:
         assert figure.get_attribute("alt")
@@ -189,7 +189,7 @@ def test_the_first_figure_of_a_chapter_begins_on_the_first_screen(open_page):
     facts = page.locator("details.facts > div")
     assert facts.locator("> p").count() == 3, "time, needs and aims"
     assert facts.locator("details").count() == 1, "the imports"
-    figure = page.locator("attnbook-transformer .frame").first
+    figure = page.locator("article").locator("svg.attnbook, .frame").first
     assert figure.bounding_box()["y"] < 450
 
 

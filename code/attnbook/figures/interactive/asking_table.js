@@ -136,7 +136,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed }, Figure) => {
       const label = (key) => (key.some(Boolean) ? `${this.kind(key)} ${sum(key)}` : "none");
       const short = (amount) => (amount < 0.05 ? Number(amount.toPrecision(1)) : fixed(amount, 1));
       const head = (role, wide, ...content) =>
-        element("th", { class: role, colspan: wide }, ...content);
+        element(content.length ? "th" : "td", { class: role, colspan: wide }, ...content);
       this.wanted.replaceChildren(span("query head", this.step(1, "query"), "query"),
         ...features.map((name, k) => element("div", {}, name, element("b", {}, query[k]))));
       this.work.replaceChildren(

@@ -180,6 +180,12 @@ def number(text):
     return float(text.replace("−", "-"))
 
 
+def percent(share):
+    """As a page writes it, with spaces that end no line; a small share is not called 0."""
+    text = "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def values(place):
     """All numbers of the table."""
     rows = numbers(place)[1].values()

@@ -70,7 +70,7 @@ def test_what_it_cannot_read_is_refused_and_what_it_wrote_stays(show):
 def test_a_token_is_shown_with_what_was_there_when_it_was_chosen(show, switches):
     """No word that came later has a weight, and the others have those of that moment."""
     page = show(97, switches=switches)
-    page.get_by_role("button", name="at its own words").click()
+    page.get_by_role("button", name="at the French so far").click()
     tokens = ["quatre", "-vingt", "-dix", "-sept"]
     for i in range(len(tokens) + 1):
         page.locator(".french button").nth(i).click()
@@ -84,7 +84,7 @@ def test_a_token_is_shown_with_what_was_there_when_it_was_chosen(show, switches)
                 _, _, maps = TRANSLATOR.attention("ninety-seven", before)
             expected = maps.target[0, 0, :, i].T
         torch.testing.assert_close(shown, expected, rtol=0, atol=0.0051)
-        looked = said(page).split("looking at its own words")[1]
+        looked = said(page).split("Of the French words so far, ")[1]
         assert not any(token in looked for token in tokens[i:])
 
 
@@ -98,7 +98,7 @@ def test_the_weights_and_the_products_shown_are_pytorchs(show, place):
     else:
         page.locator(".french button").nth(column).click()
         if place == "decoder":
-            page.get_by_role("button", name="at its own words").click()
+            page.get_by_role("button", name="at the French so far").click()
     cells = page.locator(".heads button").all_inner_texts()
     later = [text == "–" for text in cells]  # its own words that were not yet written
     assert later == [place == "decoder" and i // 4 > column for i in range(len(cells))]
@@ -130,7 +130,9 @@ def test_the_likeliest_tokens_are_named_with_their_chances(show):
     chances = logits[0].softmax(dim=-1)
     for place in (1, 3):
         page.locator(".french button").nth(place).click()
-        found = re.findall(r"“(\S+)” ([\d.]+|under 0\.1) %", said(page).split("likeliest were")[1])
+        found = re.findall(
+            r"“(\S+)” ([\d.]+|under 0\.1) %", said(page).split("likeliest tokens were")[1]
+        )
         best = chances[place].topk(3)
         names = ["⟨end⟩" if t == END else NUMBERS.target.vocabulary.tokens[t] for t in best.indices]
         assert [name for name, _ in found] == names
@@ -159,7 +161,7 @@ def test_a_shuffled_order_is_shown(show):
     places = page.locator(".tokens small").all_inner_texts()
     english, written = 4, len(french(page))
     expected = [*SHUFFLED[:english], *SHUFFLED[1 : written + 1]]
-    assert places == [f"place {p + 1}" for p in expected]
+    assert places == [f"position {p + 1}" for p in expected]
 
 
 def test_padding_that_is_written_is_a_dot(show):
@@ -192,15 +194,15 @@ def test_on_a_telephone_buttons_are_large_enough_for_thumbs_and_what_is_written_
 
 def test_the_sentence_names_heads_only_where_they_are_used(show):
     page = show(97)
-    looks = page.get_by_label("The decoder looks across at the English words")
-    assert {*re.findall(r"head (\d) at", said(page))} == {*"1234"}
+    looks = page.get_by_label("The decoder looks at the English words")
+    assert {*re.findall(r"head (\d) (?:looked most )?at", said(page))} == {*"1234"}
     for value in ("off", "uniform"):
         looks.select_option(value)
         assert "head " not in said(page).replace("each head", "")
     looks.select_option("")
-    heads = page.get_by_role("group", name="Heads of the decoder, across")
+    heads = page.get_by_role("group", name="Heads of cross-attention")
     heads.get_by_role("button", name="head 4").click()
-    assert {*re.findall(r"head (\d) at", said(page))} == {*"123"}
+    assert {*re.findall(r"head (\d) (?:looked most )?at", said(page))} == {*"123"}
 
 
 def test_products_and_their_sum_agree_and_zero_has_no_sign(show):
@@ -209,7 +211,9 @@ def test_products_and_their_sum_agree_and_zero_has_no_sign(show):
         cell.click()
         shown = page.locator(".product").inner_text().replace("\n", " ")
         assert not re.search(r"−0\.0+(?![0-9])", shown)
-        found = re.search(r"add up to (\S+); divided by √8 = 2.83 .*? score (−?[\d.]+)\. ", shown)
+        found = re.search(
+            r"add up to (\S+); dividing by √8 = 2.83 gives the score (−?[\d.]+)\. ", shown
+        )
         total, score = (float(text.replace("−", "-")) for text in found.groups())
         assert total / math.sqrt(8) == pytest.approx(score, abs=0.008)
 

@@ -58,15 +58,15 @@ def test_some_numbers_that_went_wrong_are_shown_with_what_they_say(show):
         if text != right
     ]
     assert [row[:2] for row in rows] == wrong[:4]
-    assert f"The first 4 of the {len(wrong)}" in page.locator(".wrongs").inner_text()
+    assert f"The first 4 of the {len(wrong)} numbers" in page.locator(".wrongs").inner_text()
     page.get_by_role("button", name=f"Translate {wrong[0][0]}").click()
     assert page.locator(".verdict").inner_text().startswith(f"✗ wrong: {wrong[0][0]} is")
 
 
 def test_measuring_asks_for_a_prediction_once_and_counts_as_pytorch_does(show):
     page = show(481, show=["source_positions", "cross_heads_off"])
-    assert "200 of 200 right, 100 %" in measure(page)  # as trained: nothing to predict
-    across = page.get_by_role("group", name="Heads of the decoder, across")
+    assert "200 of 200 right, which is 100 %" in measure(page)  # as trained: nothing to predict
+    across = page.get_by_role("group", name="Heads of cross-attention")
     across.get_by_role("button", name="head 3").click()
     across.get_by_role("button", name="head 4").click()
     texts = [NUMBERS.texts(number) for number in held_out()]
@@ -76,13 +76,13 @@ def test_measuring_asks_for_a_prediction_once_and_counts_as_pytorch_does(show):
     page.get_by_role("button", name="Measure on 200").click()
     assert page.locator(".guess button").count() == 4 and len(table_of(page, ".tried")) == 2
     page.get_by_role("button", name="101 to 180").click()
-    page.locator(".guess", has_text="You said 101–180").wait_for(timeout=60_000)
+    page.locator(".guess", has_text="You predicted 101–180").wait_for(timeout=60_000)
     row = table_of(page, ".tried")[-1]
-    assert row[0] == "Heads of the decoder, across: without 3, 4" and row[1] == f"{right} of 200"
+    assert row[0] == "Heads of cross-attention: without 3, 4" and row[1] == f"{right} of 200"
     assert row[3] == "101–180"
     page.get_by_role("button", name="Measure on 200").click()
     assert page.locator(".guess button").count() == 0
-    page.locator(".guess", has_text="You said").wait_for(timeout=60_000)
+    page.locator(".guess", has_text="You predicted").wait_for(timeout=60_000)
     assert table_of(page, ".tried")[-1] == row and len(table_of(page, ".tried")) == 3
 
 
@@ -135,7 +135,7 @@ def test_by_keyboard_one_types_switches_opens_predicts_and_measures(show):
     page.keyboard.press("ArrowDown")
     page.get_by_role("button", name="Measure on 200").focus()
     press(page, "Enter", "Enter")  # the first of the predictions has the focus
-    page.locator(".guess", has_text="You said 0–20").wait_for(timeout=60_000)
+    page.locator(".guess", has_text="You predicted 0–20").wait_for(timeout=60_000)
     assert table_of(page, ".tried")[-1][:2] == ["Causal mask: off", "200 of 200"]
 
 
@@ -231,7 +231,9 @@ def test_the_result_sets_a_changed_model_against_models_that_grew_so(show):
     page = show(481, switches={"norm": "off"})
     measure(page)
     changed, grown, _ = page.locator(".guess p").all_inner_texts()
-    right, share = re.search(r"off: (\d+) of 200 right, ([\d.]+)\s%", changed).groups()
+    right, share = re.search(
+        r"off”, the model gets (\d+) of 200 right, which is ([\d.]+)\s%", changed
+    ).groups()
     assert float(share) == int(right) / 2  # to the half
     assert f"{learned.min():g} to {learned.max():g}\u00a0%" in grown
 

@@ -13,8 +13,9 @@ show = examples.show
 
 
 def percents(texts):
-    """Shares that are shown as percentages."""
-    return torch.tensor([float(re.fullmatch(r"(\d+)\s%", text)[1]) / 100 for text in texts])
+    """Shares that are shown as percentages; a small one is "< 1 %"."""
+    found = [re.fullmatch(r"(<\s)?(\d+)\s%", text).groups() for text in texts]
+    return torch.tensor([0.0 if small else float(number) / 100 for small, number in found])
 
 
 def name(place):

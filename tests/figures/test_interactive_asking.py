@@ -11,6 +11,7 @@ from examples import (
     column,
     fits,
     numbers,
+    percent,
     press,
     ribbons,
     said,
@@ -42,13 +43,15 @@ def check_query(page, query):
     mixture = torch.tensor([float(text) for text in rows["mixture"][1:]])
     assert close(mixture, weights @ VALUES.double())
     shown = page.locator(".weight:not(.label)").all_inner_texts()
-    assert shown == [f"{100 * weight:.0f} %" for weight in weights.tolist()]
+    assert shown == [percent(weight) for weight in weights.tolist()]
     fits = (KEYS @ query).tolist()
     assert page.locator(".fit b").all_inner_texts() == [str(n) for n in fits]
     assert count(page, ".fit") == fits
     assert count(page, ".slots") == query.tolist()
     points = ", ".join(f"{name} {n}" for name, n in zip("abc", query.tolist(), strict=True))
-    assert said(page).startswith(f"“cat” looks for {points}. It gives {weights.max():.0%}"[:-1])
+    assert said(page).startswith(
+        f"“cat” looks for {points}. It gives {percent(weights.max().item())}"
+    )
     sliders = page.get_by_role("slider")
     assert sliders.evaluate_all("all => all.map(s => s.getAttribute('aria-valuetext'))") == [
         f"{n} of 6 points" for n in query.tolist()
@@ -57,7 +60,7 @@ def check_query(page, query):
     products = weights[:, None] * VALUES.double()
     assert page.locator(".terms").all_inner_texts() == [
         " + ".join(
-            f"{word} {100 * weight:.0f} % × {value}"
+            f"{word} {percent(weight)} × {value}"
             for word, weight, value, product in zip(
                 ASKING["words"], weights, VALUES[:, k], products[:, k], strict=True
             )
@@ -206,7 +209,7 @@ def test_one_word_is_worked_out_and_the_tables_of_all_are_behind_a_fold(show, wi
         shown = page.locator(".work tbody .fit b").all_inner_texts()
         assert [int(text) for text in shown] == all_fits[i].tolist()
         shown = page.locator(".work .share").all_inner_texts()
-        assert shown == [f"{100 * w:.0f}\N{NO-BREAK SPACE}%" for w in all_weights[i].tolist()]
+        assert shown == [percent(w) for w in all_weights[i].tolist()]
         assert [[" ".join(cell.split()) for cell in row[-2:]] for row in rows] == [
             [product_of(weight, v) for v in value]
             for weight, value in zip(all_weights[i].tolist(), VALUES.tolist(), strict=True)

@@ -56,7 +56,7 @@ def test_the_map_opens_with_a_token_chosen_and_says_where_others_look(show):
             page.keyboard.press(key)
         assert said(page).startswith(says(row)) and chosen() == ROWS[row], key
     page.keyboard.press("Escape")
-    assert said(page).startswith("All weights at once")
+    assert said(page).startswith("The lines show all weights at once")
     given = interactive.attention_map(WEIGHTS, rows=ROWS, columns=COLUMNS, alt="Weights.", row=4)
     page = show(given.to_html())
     assert said(page).startswith(says(4))
@@ -85,7 +85,9 @@ def test_a_translation_is_followed_token_by_token(show):
         bars = page.locator(".candidates span").all_inner_texts()
         assert bars == [f"first {t}", f"{0.5 + 0.1 * t:.2f}", "second", "0.25"]
         most = COLUMNS[weights.argmax()]
-        assert said(page) == (f"Writing {ROWS[t]}, it looks most at {most} ({weights.max():.2f}).")
+        assert said(page) == (
+            f"To write {ROWS[t]}, the model looks most at {most} ({weights.max():.2f})."
+        )
 
     shows(0)
     page.get_by_role("button", name="next").click()

@@ -48,7 +48,9 @@ def test_a_softmax_is_followed_block_by_block(show):
         assert said(page).startswith(f"Block {block + 1} of {blocks}. ")
         ending = f"So far the output is {output:.2f}."
         if block == blocks - 1:
-            ending = f"The output is {output:.2f}, as by softmax over all scores at once."
+            ending = (
+                f"The output is {output:.2f}, the same as from softmax over all scores at once."
+            )
             if not corrected:
                 ending = f"{output:.2f}; softmax over all scores at once gives {whole:.2f}."
         assert said(page).endswith(ending.replace("-", "−"))
@@ -67,7 +69,7 @@ def test_a_softmax_is_followed_block_by_block(show):
     next_block.click()
     stands(2, 3, corrected=False)
     page.get_by_role("switch", name="leave the old sums").click()
-    size = page.get_by_label("Scores in a block")
+    size = page.get_by_label("Scores per block")
     size.select_option("all 7")
     stands(7, 0)
     size.select_option("1")

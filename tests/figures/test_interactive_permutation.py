@@ -44,12 +44,12 @@ def shows(page, order, positions=False):
     right = outputs(order, positions)
     change = (right - outputs(range(5), positions)[order]).abs().max()
     if order == [0, 1, 2, 3, 4]:
-        sentence = "the first order"
+        sentence = "the original order"
     elif positions:
         assert change > 0.05
-        sentence = f"the largest change of a number is {change:.2f}."
+        sentence = f"The largest change of a number is {change:.2f}."
     else:
-        sentence = "The outputs are those of before, in the new order."
+        sentence = "Each token's output is the same as in the original order."
     return (
         page.locator(".places button").all_inner_texts() == tokens == names
         and close(shown, right)
@@ -72,7 +72,7 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
     assert shows(page, [0, 1, 2, 3, 4])
     drag(page, 0, 3)
     assert shows(page, [1, 2, 3, 0, 4])
-    assert said(page).startswith("dog is now at place 4: ")
+    assert said(page).startswith("With “dog” at position 4, the order is “")
     page.keyboard.press("ArrowRight")  # the focus went along
     assert page.locator("[label]").evaluate("e => e.shadowRoot.getAnimations().length") == 0
     assert shows(page, [1, 2, 3, 4, 0])
@@ -108,8 +108,8 @@ def test_tokens_are_moved_by_keyboard_alone(show):
     assert shows(page, [0, 1, 2, 3, 4])
     press(page, "Tab", "ArrowRight", "ArrowRight", "Control+ArrowRight")
     assert shows(page, [0, 2, 3, 1, 4])
-    assert said(page).startswith("bites is now at place 4: ")
-    assert pressed.get_attribute("aria-label") == "bites, place 4 of 5"
+    assert said(page).startswith("With “bites” at position 4, the order is “")
+    assert pressed.get_attribute("aria-label") == "bites, position 4 of 5"
     assert pressed.evaluate("e => e === e.getRootNode().activeElement")
     press(page, "Alt+ArrowRight", "ArrowRight")
     assert shows(page, [0, 2, 3, 4, 1])
@@ -118,7 +118,7 @@ def test_tokens_are_moved_by_keyboard_alone(show):
     assert shows(page, [0, 2, 1, 3, 4])
     press(page, "Tab", "Enter", "Tab", "Tab", "Space")  # "Later", "with positions"
     assert shows(page, [0, 2, 3, 1, 4], positions=True)
-    press(page, "Shift+Tab", "Enter")  # "First order"
+    press(page, "Shift+Tab", "Enter")  # "Original order"
     assert shows(page, [0, 1, 2, 3, 4], positions=True)
 
 

@@ -36,7 +36,7 @@ def test_a_prediction_names_what_is_believed_and_lets_one_change_ones_mind(show)
     assert answers(page)[1:] == [("✓ B", "false"), ("✗ C your first answer", "true")]
     before = page.locator("#after").bounding_box()["y"]
     page.get_by_role("button", name="B").click()
-    assert said(page) == f"✓ That is it. {choice.because}"
+    assert said(page) == f"✓ That is right. {choice.because}"
     assert answers(page) == [("A", "false"), ("✓ B", "true"), ("✗ C your first answer", "false")]
     assert page.evaluate("window.heard") == 2
     assert page.locator("#after").bounding_box()["y"] == before  # nothing jumps
@@ -49,7 +49,7 @@ def test_a_prediction_is_made_by_keyboard_and_spoken(show):
     assert page.locator(".said code").inner_text() == "height"
     assert page.locator(".said").get_attribute("aria-live") == "polite"
     press(page, "Tab", "Space")
-    assert said(page) == "✓ That is it. The mean."
+    assert said(page) == "✓ That is right. The mean."
     assert "your first answer" in answers(page)[1][0]
 
 

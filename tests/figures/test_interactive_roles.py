@@ -6,7 +6,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import ROLES, alive, close, column, numbers, press, said
+from examples import ROLES, alive, close, column, numbers, percent, press, said
 
 browser.skip_without()
 show = examples.show
@@ -74,7 +74,7 @@ def test_weights_and_mixture_without_a_projection_are_pytorchs(show, case):
         mixture = torch.tensor([float(text) for text in rows["mixture"][1:]])
         assert close(mixture, weights @ value)
         shown = page.locator(".weight:not(.label)").all_inner_texts()
-        assert [t.replace("\u00a0", " ") for t in shown] == [f"{100 * w:.0f} %" for w in weights]
+        assert shown == [percent(w) for w in weights]
         shares = page.locator(".shares span").evaluate_all(
             "all => all.map(part => parseFloat(part.style.width) / 100)"
         )
@@ -98,7 +98,7 @@ def test_weights_and_mixture_without_a_projection_are_pytorchs(show, case):
 def test_without_a_query_of_its_own_a_word_with_no_key_gives_all_the_same_weight(show):
     page = show(alive("roles"))
     assert said(page).startswith("The query of “<i>” is animal 3 and thing 2. So it finds ")
-    assert said(page).endswith("%). What it takes along stays apart from what it is itself.")
+    assert said(page).endswith("%). The mixture it takes along stays apart from its own features.")
     page.get_by_role("button", name="separate query").click()
     assert "which is nothing. So every word gets the same weight, 25" in said(page)
     assert page.locator(".voice").inner_text() == "<i> looks for nothing"
@@ -112,4 +112,4 @@ def test_projections_are_removed_and_words_chosen_by_keyboard_alone(show):
     assert said(page).startswith("Without a value projection,")
     press(page, "Tab", "Tab", "Tab", "Enter")
     assert page.locator(".chip[aria-pressed=true]").all_inner_texts() == ["dog"]
-    assert "“dog” adds this" in said(page)
+    assert "“dog” adds the mixture" in said(page)

@@ -14,8 +14,14 @@ show = examples.show
 
 def verdict(largest, jacobian):
     if jacobian < 0.01:
-        return "has it all"
-    return "nearly all" if largest >= 0.95 else "most of it" if largest >= 0.6 else "share it"
+        return "has all the weight"
+    return (
+        "nearly all"
+        if largest >= 0.95
+        else "most of the weight"
+        if largest >= 0.6
+        else "share the weight"
+    )
 
 
 # where each part is on its line, from -1 to 1
@@ -79,7 +85,7 @@ def test_both_sides_at_each_size_are_pytorchs(show):
             seen |= {*check_scale(page, 2 ** (place + 1), draw)}
         page.get_by_role("button").click()
     check_scale(page, 64)  # after the last draw, the first
-    assert seen >= {"share it", "most of it", "has it all"}
+    assert seen >= {"share the weight", "most of the weight", "has all the weight"}
 
 
 @pytest.mark.parametrize(("width", "named"), [(880, 5), (358, 3)])

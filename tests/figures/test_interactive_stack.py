@@ -85,7 +85,7 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     def lit():
         (head,) = {*page.locator(".look.on").evaluate_all("all => all.map(p => p.head)")}
         assert page.locator(".part.lit").inner_text() == f"head {head + 1}"
-        assert page.locator(".looks").inner_text() == f"For -un, head {head + 1} looks at:"
+        assert page.locator(".looks").inner_text() == f"To write -un, head {head + 1} looks at:"
         _, rows = numbers(page)
         shares = [float(weight) for weight in rows[f"head {head + 1}"]]
         for label, share in zip(page.locator(".share").all_inner_texts(), shares, strict=True):
@@ -105,14 +105,42 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     page.get_by_role("button", name="head 3").focus()
     assert lit() == 2
     page.get_by_role("switch", name="head 3").click()
-    assert page.locator(".looks").inner_text() == "For -un, head 3 is off"
+    assert page.locator(".looks").inner_text() == "To write -un, head 3 is off"
     assert page.locator(".look.on").count() == 0
+
+
+AGAIN = """(pace) => {
+  const real = window.setTimeout;
+  window.setTimeout = (what, pause) => real(what, pause / pace);
+  const old = document.querySelector("[label]");
+  const figure = old.cloneNode(true);
+  old.replaceWith(figure);
+  window.lit = [];
+  figure.light = function (head) {
+    window.lit.push(head);
+    Object.getPrototypeOf(this).light.call(this, head);
+  };
+}"""
+
+
+def test_a_tour_lights_each_head_once_and_ends_when_somebody_touches_the_figure(show):
+    page = show(alive("stack"))
+    page.mouse.move(0, 0)
+    page.evaluate(AGAIN, 50)
+    page.wait_for_timeout(1000)  # of 50 ms for each head
+    assert page.evaluate("window.lit") == [1, 2, 3, 0]
+    page.evaluate(AGAIN, 2)
+    page.get_by_role("switch", name="small network").hover()
+    seen = page.evaluate("window.lit")
+    page.wait_for_timeout(1500)  # more than one head would have
+    assert page.evaluate("window.lit") == seen
+    assert len(seen) < 4
 
 
 def test_whoever_wants_no_motion_sees_one_head_all_the_time(show):
     page = show(alive("stack"), motion="reduce")
     page.wait_for_timeout(3000)
-    assert page.locator(".looks").inner_text() == "For -un, head 1 looks at:"
+    assert page.locator(".looks").inner_text() == "To write -un, head 1 looks at:"
 
 
 def test_the_curves_follow_the_width_of_the_page(show):

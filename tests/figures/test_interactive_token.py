@@ -138,14 +138,14 @@ def test_no_heading_stands_between_a_column_and_another_ones_heading(show):
 
 
 STEPS_SAY = (
-    "<i>₂ is x₂ = (0, 1).",
+    "The vector of <i>₂ is x₂ = (0, 1).",
     "q₂ = x₂ W_Q = (0, 1, 0, 1).",
     "q₂ · k₄ = 0·0 + 1·2 + 0·2 + 1·2 = 4.",
-    "a name t…₄: 4 ÷ √4 = 2.",
-    "a name t…₄: e^2 = 7.39, divided by the sum of all 4, 13.83, is 0.53.",
-    "Number 1: 0.07·3 + 0.20·1 + 0.20·4 + 0.53·2 = 2.27.",
-    "<i>₂ came as (0, 1) and leaves as (2.27, 2.92): a mixture of all values, the largest share, "
-    "0.53, from a name t…₄.",
+    "For a name t…₄, 4 ÷ √4 = 2.",
+    "For a name t…₄, e^2 = 7.39. Divided by 13.83, the sum of all 4 powers, this gives 0.53.",
+    "Number 1 is 0.07·3 + 0.20·1 + 0.20·4 + 0.53·2 = 2.27.",
+    "<i>₂ came in as (0, 1) and leaves as (2.27, 2.92), a mixture of all values. The largest "
+    "share, 0.53, comes from a name t…₄.",
 )
 
 
@@ -220,9 +220,9 @@ def test_a_number_that_is_pointed_at_shows_how_it_was_computed(show):
     scores = right["scaled"]
     least = scores.max() if not 0 <= scores.max() <= 6 else 0
     powers = (scores - least).exp()
-    assert f"sum of all 5, {powers.sum():.2f}, is {weight[2]:.2f}" in said(page)
+    assert f"{powers.sum():.2f}, the sum of all 5 powers, this gives {weight[2]:.2f}" in said(page)
     page.mouse.move(1, 1)
-    assert "came as" in said(page)
+    assert "came in as" in said(page)
 
 
 def test_steps_and_numbers_are_chosen_by_finger(show):
@@ -245,4 +245,4 @@ def test_weights_of_scores_as_large_as_fit_are_numbers(show):
     page = show(interactive.token(x, 900 * one, one, one, tokens="ab", alt="x").to_html())
     go(page, 4)
     assert cells(page)["weight"] == ["0", "1"]
-    assert "b₂: e^0 = 1, divided by the sum of all 2, 1.00, is 1." in said(page)
+    assert "For b₂, e^0 = 1. Divided by 1.00, the sum of all 2 powers, this gives 1." in said(page)

@@ -34,7 +34,7 @@ def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(s
         pressed = page.locator('.box[aria-pressed="true"]').count()
         assert pressed == sum(other["part"] == box["part"] for other in boxes)
     head, rows = numbers(page)
-    assert head == ["leaves as", "chapters"]
+    assert head == ["output shape", "chapters"]
     assert {part: row[0] for part, row in rows.items()} == {
         part: of[1] for part, of in PARTS.items()
     }

@@ -37,7 +37,7 @@ NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the text below it
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PATH = re.compile(r"All chapters take .*? hours?\.")
-FRONT = (10, "the whole idea on five screens, each with a picture first")  # minutes: its title
+FRONT = (10, "the whole idea in five questions, each with a picture first")  # minutes: its title
 IN_LABORATORY = re.compile(r"(?<=^## Exercises\n\n)[^#\n].*", re.M)  # the paragraph below it
 HOW_TO_ANSWER = (
     "The icons at the top of the page download or open it as a notebook. In the notebook, write "

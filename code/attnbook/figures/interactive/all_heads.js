@@ -1,11 +1,11 @@
 // What one head of a language model looks at in a sentence, and all other heads as a map to search.
-attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, towards, ribbons }) => {
+attnbook.define("all-heads", (shared) => {
+  const { Interactive, element, shape, range, sum, fixed, towards, ribbons, percent, boxesIn } = shared;
   const STEPS = 255; // a weight is stored as a byte
   const STRONGEST = 5;
   const LEAST = 0.1; // what has less stays empty in the map
   const FAINT = 0.004; // weights that are not drawn
   const BROAD = 60; // pixels: a word counts as wide as this for its ribbon
-  const percent = (share) => `${fixed(100 * share, 0)}\u00a0%`;
 
   // what a head can be searched for: a number from 0 to 1, of its map and the two chosen words
   const over = (map, first, score) =>
@@ -138,7 +138,7 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
       this.caption = element("p", { class: "caption" });
       this.stage.style.setProperty("--heads", heads);
       this.stage.append(this.said, this.words, this.caption, this.heads(blocks, heads),
-        element("details", { class: "explore", open: explore }, element("summary", {}, "Explore"),
+        element("details", { class: "explore", open: explore }, element("summary", {}, "Choose other words, or see all weights of a head"),
           this.controls, element("div", { class: "both" }, element("div", {},
             element("p", { class: "caption" }, "The strongest heads"), this.strongest, this.rank),
           this.map), this.details));
@@ -257,7 +257,7 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
         + `(${this.name(this.chosen)})`);
       this.caption.replaceChildren(
         element("b", {}, `And the other ${scores.length - 1} heads? `),
-        `In ${scores.filter((score) => score >= LEAST).length} of all ${scores.length}, this share is ${percent(LEAST)} `
+        `In ${scores.filter((score) => score >= LEAST).length} of all ${scores.length}, this weight is ${percent(LEAST)} `
         + `or more. Empty squares have less. `,
         element("span", { class: "scale" }, percent(LEAST), element("i"), "100 %"));
       this.rank.textContent = `The chosen head is number ${order.indexOf(this.chosen) + 1} of `
@@ -267,18 +267,17 @@ attnbook.define("all-heads", ({ Interactive, element, shape, range, sum, fixed, 
 
     // ribbons from the chosen word to the words that it looks at
     join() {
-      const frame = this.words.getBoundingClientRect();
       const turned = getComputedStyle(this.chips[0]).display === "flex"; // on a telephone
+      const at = boxesIn(this.words);
       const place = (node) => {
-        const { x, y, width, height } = node.getBoundingClientRect();
-        return turned
-          ? { x: y - frame.y + height / 2, width: height, near: x - frame.x, far: x - frame.x + width }
-          : { x: x - frame.x + width / 2, width: BROAD, near: y - frame.y, far: y - frame.y + height };
+        const { x, height, left, right, top, bottom } = at(node);
+        return turned ? { x: (top + bottom) / 2, width: height, near: left, far: right }
+          : { x, width: BROAD, near: top, far: bottom };
       };
-      const at = place(this.looker);
+      const looker = place(this.looker);
       const row = this.maps()[this.chosen][this.looks];
       const seen = this.chips.slice(0, row.length).map(place).map((chip) => ({ ...chip, y: chip.far }));
-      this.ribbons.replaceChildren(...ribbons([{ ...at, y: at.near }], seen, [row], FAINT)
+      this.ribbons.replaceChildren(...ribbons([{ ...looker, y: looker.near }], seen, [row], FAINT)
         .map(({ d }) => shape("path", { d, transform: turned && "matrix(0 1 1 0 0 0)" })));
     }
 

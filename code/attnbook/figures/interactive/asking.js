@@ -1,7 +1,7 @@
 // Words of a sentence that ask each other: one whose question can be changed, in three steps; all at
 // once, as ribbons; or one that is worked out, which asking_table.js has.
 attnbook.define("asking", (shared) => {
-  const { Interactive, element, shape, range, sum, dot, softmax, fixed, ribbons } = shared;
+  const { Interactive, element, shape, range, sum, dot, softmax, fixed, ribbons, percent, still } = shared;
   const WORD = 100; // width of a word, in the units of the ribbons
   const FAINT = 0.004; // weights that are not drawn
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
@@ -9,8 +9,6 @@ attnbook.define("asking", (shared) => {
   const PAUSES = [1200, 2600]; // milliseconds from one step to the next
   const TRAVEL = 1100; // milliseconds that the points of the query need to the words
   const STEPS = ["ask", "weigh", "mix"];
-  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-  const percent = (weight) => `${Math.round(100 * weight)} %`;
   const points = (count) => range(count).map(() => element("i", { class: "point" }));
 
   return class Asking extends attnbook.askingTable(shared, Interactive) {
@@ -138,7 +136,7 @@ attnbook.define("asking", (shared) => {
       return softmax(this.data.keys.map((key) => dot(key, this.queries[i])));
     }
 
-    // what a word takes along: the mean of the values with its weights
+    // what a word takes in: the mean of the values with its weights
     output(i) {
       const weights = this.weights(i);
       return range(this.data.hands.length).map((k) =>
@@ -165,7 +163,7 @@ attnbook.define("asking", (shared) => {
       const takes = this.output(this.row)
         .map((amount, k) => `${this.data.hands[k]} ${fixed(amount, 1)}`);
       this.say(`${this.asks()} It gives ${most.join(" and ")}. `
-        + `It takes along ${takes.join(", ")}.`);
+        + `It takes in ${takes.join(", ")}.`);
       if (one) this.paintAsking(weights);
       else this.paintChips();
       if (view === "row") this.paintRow(weights);
@@ -259,7 +257,7 @@ attnbook.define("asking", (shared) => {
       clearTimeout(this.later);
       this.stage.dataset.step = step;
       this.steps.forEach((button, k) => button.setAttribute("aria-pressed", k + 1 === step));
-      if (step === 2 && !STILL.matches) this.travel();
+      if (step === 2 && !still()) this.travel();
     }
 
     // the points of the query go to the words whose keys they fit
@@ -273,25 +271,21 @@ attnbook.define("asking", (shared) => {
 
     // step after step, once, when it comes into sight
     play() {
-      this.stepTo(STILL.matches ? 3 : 1);
+      this.stepTo(still() ? 3 : 1);
       const next = ([pause, ...others], step) => {
         this.later = setTimeout(() => {
           this.stepTo(step);
           if (others.length) next(others, step + 1);
         }, pause);
       };
-      this.seen = new IntersectionObserver((entries) => {
-        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-        this.seen.disconnect();
+      this.whenSeen(() => {
         if (this.stage.dataset.step === "1") next(PAUSES, 2);
-      }, { threshold: 0.3 });
-      this.seen.observe(this);
+      });
     }
 
     disconnectedCallback() {
       super.disconnectedCallback();
-      this.seen?.disconnect();
-      if (this.seen) this.stepTo(3);
+      if (this.steps) this.stepTo(3);
     }
 
     paintAsking(weights) {

@@ -30,7 +30,7 @@ def asking(
     ``words`` are the words and the question that each asks. ``features``, three, name the columns
     of ``queries`` and ``keys``, and ``hands`` those of ``values``. A fit is the product q·k,
     softmax makes weights of the fits, and these mix the values. ``asks`` is the word that is shown
-    first. In the view ``"query"``, three steps lead to what this word takes along, and the reader
+    first. In the view ``"query"``, three steps lead to what this word takes in, and the reader
     shares the points of its query out among the features. In the other views the reader chooses
     the word. ``"ribbons"`` shows the weights of all words as curves, and ``"row"`` works out one
     word, with the tables of all words behind a fold.

@@ -1,10 +1,9 @@
 // Words in a row that are chosen from; what one of them asks worked out, from its query to its mixture;
 // and the tables of all of them. A part of asking.js.
-attnbook.askingTable ??= ({ element, shape, sum, dot, fixed }, Figure) => {
+attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) => {
   const ROW = 26; // height of a row
   const PHONE = 480; // pixels below which the tables come below each other
   const WIDE = { label: 50, query: 52, fit: 38, weight: 40, hand: 42, gap: 56 };
-  const percent = (weight) => `${Math.round(100 * weight)} %`;
   const NARROW = { label: 46, query: 26, fit: 36, weight: 36, hand: 36, gap: 60 };
 
   return class extends Figure {
@@ -22,7 +21,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed }, Figure) => {
       .work :is(td, th) { padding: .2rem .25rem; text-align: right; font-weight: 400; height: 1.5rem;
         white-space: nowrap; }
       .work tbody th { text-align: left; }
-      .work thead th { border: 0; } .work thead tr:first-child th { font-weight: 600; }
+      .work thead :is(td, th) { border: 0; } .work thead tr:first-child th { font-weight: 600; }
       .work th b { display: inline-block; min-width: 4rem; font-weight: 600; }
       .work .fit b { display: inline-block; min-width: 1.2em; }
       .work .rule { position: relative; padding-inline: 1.4rem .5rem; border: 0; font-size: 13px; }
@@ -50,7 +49,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed }, Figure) => {
       .table text.tv { fill: var(--value); } .table text.tw { fill: var(--weights); }
       @container (max-width: 46rem) {
         .work { font-size: 12px; } .work :is(td, th) { padding-inline: .1rem; word-spacing: -1px; }
-        .work th b { display: block; } .work .then { display: block; }
+        .work th b { display: block; } .work .then { display: block; } .work .more { display: none; }
         .work .rule { writing-mode: vertical-rl; padding: 0 .1rem 0 .4rem; text-align: center; }
         .work .rule::before { left: 2px; width: 5px; }
         .work .share { min-width: 3.1rem; }
@@ -142,7 +141,8 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed }, Figure) => {
       this.work.replaceChildren(
         element("thead", {}, element("tr", {}, head("key", 1, this.step(2, "weights"), "key"),
           head("", 1, "→ fit"), head("", 1), head("weight", 1, "weight"),
-          head("value", hands.length, this.step(3, "value"), "value → mixture")),
+          head("value", hands.length, this.step(3, "value"), "value",
+            element("span", { class: "more" }, " → mixture"))),
         element("tr", {}, head("", 4), ...hands.map((name) => cell("th", "value", name)))),
         element("tbody", {}, ...words.map((word, j) => element("tr", {},
           element("th", { scope: "row" }, element("b", {}, word), " ", span("key", label(keys[j]))),

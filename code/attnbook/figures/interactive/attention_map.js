@@ -123,9 +123,10 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
         share.textContent = picked === null ? "" : fixed(map[picked][j]);
       });
       this.say(picked === null
-        ? "All weights at once. Point at a token on the left, tap it, or go there with the arrow keys."
+        ? "The lines show all weights at once. Point at a token on the left, tap it, or move to it with "
+          + "the arrow keys."
         : `${rows[picked]} looks at ${this.looks(map[picked])}. Choose another token on the left, `
-          + "or press Esc for all at once.");
+          + "or press Esc to see all at once.");
     }
 
     numbers() {

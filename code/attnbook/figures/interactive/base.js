@@ -124,6 +124,23 @@ window.attnbook ??= (() => {
     });
   }
 
+  // what a share is in percent, on one line; a small one is not called 0
+  const percent = (share) =>
+    (share > 0 && share < 0.005 ? "<\u00a01\u00a0%" : `${Math.round(100 * share)}\u00a0%`);
+
+  // where nodes of a frame are in it: their middle x, their edges and their size
+  function boxesIn(frame) {
+    const { left, top } = frame.getBoundingClientRect();
+    return (node) => {
+      const box = node.getBoundingClientRect();
+      return { x: box.x + box.width / 2 - left, width: box.width, height: box.height,
+        left: box.left - left, right: box.right - left, top: box.top - top, bottom: box.bottom - top };
+    };
+  }
+
+  const PREFERS_STILL = matchMedia("(prefers-reduced-motion: reduce)");
+  const still = () => PREFERS_STILL.matches; // nothing moves by itself
+
   const PREFERS_DARK = matchMedia("(prefers-color-scheme: dark)");
 
   function isDark() {
@@ -144,6 +161,7 @@ window.attnbook ??= (() => {
     #theme;
     #size = { disconnect() {} }; // of an element, if it matters to this kind
     #sized = null;
+    #seen = { disconnect() {} }; // whether it has come into sight
     #follow = () => this.toggleAttribute("dark", isDark());
 
     connectedCallback() {
@@ -164,6 +182,7 @@ window.attnbook ??= (() => {
       this.#parsing.disconnect();
       this.#theme.disconnect();
       this.#size.disconnect();
+      this.#seen.disconnect();
       PREFERS_DARK.removeEventListener("change", this.#follow);
     }
 
@@ -192,6 +211,16 @@ window.attnbook ??= (() => {
       this.#size = new ResizeObserver(react);
       this.#sized = node;
       this.#size.observe(node);
+    }
+
+    // do this once, when the figure comes into sight
+    whenSeen(react) {
+      this.#seen = new IntersectionObserver((entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        this.#seen.disconnect();
+        react();
+      }, { threshold: 0.3 });
+      this.#seen.observe(this);
     }
 
     draw() {
@@ -274,7 +303,7 @@ window.attnbook ??= (() => {
   }
 
   const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, towards, ribbon,
-    ribbons };
+    ribbons, percent, boxesIn, still };
 
   // The element of one kind, unless another figure of this page has brought it.
   function define(kind, classFrom) {

@@ -8,7 +8,7 @@ attnbook.define("break-translator", (shared) => {
   const Parts = parts.reduce((Figure, part) => part(shared, Figure), Interactive);
 
   return class BreakTranslator extends Parts {
-    static LINES = 6;
+    static LINES = 8;
     static TABLE = "Where each head looks, as numbers";
     static STYLE = `
       form, .row { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; }
@@ -51,7 +51,7 @@ attnbook.define("break-translator", (shared) => {
       .product th, .product td { padding: .1rem; font-size: 11px; text-align: center; }
       .product .query { color: var(--query); } .product .key { color: var(--key); }
       .product .weights { color: var(--weights); }
-      .product.opened { min-height: 10.5rem; }
+      .product.opened { min-height: 13.7rem; }
       .product p { margin: .3rem 0; }
       .switches { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr));
         gap: .4rem 1.2rem; }
@@ -133,14 +133,14 @@ attnbook.define("break-translator", (shared) => {
       const { number } = this;
       const isRight = ended && number !== null && this.wrongAt() < 0;
       const judged = number === null
-        ? ["", "No number that it has learned is spelt like that, so there is no right answer."]
+        ? ["", "The model has learned no number that is spelt like that, so there is no right answer."]
         : isRight ? ["right", `✓ right: ${number.toLocaleString("en")}`]
-          : ["wrong", `✗ wrong: ${number.toLocaleString("en")} is “${T.spellFrench(number)}”. What it ` +
-            `wrote ${this.saying(written, ended)}`];
+          : ["wrong", `✗ wrong: ${number.toLocaleString("en")} is “${T.spellFrench(number)}”. The text ` +
+            `above ${this.saying(written, ended)}.`];
       this.verdict.className = `verdict ${judged[0]}`;
       this.verdict.textContent = judged[1];
       const mark = { right: "✓", wrong: "✗", "": "" }[judged[0]];
-      this.echo.replaceChildren("It writes “", element("strong", {}, written), "” ",
+      this.echo.replaceChildren("The model writes “", element("strong", {}, written), "” ",
         element("span", { class: judged[0] }, mark),
         ...(Object.keys(this.switches).length ? [element("br"), `As trained: “${this.intact()}”`] : []));
       this.showHeads();
@@ -161,11 +161,8 @@ attnbook.define("break-translator", (shared) => {
     sentence(written, isRight) {
       const { side, index } = this.picked;
       const verdict = this.number === null ? "" : isRight ? ", which is right" : ", which is wrong";
-      const sure = side === "target" ? `The likeliest were ${this.likeliest(index)}`
-        : `Reading “${this.asking()}”`;
-      const where = this.place === "decoder" ? "at its own words" : "at the English";
-      return `“${this.words}” became “${written}”${verdict}. ${sure}; looking ${where}` +
-        `${this.looks(index)}.`;
+      const sure = side === "target" ? `The likeliest tokens were ${this.likeliest(index)}. ` : "";
+      return `“${this.words}” became “${written}”${verdict}. ${sure}${this.looks(index)}`;
     }
 
     // as percent: no token has the chance 0

@@ -4,7 +4,7 @@ attnbook.looking ??= ({ element, range, fixed }, Figure) => {
 
   return class extends Figure {
     buildView() {
-      this.views = Object.entries({ cross: "at the English words", decoder: "at its own words" })
+      this.views = Object.entries({ cross: "at the English words", decoder: "at the French so far" })
         .map(([place, text]) => element("button", { type: "button", onclick: () => {
           this.place = place;
           if (this.picked.side === "source") this.place = "encoder"; // it has this view alone
@@ -48,8 +48,8 @@ attnbook.looking ??= ({ element, range, fixed }, Figure) => {
       const removed = this.removed();
       const keys = this.keys();
       this.asked.textContent = this.place === "encoder"
-        ? `Reading “${this.asking()}”, each head of the encoder looks`
-        : `Writing “${this.asking()}”, each head of the decoder looks`;
+        ? `When the encoder reads “${this.asking()}”, each head looks`
+        : `When the decoder writes “${this.asking()}”, each head looks`;
       this.views.forEach((view, i) => {
         view.hidden = i === 1 && this.place === "encoder";
         view.setAttribute("aria-pressed", (i === 1) === (this.place === "decoder"));
@@ -83,8 +83,8 @@ attnbook.looking ??= ({ element, range, fixed }, Figure) => {
     showProduct() {
       if (!this.open) {
         this.product.replaceChildren(element("p", { class: "note" },
-          "Press a weight to see the score it comes from, or a token, English or French, to see " +
-          "where the heads look from there."));
+          "Press a weight to see the score behind it, or press an English or French token to see " +
+          "where each head looks for it."));
         return;
       }
       const { head, key: j } = this.open;
@@ -92,9 +92,10 @@ attnbook.looking ??= ({ element, range, fixed }, Figure) => {
       const found = this.maps[head];
       this.product.classList.add("opened"); // from now on it keeps its height
       if (j >= found.weights.columns) {
-        this.product.replaceChildren(element("p", {}, `“${this.keys()[j]}” was not written yet when ` +
-          `“${this.asking()}” was chosen: head ${head + 1} has no score for it, and no weight. In ` +
-          "training the whole sentence is there, and the causal mask hides what comes later."));
+        this.product.replaceChildren(element("p", {}, `“${this.keys()[j]}” had not been written yet when ` +
+          `“${this.asking()}” was chosen, so head ${head + 1} has no score and no weight for ` +
+          `“${this.keys()[j]}”. In training, the decoder gets the whole sentence, and the causal mask ` +
+          "hides the later words."));
         return;
       }
       const [query, key] = [T.row(found.query, index), T.row(found.key, j)];
@@ -107,40 +108,42 @@ attnbook.looking ??= ({ element, range, fixed }, Figure) => {
         ...Array.from(numbers, (number) => element("td", {}, fixed(number, 1))));
       this.product.replaceChildren(
         element("p", {}, element("span", { class: "query" },
-          `query that ${this.picked.side === "source" ? "reads" : "writes"} “${this.asking()}”`), " · ",
+          `query for ${this.picked.side === "source" ? "reading" : "writing"} “${this.asking()}”`), " · ",
           element("span", { class: "key" }, `key of “${this.keys()[j]}”`), `, head ${head + 1}:`),
         element("table", {}, element("tbody", {}, line("query", "q", query), line("key", "k", key),
           line("", "q × k", query.map((number, i) => number * key[i])))),
-        element("p", {}, `Before rounding, the products add up to ${fixed(dots)}; divided by ` +
-          `${root} that is the score ${fixed(scores)}. `,
+        element("p", {}, `Before rounding, the products add up to ${fixed(dots)}; dividing by ` +
+          `${root} gives the score ${fixed(scores)}. `,
         element("span", { class: "weights" }, this.after(weights, head))));
     }
 
     // what becomes of a score
     after(weight, head) {
       const change = this.switches[`${this.place}_weights`];
-      if (change === "off") return "Attention is off here: the score is not used.";
-      if (change) return `A switch sets the weight to ${fixed(weight)}, whatever the score.`;
-      return `Softmax over all scores makes it the weight ${fixed(weight)}.` +
+      if (change === "off") return "Attention is off here, so the score is not used.";
+      if (change) return `A switch sets the weight to ${fixed(weight)}, whatever the score is.`;
+      return `Softmax over all scores turns it into the weight ${fixed(weight)}.` +
         (this.switches[`${this.place}_heads_off`]?.includes(head) ? " This head is removed." : "");
     }
 
-    // where each head looked, in words
+    // where each head looked, in a sentence
     looks(index) {
       const removed = this.removed();
       const keys = this.keys();
-      if (removed.length === this.data.heads) return " is switched off";
+      const words = this.place === "decoder" ? "French words so far" : "English words";
+      if (removed.length === this.data.heads) return `Attention to the ${words} is switched off.`;
       const looks = this.maps.map(({ weights }, head) => {
         const shares = Array.from(T.row(weights, index));
         const most = shares.indexOf(Math.max(...shares));
         // with a hyphen at which no line ends
-        return [shares[most], `head ${head + 1} at ${keys[most].replace("-", "\u2011")}, ` +
-          fixed(shares[most]), head];
+        return [shares[most], `${keys[most].replace("-", "\u2011")} (${fixed(shares[most])})`, head];
       }).filter(([,, head]) => !removed.includes(head)).sort(([a], [b]) => b - a);
-      const texts = this.switches[`${this.place}_weights`] === "uniform"
-        ? ["each head equally at all"] : looks.map(([, text]) => text);
-      return [`, ${texts[0]}`, ...texts.slice(1),
-        ...removed.map((head) => `head ${head + 1} is off`)].join("; ");
+      const from = this.place === "encoder" ? `For “${this.asking()}”` : `Of the ${words}`;
+      const seen = this.switches[`${this.place}_weights`] === "uniform"
+        ? `Here, each head looked equally at all ${words}.`
+        : `${from}, ${looks.map(([, text, head], i) =>
+          `head ${head + 1} ${i ? "" : "looked most "}at ${text}`).join(", ")}.`;
+      return [seen, ...removed.map((head) => `Head ${head + 1} is off.`)].join(" ");
     }
   };
 };

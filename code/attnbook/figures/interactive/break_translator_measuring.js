@@ -4,7 +4,7 @@ attnbook.measuring ??= ({ element }, Figure) => {
   const T = attnbook.translator;
   const SLICE = 8; // milliseconds
   const EXAMPLES = 4; // of numbers that went wrong
-  const HEAD = ["changed", "right", "95 % interval", "you said", "trained so, but shorter"];
+  const HEAD = ["changed", "right", "95 % interval", "you predicted", "trained like this, but briefly"];
   const GUESSES = [[0, 20], [21, 100], [101, 180], [181, 200]];
 
   // two shares that are the same are one
@@ -32,13 +32,13 @@ attnbook.measuring ??= ({ element }, Figure) => {
       this.guess = element("div", { class: "guess", "aria-live": "polite" });
       this.progress = element("progress", { max: count, value: 0, "aria-label": "Numbers tested" });
       this.tried = element("div", { class: "scroll tried", tabindex: 0, role: "region",
-        "aria-label": "What was measured" });
+        "aria-label": "Measurements" });
       this.copy = element("button", { type: "button", onclick: () => this.copyTable() },
         "Copy the table");
       this.copied = element("div");
       this.wrongs = element("div", { class: "wrongs" });
-      this.stage.append(element("p", { class: "title" }, "Measure it, on numbers that it never saw in " +
-        `training. As trained, it writes ${count} of ${count} right`),
+      this.stage.append(element("p", { class: "title" }, "Measure the model on numbers that it never " +
+        `saw in training. As trained, it gets ${count} of ${count} right`),
         element("div", { class: "row" }, this.go, reset), this.guess, this.wrongs, this.tried,
         element("div", { class: "row" }, this.copy), this.copied);
       this.copy.hidden = true;
@@ -57,7 +57,7 @@ attnbook.measuring ??= ({ element }, Figure) => {
       }
       this.stopMeasuring();
       this.guess.replaceChildren(
-        element("p", {}, "First your prediction. How many of the 200 will be right?"),
+        element("p", {}, "First, make a prediction. How many of the 200 numbers will be right?"),
         element("div", { class: "row" }, ...GUESSES.map(([low, high]) =>
           element("button", { type: "button", onclick: () => {
             this.guesses.set(key, [low, high]);
@@ -149,16 +149,17 @@ attnbook.measuring ??= ({ element }, Figure) => {
       this.copy.hidden = false;
       this.copied.replaceChildren();
       const line = (name, ...text) => element("p", {}, element("strong", {}, name), ...text);
-      this.guess.replaceChildren(line(changed ? "Changed in this model. " : "In this model. ",
-        `${this.described(switches)}: ${right} of ${count} right, ${100 * right / count} %. Of all held-out ` +
-        `numbers it is ${between(low, high)} %, at 95 % confidence.${this.scored(key)}`));
+      this.guess.replaceChildren(line(changed ? "Changed in this model. " : "As trained. ",
+        `${changed ? `With “${this.described(switches)}”, the` : "The"} model gets ${right} of ${count} ` +
+        `right, which is ${100 * right / count} %. At 95 % confidence, the share for all held-out ` +
+        `numbers is ${between(low, high)} %.${this.scored(key)}`));
       if (learned)
         this.guess.append(line(changed ? "Trained like this from the start. " : "Trained again. ",
-          `${seeds} models${changed ? "" : " with nothing missing"}, of a much shorter training, have ` +
+          `${seeds} ${changed ? "" : "unchanged "}models, each with a much shorter training, get ` +
           `${between(learned[0], learned[2])} % right.`));
       if (learned && changed)
-        this.guess.append(element("p", {}, "To take a part from a grown model is not the same as " +
-          "never to have had it."));
+        this.guess.append(element("p", {}, "Changing a trained model is not the same as training " +
+          "a model with the change from the start."));
       if (wrong.length) this.showWrong(wrong, count - right);
     }
 
@@ -170,8 +171,8 @@ attnbook.measuring ??= ({ element }, Figure) => {
       };
       if (!this.guesses.has(key)) return "";
       const said = [...this.guesses.keys()].filter((key) => this.results.has(key));
-      return ` You said ${this.guesses.get(key).join("–")}: ${good(key) ? "right" : "wrong"}. ` +
-        `Your right predictions: ${said.filter(good).length} of ${said.length}.`;
+      return ` You predicted ${this.guesses.get(key).join("–")}, which is ${good(key) ? "right" : "wrong"}. ` +
+        `So far, you have predicted ${said.filter(good).length} of ${said.length} correctly.`;
     }
 
     // some numbers that went wrong, with what was written; one sees how by pressing the number
@@ -187,7 +188,7 @@ attnbook.measuring ??= ({ element }, Figure) => {
         element("td", {}, this.saying(text, written.at(-1) === T.END)));
       });
       this.wrongs.replaceChildren(element("p", {}, element("strong", {}, all > rows.length
-        ? `The first ${rows.length} of the ${all} that went wrong` : "What went wrong")),
+        ? `The first ${rows.length} of the ${all} numbers that went wrong` : "Numbers that went wrong")),
       element("table", {}, element("tbody", {}, ...rows)));
     }
 

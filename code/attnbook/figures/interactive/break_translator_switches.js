@@ -5,36 +5,36 @@ attnbook.switching ??= ({ element, range }, Figure) => {
     "only at the first token"], ["off", "not at all"]];
   const POSITIONS = [["", "as trained"], ["off", "none"], ["shuffled", "shuffled"]];
   // the French begins after ⟨start⟩, which has a place of its own
-  const places = (start) => "They tell each word its place. Shuffled: in every sentence alike, the " +
-    `first word has place ${T.SHUFFLED[start] + 1}, the second place ${T.SHUFFLED[start + 1] + 1}, ` +
-    "and so on.";
+  const places = (start) => "They tell each word its position. When they are shuffled, the " +
+    `first word of every sentence gets position ${T.SHUFFLED[start] + 1}, the second gets position ` +
+    `${T.SHUFFLED[start + 1] + 1}, and so on.`;
   const ON = [["", "on"], ["off", "off"]];
   const HEADS = "Press a head to switch it off.";
   // of each switch: its label, its values with what they say, what it is for, and its chapter; the
   // value "" is as it was trained
   const SWITCHES = {
-    divisor: ["Scores are divided by", [["", "√8, the root of a head's width"], ["off", "1, not at all"],
+    divisor: ["Scores are divided by", [["", "√8, the root of a head's width"], ["off", "1 (no division)"],
       ["sqrt(d_model)", "√32, the root of a vector's width"]],
-    "Smaller scores share the weight among more words.", "03-scaling"],
+    "Smaller scores spread the weight over more words.", "03-scaling"],
     encoder_weights: ["The encoder looks at the English words", WEIGHTS,
-      "The English words learn of each other.", "02-queries-keys-values"],
-    decoder_weights: ["The decoder looks at its own French words", WEIGHTS,
-      "It sees what is written already.", "05-word-order"],
-    cross_weights: ["The decoder looks across at the English words", WEIGHTS,
-      "It sees what is to be said.", "01-looking-back"],
-    encoder_heads_off: ["Heads of the encoder", null, HEADS, "07-heads"],
-    decoder_heads_off: ["Heads of the decoder, at its own words", null, HEADS, "07-heads"],
-    cross_heads_off: ["Heads of the decoder, across", null, HEADS, "07-heads"],
+      "Each English word gathers information from the others.", "02-queries-keys-values"],
+    decoder_weights: ["The decoder looks at the French words so far", WEIGHTS,
+      "This lets the decoder see what it has already written.", "05-word-order"],
+    cross_weights: ["The decoder looks at the English words", WEIGHTS,
+      "Cross-attention shows the decoder what to translate.", "01-looking-back"],
+    encoder_heads_off: ["Heads of the encoder's self-attention", null, HEADS, "07-heads"],
+    decoder_heads_off: ["Heads of the decoder's self-attention", null, HEADS, "07-heads"],
+    cross_heads_off: ["Heads of cross-attention", null, HEADS, "07-heads"],
     source_positions: ["Positions of the English words", POSITIONS, places(0), "06-positions"],
     target_positions: ["Positions of the French words", POSITIONS, places(1), "06-positions"],
     causal_mask: ["Causal mask", ON,
-      "In training it hides the words that are yet to be written.", "05-word-order"],
+      "In training, it hides the words that the decoder has yet to write.", "05-word-order"],
     residual: ["Residual addition", ON,
-      "Each part adds to what it has read, and replaces nothing.", "08-blocks"],
+      "Each part adds its output to the vectors that it reads, and replaces nothing.", "08-blocks"],
     norm: ["Layer norm", ON,
       "It brings each vector to mean 0 and variance 1 before a part reads it.", "08-blocks"],
     feed_forward: ["Feed-forward network", ON,
-      "It works on each word's vector alone.", "08-blocks"],
+      "It works on each word's vector separately.", "08-blocks"],
   };
   const BOOK = document.documentElement.dataset.content_root; // on the book's pages alone
 

@@ -1,6 +1,6 @@
 // The translator of numbers, ready to run; and of the breakable one the number that is typed, and
 // its French, token after token.
-attnbook.writing ??= ({ element }, Figure) => {
+attnbook.writing ??= ({ element, still }, Figure) => {
   const T = attnbook.translator;
   const EMPTY = "·"; // of padding, which fills texts up to one length and says nothing
 
@@ -20,7 +20,7 @@ attnbook.writing ??= ({ element }, Figure) => {
         event.preventDefault();
         this.read(this.input.value);
       } }, element("strong", {}, "Break the translator"),
-      element("label", { for: "typed" }, "A number below 100,000, or English words"),
+      element("label", { for: "typed" }, "A number below 100,000, in digits or English words"),
       this.input, element("button", { type: "submit" }, "Translate"),
       element("button", { type: "button", onclick: () => this.next() }, "Another number"),
       this.refused);
@@ -28,8 +28,8 @@ attnbook.writing ??= ({ element }, Figure) => {
       this.french = element("div", { class: "tokens french", role: "group", "aria-label": "French" });
       this.verdict = element("p", { class: "verdict" });
       this.controls.replaceWith(form);
-      this.stage.append(element("p", { class: "title" }, "It reads"), this.english,
-        element("p", { class: "title" }, "and writes, one token after the other; a bar says how sure it is"),
+      this.stage.append(element("p", { class: "title" }, "The model reads"), this.english,
+        element("p", { class: "title" }, "and writes one token after another; a bar shows how sure it is"),
         element("div", { class: "out" }, this.french, this.verdict));
     }
 
@@ -46,15 +46,14 @@ attnbook.writing ??= ({ element }, Figure) => {
       if (words.trouble) {
         if (this.writing) this.translate({ pause: null }); // nothing stands there half written
         this.input.setAttribute("aria-invalid", "true");
-        this.refused.textContent = `${words.trouble} Below still stands “${this.words}”.`;
+        this.refused.textContent = `${words.trouble} The result below is still for “${this.words}”.`;
         return;
       }
       this.input.removeAttribute("aria-invalid");
       this.refused.textContent = "";
       this.words = words;
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       this.picked = { side: "target", index: 0 };
-      this.translate({ pause: still ? null : 110 });
+      this.translate({ pause: still() ? null : 110 });
     }
 
     wordsOf(typed) {
@@ -63,22 +62,22 @@ attnbook.writing ??= ({ element }, Figure) => {
       if (!text)
         return { trouble: "Type a number, such as 481, or its English words." };
       if (/^[-−]/.test(digits))
-        return { trouble: "It has no word for minus: it has learned the numbers from 0 to 99,999." };
-      const large = { trouble: "It has learned numbers below 100,000 and has seen no larger one: " +
-        "try one of up to five digits." };
+        return { trouble: "The model has no word for minus. It has only learned the numbers from 0 to 99,999." };
+      const large = { trouble: "The model has only learned numbers below 100,000. Try a number with " +
+        "up to five digits." };
       if (/^\d+$/.test(digits)) return digits >= 1e5 ? large : T.spell(Number(digits));
       if (/\d/.test(digits))
-        return { trouble: "Type digits alone, such as 2003, or words alone. It knows whole numbers " +
-          "only." };
+        return { trouble: "Type only digits, such as 2003, or only words. The model knows only whole " +
+          "numbers." };
       const words = text.replace(/\band\b ?/g, "")
         .replace(/ty (one|two|three|four|five|six|seven|eight|nine)\b/g, "ty-$1").trim();
       const tokens = T.tokensOf(words);
       const unexpected = tokens.find((token) => !this.known[0].has(token) || /llion|</.test(token));
       if (!words || unexpected !== undefined)
-        return { trouble: `It has never seen “${unexpected || text}”: it knows the English words of ` +
-          "numbers below 100,000, such as forty-two thousand seven." };
+        return { trouble: `The model has never seen “${unexpected || text}”. It only knows the English ` +
+          "words for numbers below 100,000, such as forty-two thousand seven." };
       if (tokens.length > this.data.most)
-        return { trouble: `That is long: it reads up to ${this.data.most} words.` };
+        return { trouble: `That is too long. The model reads up to ${this.data.most} words.` };
       return T.numberOf(words) >= 1e5 ? large : words;
     }
 
@@ -165,14 +164,14 @@ attnbook.writing ??= ({ element }, Figure) => {
         const name = side ? "target" : "source";
         const place = index + side; // the French begins after ⟨start⟩
         const told = this.switches[`${name}_positions`] === "shuffled"
-          ? `place ${(T.SHUFFLED[place] ?? place) + 1}` : "";
+          ? `position ${(T.SHUFFLED[place] ?? place) + 1}` : "";
         const bad = side && index === wrong;
         return element("button", { type: "button", class: bad ? "wrong" : null,
           "aria-pressed": this.picked.side === name && this.picked.index === index,
-          title: token === T.PADDING ? "padding: it fills texts up, and says nothing" : null,
+          title: token === T.PADDING ? "padding, which fills up short texts and means nothing" : null,
           "aria-label": [told ? `${this.nameOf(side, token)} ${told}` : this.nameOf(side, token),
             ...(share === undefined ? [] : [`${this.percent(share)} percent sure`]),
-            ...(bad ? ["the first that is wrong"] : [])].join(", "),
+            ...(bad ? ["the first wrong token"] : [])].join(", "),
           onclick: () => this.pick(name, index) },
         this.nameOf(side, token),
         ...(share === undefined ? [] : [element("i", { style: `width: ${100 * share}%` })]),
@@ -202,9 +201,9 @@ attnbook.writing ??= ({ element }, Figure) => {
     // what a French text says; one that never ended says nothing
     saying(text, ended) {
       const number = T.numberOfFrench(text);
-      if (!ended) return "does not stop";
-      if (!text) return "is nothing at all";
-      return number === null ? "is not a number" : `says ${number.toLocaleString("en")}`;
+      if (!ended) return "never ends";
+      if (!text) return "is empty";
+      return number === null ? "is not a number" : `means ${number.toLocaleString("en")}`;
     }
 
     // "100" stands for all alone

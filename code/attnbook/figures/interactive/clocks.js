@@ -42,9 +42,9 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed }) =
       this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
       this.stage.append(
         element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
-        element("p", { class: "note" }, "Plain hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
-          "angle between them, k·ω, and under the clock its cosine. " + (shown < pairs
-          ? `${shown} of ${pairs} pairs; none of those that hardly rotate up to ${length - 1}.`
+        element("p", { class: "note" }, "Solid hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
+          "angle between them, k·ω, with its cosine under the clock. " + (shown < pairs
+          ? `Shown: ${shown} of ${pairs} pairs, without those that hardly rotate up to position ${length - 1}.`
           : "")),
         this.curve);
       this.whenResized(this.curve, () => this.paint());
@@ -78,10 +78,10 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed }) =
       const product = fixed(this.product());
       const both = `PE(${p}) · PE(${p + k})`;
       this.say(this.stays
-        ? `Moving p rotates all hands, but the product stays: ${both} = ${product}. The angle ` +
+        ? `Moving p rotates all hands, but the product stays the same: ${both} = ${product}. The angle ` +
           "between the two hands of a pair depends on k alone."
-        : `${both} = ${product}: the sum of the cosines of the angles between the hands, over ` +
-          `all ${this.frequencies.length} pairs. Move p: does the product change?`);
+        : `${both} = ${product}. This is the sum, over all ${this.frequencies.length} pairs, of the ` +
+          "cosine of the angle between their two hands. Does the product change if you move p?");
     }
 
     // the product against the offset, from where p stands

@@ -51,7 +51,7 @@ attnbook.define("decoding", ({ Interactive, element, fixed }) =>
         element("span", { class: "chance", style: `--share: ${100 * chance}%` },
           chance < 0.01 ? "under 0.01" : fixed(chance))]));
       const most = row.indexOf(Math.max(...row));
-      this.say(`Writing ${written[this.step]}, it looks most at ` +
+      this.say(`To write ${written[this.step]}, the model looks most at ` +
         `${source[most]} (${fixed(row[most])}).`);
     }
 

@@ -1,14 +1,13 @@
 // A translator that writes one number by itself, and that three buttons break in place. Ribbons show
 // where it looked for each token. translator.js computes it; break_translator_writing.js reads it.
-attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons }) => {
+attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, boxesIn, still }) => {
   const T = attnbook.translator;
   const STEP = { first: 450, again: 130 }; // milliseconds for each token that is written
   const SHOWN = 8; // tokens; more are left out
   const SLICE = 8; // milliseconds of measuring, so that the page stays alive
   const FAINT = 0.02; // weights that are not drawn
-  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
-  return class Hero extends attnbook.writing({ element }, Interactive) {
+  return class Hero extends attnbook.writing({ element, still }, Interactive) {
     static LINES = 4;
     static STYLE = attnbook.writing.LOOK + `
       :host { container: page / inline-size; }
@@ -159,7 +158,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons }) =
       this.tokens = this.all.map(({ token }) => token).filter((token) => token !== T.END);
       this.looks = this.all.map(({ maps }, i) => this.meanOfHeads(maps.at(-1).cross, i));
       this.pointed = this.pressed = null;
-      this.shown = STILL.matches ? Infinity : 0;
+      this.shown = still() ? Infinity : 0;
       this.fill();
       this.sentence(number);
       clearTimeout(this.writing);
@@ -247,16 +246,10 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons }) =
 
     // Ribbons: from a French chip, shared out among the English ones by weight
     place() {
-      const stage = this.stage.getBoundingClientRect();
-      const at = (chip) => {
-        const box = chip.getBoundingClientRect();
-        return { ...box.toJSON(), x: box.x - stage.x + box.width / 2, top: box.top - stage.top,
-          bottom: box.bottom - stage.top };
-      };
-      const [keys, queries] = [this.keys.map(at), this.queries.map(at)];
-      const lookers = queries.map(({ x, width, top }) => ({ x, width, y: top }));
-      const places = keys.map(({ x, width, bottom }) => ({ x, width, y: bottom }));
-      const looks = this.looks.slice(0, queries.length);
+      const at = boxesIn(this.stage);
+      const lookers = this.queries.map(at).map((box) => ({ ...box, y: box.top }));
+      const places = this.keys.map(at).map((box) => ({ ...box, y: box.bottom }));
+      const looks = this.looks.slice(0, lookers.length);
       const paths = ribbons(lookers, places, looks, FAINT).map(({ looker, d }) =>
         Object.assign(shape("path", { class: "look", d }), { query: looker }));
       this.ribbons.replaceChildren(...paths);

@@ -14,7 +14,7 @@ from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out
 NUMBERS = (97, 481, 72, 1066, 2003, 30_071, 4_500)  # the first opens; a button shows the rest
 ABOUT = "This small Transformer runs in your page. It turns English into French."
 HINT = (
-    " The ribbons show where it looked. The looks for a word add up to 100 %, "
+    " The ribbons show where it looked. The weights for each word add up to 100 %, "
     "so the end gets what the English words leave."
 )
 BREAKS = {  # what each button says, the switches that it sets, and what is gone then

@@ -34,7 +34,7 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       };
       this.back = this.button("← back", () => go(this.step - 1));
       this.next = this.button("next →", () => go(this.step + 1));
-      this.choice("Scores in a block", sizes.map((size) =>
+      this.choice("Scores per block", sizes.map((size) =>
         size === scores.length ? `all ${size}` : String(size)), (place) => {
         this.size = sizes[place];
         go(0);
@@ -107,11 +107,11 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       // to the digits that are shown
       const right = fixed(a / l) === fixed(whole);
       this.say(`Block ${this.step + 1} of ${states.length}. ` +
-        (this.step === 0 ? "" : !grown ? "The largest score stays, and so do the old sums. "
-          : this.kept ? "The largest score has grown, but the old sums still count from the old one. "
-          : "The largest score has grown: the old sums shrink. ") +
+        (this.step === 0 ? "" : !grown ? "The largest score stays the same, and so do the old sums. "
+          : this.kept ? "The largest score has grown, but the old sums still use the old one. "
+          : "The largest score has grown, so the old sums shrink. ") +
         (!ready ? `So far the output is ${fixed(a / l)}.`
-          : right ? `The output is ${fixed(a / l)}, as by softmax over all scores at once.`
+          : right ? `The output is ${fixed(a / l)}, the same as from softmax over all scores at once.`
           : `The output is ${fixed(a / l)}; softmax over all scores at once gives ` +
             `${fixed(whole)}.`));
     }

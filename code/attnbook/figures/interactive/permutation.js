@@ -1,6 +1,6 @@
 // Tokens to put in another order; under each, its output of self-attention. A column is a place:
 // a token that moves is painted in another column.
-attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed }) =>
+attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) =>
   class Permutation extends Interactive {
     static STYLE = `
       .places { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column;
@@ -32,7 +32,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         return { button, bars, column: element("div", {}, place + 1, button, bars) };
       });
       this.places = element("div", { class: "places", role: "group",
-        "aria-label": "Tokens in their order; the left and right arrow keys move the one in focus",
+        "aria-label": "Tokens in order; the left and right arrow keys move the one in focus",
         onpointerdown: (event) => this.take(event),
         onpointermove: (event) => this.drag(event),
         onpointerup: () => this.drop(),
@@ -40,15 +40,15 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       }, ...this.columns.map(({ column }) => column));
       this.earlier = this.button("◀ Earlier", () => this.move(this.picked - 1));
       this.later = this.button("Later ▶", () => this.move(this.picked + 1));
-      this.button("First order", () => this.reorder(this.first));
+      this.button("Original order", () => this.reorder(this.first));
       this.toggle("with positions", (on) => {
         this.positions = on;
         this.moved = null;
         this.draw();
       });
-      this.stage.append(this.places, element("p", { class: "note" }, "Bars: each token's output, " +
-        "one bar for each feature, to the left if negative. Thin lines: the same output in the " +
-        "first order."));
+      this.stage.append(this.places, element("p", { class: "note" }, "The bars show each token's " +
+        "output, one bar for each feature, and point left if negative. The thin lines show the same " +
+        "output in the original order."));
     }
 
     // the output at each place; query, key and value are the vectors themselves
@@ -115,7 +115,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       const step = this.places.clientWidth / order.length;
       this.order = order;
       this.draw();
-      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      if (still()) return;
       this.columns.forEach(({ column }, place) => {
         const x = step * (before.indexOf(order[place]) - place);
         if (x) column.animate([{ transform: `translateX(${x}px)` }, { transform: "none" }], 200);
@@ -132,7 +132,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       this.columns.forEach(({ button, bars }, place) => {
         const token = this.order[place];
         button.textContent = button.title = tokens[token];
-        button.setAttribute("aria-label", `${tokens[token]}, place ${place + 1} of ${last + 1}`);
+        button.setAttribute("aria-label", `${tokens[token]}, position ${place + 1} of ${last + 1}`);
         button.setAttribute("aria-pressed", place === this.picked);
         bars.replaceChildren(
           ...now[place].map((number, feature) => shape("rect", { class: "output",
@@ -152,13 +152,13 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       const { tokens } = this.data;
       const text = this.order.map((token) => tokens[token]).join(" ");
       if (this.order.every((token, place) => token === place))
-        return `“${text}”, the first order. Drag a token, or go there with Tab and move it with ` +
-          "the left and right arrow keys.";
-      const moved = this.moved === null ? ""
-        : `${tokens[this.moved]} is now at place ${this.order.indexOf(this.moved) + 1}: `;
-      return `${moved}“${text}”. ` + (change < 1e-9
-        ? "The outputs are those of before, in the new order."
-        : `The outputs are no longer those of before: the largest change of a ` +
+        return `“${text}” is the original order. Drag a token, or select it with Tab and move it ` +
+          "with the left and right arrow keys.";
+      const begin = this.moved === null ? "The"
+        : `With “${tokens[this.moved]}” at position ${this.order.indexOf(this.moved) + 1}, the`;
+      return `${begin} order is “${text}”. ` + (change < 1e-9
+        ? "Each token's output is the same as in the original order."
+        : "The outputs differ from those in the original order. The largest change of a " +
           `number is ${fixed(change)}.`);
     }
 

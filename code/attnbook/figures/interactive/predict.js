@@ -88,7 +88,7 @@ attnbook.define("predict", ({ Interactive, element }) =>
     // what is believed with an answer, and what speaks against it, or why it is right
     reason(i) {
       const { belief, why } = this.data.options[i];
-      const name = i === this.data.right ? "That is it" : belief ? `Not so: “${belief}”` : "Not so";
+      const name = i === this.data.right ? "That is right" : belief ? `Not so: “${belief}”` : "Not so";
       return [element("b", {}, `${this.mark(i)} ${name}.`), " ", ...this.withCode(why)];
     }
 

@@ -1,11 +1,10 @@
 // A word asks all others. The reader takes away one of the three projections, or all of them.
-attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softmax, fixed,
+attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softmax, fixed, percent,
   ribbon }) => {
   const [WORD, FALL] = [100, 74]; // width of a word and height of the ribbons, in their units
   const ALL = 0.92 * WORD; // as wide as all of the weight: each ribbon is as wide as its share
   const HEARD = 0.2; // a weight from which on a word is named
   const LEGIBLE = 0.3; // of a bar: a part that has room for its word
-  const percent = (weight) => `${Math.round(100 * weight)} %`;
   const through = (row, matrix) =>
     matrix[0].map((_, k) => dot(row, matrix.map((cells) => cells[k])));
   const list = (parts) => [parts.slice(0, -1).join(", "), ...parts.slice(-1)]
@@ -135,7 +134,7 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
       this.chips.forEach((chip, i) => chip.setAttribute("aria-pressed", i === this.row));
       now.weights.forEach((weight, j) => {
         this.keys[j].textContent = this.has(now.keys[j], "key");
-        this.given[j].textContent = percent(weight).replace(" ", "\u00a0");
+        this.given[j].textContent = percent(weight);
         this.values[j].textContent = this.has(now.values[j], "value");
         this.shares[j].style.width = `${100 * weight}%`;
         this.ribbons[j].setAttribute("d", this.ribbon(j, now.weights));
@@ -174,7 +173,7 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
       const title = (text) => element("p", {}, text);
       const bars = (rows) => element("ul", {}, ...rows.map((row) => this.bar(row, most)));
       this.after.replaceChildren(...(this.removed.value
-        ? [title(`what “${word}” is itself`), bars(was),
+        ? [title(`what “${word}” is by itself`), bars(was),
           title(`what “${word}” takes along`), bars(found)]
         : [title(`what “${word}” is and takes along, in one sum`), bars(both)]));
     }
@@ -198,13 +197,12 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
       const wanted = list(this.names("query").flatMap((name, k) =>
         (query[k] ? `${name} ${query[k]}` : []))) || "nothing";
       return [
-        `The query of “${word}” is ${wanted}. ${finds} What it takes along stays apart from what `
-          + "it is itself.",
-        `Without a separate query, “${word}” can only look for what it is found by itself, which `
-          + `is ${wanted}. ${finds}`,
-        `Without a value projection, a word hands over all that it is. “${word}” adds this to all `
-          + "that it is itself. Both lie in the same features, so the next layer can hardly tell "
-          + "them apart.",
+        `The query of “${word}” is ${wanted}. ${finds} The mixture it takes along stays `
+          + "apart from its own features.",
+        `Without a separate query, “${word}” has to ask with its own key, which is ${wanted}. `
+          + finds,
+        `Without a value projection, a word hands over all of its features. “${word}” adds the mixture `
+          + "to its own features, so the next layer can hardly tell the two apart.",
         `Without any projection, a word looks for words like itself. ${finds} Nothing is left that `
           + "training could change."][REMOVED.indexOf(this.removed)];
     }

@@ -72,7 +72,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         this.draw();
       });
       if (this.draws > 1)
-        this.button("Draw other random vectors", () => {
+        this.button("Draw new random vectors", () => {
           this.row = (this.row + 1) % this.draws;
           this.draw();
         });
@@ -182,10 +182,10 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       side.moves.textContent = fixed(jacobian, 3);
       side.meter.style.width = `${200 * jacobian}%`; // no Jacobian of softmax is larger than 0.5
       side.verdict.textContent = jacobian < SATURATED
-        ? "One key has it all, and nothing reacts any more."
-        : largest >= 0.95 ? "One key has nearly all, and softmax hardly reacts."
-          : largest >= 0.6 ? "One key has most of it, and softmax still reacts."
-            : "Several keys share it, and softmax reacts.";
+        ? "One key has all the weight, and nothing reacts."
+        : largest >= 0.95 ? "One key has nearly all of it; softmax hardly reacts."
+          : largest >= 0.6 ? "One key has most of the weight; softmax still reacts."
+            : "Several keys share the weight; softmax reacts.";
     }
 
     numbers() {

@@ -1,13 +1,12 @@
 // The translator that runs in the page, as words, heads, a network and the word that it writes; heads
 // and network can be switched off. translator.js computes it.
-attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
+attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons, boxesIn, still }) => {
   const T = attnbook.translator;
   const SHOWN = 8; // tokens; more are left out
   const FAINT = 0.02; // weights that are not drawn
-  const TOUR = 2500; // milliseconds for each head, until somebody touches the figure
-  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+  const TOUR = 2500; // milliseconds for each head, once, unless somebody touches the figure
 
-  return class Stack extends attnbook.writing({ element }, Interactive) {
+  return class Stack extends attnbook.writing({ element, still }, Interactive) {
     static STYLE = attnbook.writing.LOOK + `
       .frame { position: relative; }
       .narrows { container-type: inline-size; }
@@ -98,8 +97,11 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
       this.chosen = Infinity; // the last word
       this.write();
       for (const touch of ["pointerover", "focusin"])
-        this.shadowRoot.addEventListener(touch, () => clearInterval(this.tour));
-      if (!STILL.matches) this.tour = setInterval(() => this.light((this.lit + 1) % this.heads.length), TOUR);
+        this.shadowRoot.addEventListener(touch, () => {
+          this.touched = true;
+          clearTimeout(this.next);
+        });
+      if (!still()) this.whenSeen(() => this.tour());
     }
 
     // a head has a name that lights its looks, and a switch; the network has a switch alone
@@ -112,6 +114,15 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
         onmouseenter: () => head && this.light(key) },
       ...(head ? [element("button", { type: "button", onfocus: () => this.light(key),
         onclick: () => this.light(key) }, name)] : []), toggle);
+    }
+
+    // head after head, and back to the first
+    tour() {
+      if (this.touched) return;
+      this.next = setTimeout(() => {
+        this.light((this.lit + 1) % this.heads.length);
+        if (this.lit) this.tour();
+      }, TOUR);
     }
 
     light(head) {
@@ -160,7 +171,7 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
       this.chosen = i;
       this.draw();
       const [from, to] = [this.words[i - 1], this.reads].map((node) => node?.getBoundingClientRect());
-      if (from && !STILL.matches) this.reads.animate([
+      if (from && !still()) this.reads.animate([
         { transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)` }, {}],
       { duration: 700, easing: "ease-in-out" });
     }
@@ -201,7 +212,7 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
 
     showLit() {
       const off = this.off.has(this.lit);
-      const word = this.words.length ? ["For ", element("b", {}, this.words[this.chosen].textContent), ", "] : [];
+      const word = this.words.length ? ["To write ", element("b", {}, this.words[this.chosen].textContent), ", "] : [];
       this.looking.replaceChildren(...word, `head ${this.lit + 1} ${off ? "is off" : "looks at:"}`);
       this.heads.forEach((head, i) => head.classList.toggle("lit", i === this.lit));
       for (const path of this.curves.querySelectorAll(".look"))
@@ -212,21 +223,17 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
     }
 
     drawCurves() {
-      const { left, top, width, height } = this.flow.getBoundingClientRect();
+      const { offsetWidth: width, offsetHeight: height } = this.flow;
       if (!width) return;
-      const at = (node) => {
-        const box = node.getBoundingClientRect();
-        return { x: box.x + box.width / 2 - left, width: box.width, left: box.left - left,
-          top: box.top - top, bottom: box.bottom - top };
-      };
+      const at = boxesIn(this.flow);
       const arrow = (from, to, more = "") => {
         const [a, b] = [at(from), at(to)];
         const middle = (a.bottom + b.top) / 2;
         return [shape("path", { class: `pipe ${more}`, d: `M${a.x},${a.bottom} C${a.x},${middle} ${b.x},${middle} `
           + `${b.x},${b.top - 9}` }), shape("path", { class: `tip ${more}`, d: `M${b.x},${b.top - 3} l-5,-8 h10z` })];
       };
-      const lookers = this.heads.map(at).map(({ x, width: wide, top: y }) => ({ x, width: wide, y }));
-      const places = this.keys.map(at).map(({ x, width: wide, bottom: y }) => ({ x, width: wide, y }));
+      const lookers = this.heads.map(at).map((box) => ({ ...box, y: box.top }));
+      const places = this.keys.map(at).map((box) => ({ ...box, y: box.bottom }));
       const looks = this.looks().map((weights, head) => weights.map((share) => this.off.has(head) ? 0 : share));
       const word = this.words[this.chosen];
       this.curves.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -258,7 +265,7 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons }) => {
 
     disconnectedCallback() {
       super.disconnectedCallback();
-      clearInterval(this.tour);
+      clearTimeout(this.next);
     }
   };
 });

@@ -184,7 +184,7 @@ attnbook.define("token", (shared) => {
       const crowded = dModel + dK > 6 || dV > 3; // then numbers have to be small
       return element("div", { class: `flow ${crowded ? "crowded" : ""}`, role: "group",
         style: `--all: ${left} 12px ${right}`,
-        "aria-label": "The numbers; the arrow keys go from one to the next",
+        "aria-label": "The numbers; the arrow keys move from one to the next",
         onkeydown: (event) => this.cellKey(event),
         onmouseleave: () => this.open(this.focused()),
         onfocusout: () => this.open(null) },
@@ -299,7 +299,7 @@ attnbook.define("token", (shared) => {
     showLens({ title, heads, rows, column }) {
       if (!rows.length) {
         this.lens.replaceChildren(element("span", { class: "hint" },
-          "From the next step on, point at a number or tap it: here is how it was computed."));
+          "From the next step on, point at a number or tap it to see here how it was computed."));
         return;
       }
       const text = (kind, role, words) =>

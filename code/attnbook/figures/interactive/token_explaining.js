@@ -1,7 +1,7 @@
 // How each number on the way of a token comes about: the sentences and the rows of cells.
 attnbook.explaining ??= ({ fixed, range, sum, KINDS, below, short }, Figure) => {
-  const PURPOSE = { q: "a query, what a token looks for", k: "a key, what it can be found by",
-    v: "a value, what it hands over" };
+  const PURPOSE = { q: "a query (what the token looks for)",
+    k: "a key (what the token can be found by)", v: "a value (what the token hands over)" };
 
   const column = (matrix, f) => matrix.map((row) => row[f]);
   const times = (a, b) => a.map((number, i) => number * b[i]);
@@ -21,8 +21,8 @@ attnbook.explaining ??= ({ fixed, range, sum, KINDS, below, short }, Figure) => 
 
     explainInput(j, { x }) {
       return { rows: [], uses: (cell) => cell.kind === "x" && cell.j === j,
-        said: `Every token enters as a vector of ${x[0].length} numbers. ${this.name(j)} is ` +
-          `x${below(j)} = ${vector(x[j])}.` };
+        said: `Every token enters as a vector of ${x[0].length} numbers. The vector of ` +
+          `${this.name(j)} is x${below(j)} = ${vector(x[j])}.` };
     }
 
     // one number of a query, key or value; all of them if f is null
@@ -35,11 +35,11 @@ attnbook.explaining ??= ({ fixed, range, sum, KINDS, below, short }, Figure) => 
           { label: `${title} =`, cells: result, role: KINDS[kind][1] }],
         uses: (cell) => cell.kind === "x" && cell.j === j,
         said: f === null
-          ? "Three projections, the same for all tokens, make a query (what a token looks for), a " +
+          ? "Three projections, which all tokens share, make a query (what a token looks for), a " +
             "key (what it can be found by) and a value (what it hands over). " +
             `${title} = x${below(j)} ${projection} = ${vector(result)}.`
-          : `The projection ${projection} makes of each vector ${PURPOSE[kind]}. ${title}, ` +
-            `number ${f + 1}: ${written(now.x[j], column(this.data[projection], f))} = ` +
+          : `The projection ${projection} turns each vector into ${PURPOSE[kind]}. Number ${f + 1} ` +
+            `of ${title} is ${written(now.x[j], column(this.data[projection], f))} = ` +
             `${short(result[f])}.` };
     }
 
@@ -60,9 +60,9 @@ attnbook.explaining ??= ({ fixed, range, sum, KINDS, below, short }, Figure) => 
       return { title: `÷ √${q.length}`, heads: this.allTokens(), column: j,
         rows: [{ label: "scores", cells: score }, { label: `÷ ${root} =`, cells: scaled }],
         uses: (cell) => cell.kind === "score" && cell.j === j,
-        said: `The more features are multiplied and added, the larger a score is, as the root of ` +
-          `their number. So it is divided by √${q.length}. ` +
-          `${this.name(j)}: ${short(score[j])} ÷ √${q.length} = ` +
+        said: "A typical score grows with the root of the number of features, so every score is " +
+          `divided by √${q.length}. ` +
+          `For ${this.name(j)}, ${short(score[j])} ÷ √${q.length} = ` +
           `${short(scaled[j])}.` };
     }
 
@@ -77,9 +77,9 @@ attnbook.explaining ??= ({ fixed, range, sum, KINDS, below, short }, Figure) => 
           { label: less ? "e^(…) =" : "e^s =", cells: powers, result: total },
           { label: `÷ ${total} =`, cells: weight, role: "weights" }],
         uses: (cell) => cell.kind === "scaled",
-        said: "Softmax makes weights of the scores: all positive, together 1. " +
-          `${this.name(j)}: e^${factor(scaled[j] - less)} = ${short(powers[j])}, divided by the ` +
-          `sum of all ${scaled.length}, ${total}, is ${short(weight[j])}.` };
+        said: "Softmax turns the scores into weights that are positive and add up to 1. " +
+          `For ${this.name(j)}, e^${factor(scaled[j] - less)} = ${short(powers[j])}. Divided by ` +
+          `${total}, the sum of all ${scaled.length} powers, this gives ${short(weight[j])}.` };
     }
 
     explainOutput(f, { weight, v, output }) {
@@ -89,15 +89,15 @@ attnbook.explaining ??= ({ fixed, range, sum, KINDS, below, short }, Figure) => 
           { label: "× v", cells: values, role: "value" },
           { label: "=", cells: times(weight, values), result: short(output[f]) }],
         uses: (cell) => cell.kind === "weight" || (cell.kind === "v" && cell.f === f),
-        said: "Each value is multiplied by its weight, and all are added up. Number " +
-          `${f + 1}: ${written(weight, values)} = ${short(output[f])}. Shown with two digits, ` +
-          "computed with all." };
+        said: "Each value is multiplied by its weight, and the products are added up. " +
+          `Number ${f + 1} is ${written(weight, values)} = ${short(output[f])}. The figure shows ` +
+          "two digits but computes with all of them." };
     }
 
     ending({ x, weight, output, best }) {
-      return `${this.name(this.follow)} came as ${vector(x[this.follow])} and leaves as ` +
-        `${vector(output)}: a mixture of all values, the largest share, ${short(weight[best])}, ` +
-        `from ${this.name(best)}. Another token's query weighs the same values in another way.`;
+      return `${this.name(this.follow)} came in as ${vector(x[this.follow])} and leaves as ` +
+        `${vector(output)}, a mixture of all values. The largest share, ${short(weight[best])}, comes ` +
+        `from ${this.name(best)}. Another token's query weighs the same values differently.`;
     }
 
     allTokens() {

@@ -63,12 +63,12 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .small.lit { fill: var(--weights); stroke: var(--weights); }
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
-    static TABLE = "The place of the norms, and the shapes";
-    static HOW = "Data flow upwards. Click or tap a box, or go there with Tab and the arrow keys.";
-    static PRE = "Pre-norm: each norm is beside the stream, before a sub-layer, and one more " +
-      "tops each stack. Up to there, the stream itself passes through no norm.";
-    static POST = "Post-norm, as in 2017: the norms have moved onto the stream, after each " +
-      "addition, and no further one tops the stack. What comes in never passes unchanged.";
+    static TABLE = "Pre-norm or post-norm, and the shapes";
+    static HOW = "Data flows upwards. Click or tap a box, or move to it with Tab and the arrow keys.";
+    static PRE = "Pre-norm puts each norm beside the stream, before a sub-layer, and one more " +
+      "norm on top of each stack. Below that last norm, the stream itself passes through no norm.";
+    static POST = "Post-norm, the design of 2017, puts the norms on the stream itself, after each " +
+      "addition, and adds no norm on top of the stack. The input never passes through unchanged.";
 
     build() {
       if (this.data.here) {
@@ -84,7 +84,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       this.heading = element("p", { class: "part" });
       this.more = element("p", { class: "more" });
       this.stage.append(element("div", { class: "both", role: "group",
-        "aria-label": "The parts; the arrow keys go from one to the next",
+        "aria-label": "The parts; the arrow keys move from one to the next",
         onkeydown: (event) => this.key(event) },
       element("p", { class: "note how" }, Transformer.HOW),
       element("div", { class: "text stack" }, element("div", {}, this.heading, this.said, this.more),
@@ -93,12 +93,12 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
           ...all.map((lines) => element("p", {}, ...lines))))),
       element("div", { class: "map" }, stacks),
       element("div", { class: "inside" },
-        element("p", { class: "note" }, "Inside every attention:"), inside),
+        element("p", { class: "note" }, "Inside every attention layer:"), inside),
       this.details));
       this.details.className = "unfolds";
       this.table.before(element("div", { class: "norms", role: "radiogroup",
-        "aria-label": "Place of the norms" },
-      element("p", { "aria-hidden": "true" }, "The norms stand"),
+        "aria-label": "Where the norms are" },
+      element("p", { "aria-hidden": "true" }, "The norms come"),
       this.norms("before each part (pre-norm)", false),
       this.norms("after each addition (post-norm, 2017)", true)));
     }
@@ -246,13 +246,13 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       this.stage.append(element("div", { class: "here" },
         element("div", { "aria-hidden": "true" }, ...drawings),
         element("div", {}, this.said,
-          element("p", { class: "note" }, "The whole: ", this.link(8)))));
-      this.say(`You are here: ${here}${found.side ? "" : ", inside every attention"}. ` +
+          element("p", { class: "note" }, "The whole model: ", this.link(8)))));
+      this.say(`You are here: ${here}${found.side ? "" : ", inside every attention layer"}. ` +
         parts[here][0]);
     }
 
     numbers() {
-      return [["part", "leaves as", "chapters"],
+      return [["part", "output shape", "chapters"],
         ...Object.entries(this.data.parts).map(([part, [, leaves, chapters]]) =>
           [part, leaves, chapters.join(", ")])];
     }

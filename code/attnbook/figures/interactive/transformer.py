@@ -13,33 +13,34 @@ from attnbook.figures.interactive.base import Interactive
 # source or of the target, on whichever side the part stands.
 PARTS = {
     "source": (
-        "The sentence to translate, as one whole number for each token.",
+        "This is the sentence to translate, with one whole number for each token.",
         "(batch, L)",
         [9],
     ),
     "target": (
-        "What has been written so far, beginning with a start symbol.",
+        "These are the tokens written so far, beginning with a start symbol.",
         "(batch, L)",
         [9],
     ),
     "embedding": (
-        "A table of learned vectors: each token is replaced by its own.",
+        "A table of learned vectors replaces each token by its own vector.",
         "(batch, L, d_model)",
         [1, 2],
     ),
     "positions": (
-        "Each place has a vector that is added here, since attention alone knows no word order.",
+        "Each position has a vector that is added here, because attention alone does not know the "
+        "word order.",
         "(batch, L, d_model)",
         [5, 6],
     ),
     "word plus position": (
-        "Word and position are added to one vector. Here the residual stream begins.",
+        "The vectors of word and position are added. The residual stream begins with this sum.",
         "(batch, L, d_model)",
         [6, 8],
     ),
     "residual stream": (
-        "What a sub-layer computes is added to the stream of vectors, which goes straight through "
-        "all blocks: a sub-layer only changes it.",
+        "The output of each sub-layer is added to the stream of vectors, which runs straight "
+        "through all blocks. So a sub-layer only changes the stream.",
         "(batch, L, d_model)",
         [8],
     ),
@@ -49,54 +50,55 @@ PARTS = {
         [8],
     ),
     "self-attention": (
-        "Each token of the source looks at all of them and takes a mixture of what they hand over.",
+        "Each source token looks at all source tokens and takes a mixture of what they hand over.",
         "(batch, L, d_model)",
         [2, 7],
     ),
     "masked self-attention": (
-        "Each token of the target looks at itself and at those before it, never at later ones.",
+        "Each target token looks at itself and at the tokens before it, but never at later ones.",
         "(batch, L, d_model)",
         [5, 8],
     ),
     "cross-attention": (
-        "Each token of the target looks at the source: its query meets keys and values that are "
-        "made of the memory.",
+        "Each target token looks at the source. Its query meets keys and values that are computed "
+        "from the memory.",
         "(batch, L, d_model)",
         [1, 8],
     ),
     "feed-forward": (
-        "A small network of two linear projections with a ReLU between, for each token by itself.",
+        "A small network, two linear projections with a ReLU between them, processes each token "
+        "separately.",
         "(batch, L, d_model)",
         [8],
     ),
     "memory": (
-        "What the encoder has made of the source; every block of the decoder reads it.",
+        "This is the encoder's output for the source. Every block of the decoder reads it.",
         "(batch, L, d_model)",
         [1, 8],
     ),
     "linear": (
-        "One linear projection gives each token of the vocabulary a score.",
+        "One linear projection gives each token of the vocabulary a score, its logit.",
         "(batch, L, vocabulary)",
         [8, 9],
     ),
     "probabilities": (
-        "Softmax makes probabilities of the scores: how likely each token is to come next.",
+        "Softmax turns the logits into the probability of each token to come next.",
         "(batch, L, vocabulary)",
         [4, 9],
     ),
     "projections": (
-        "Three learned projections for each head make queries, keys and values of the tokens.",
+        "In each head, three learned projections turn the tokens into queries, keys and values.",
         "(batch, h, L, d_k)",
         [2, 7],
     ),
     "scores": (
-        "The dot product of every query with every key: here the cost grows with the square of "
-        "the length.",
+        "Every pair of a query and a key gets a score, their dot product. So the cost grows with "
+        "the square of the length.",
         "(batch, h, L_query, L_key)",
         [2, 10],
     ),
     "scaling": (
-        "Divided by √dₖ, scores keep their size however many features a key has.",
+        "Dividing by √dₖ keeps the scores at the same size, however many features a key has.",
         "(batch, h, L_query, L_key)",
         [3],
     ),
@@ -106,12 +108,12 @@ PARTS = {
         [4, 5],
     ),
     "softmax": (
-        "Softmax makes weights of each query's scores: none is negative, together they are 1.",
+        "Softmax turns each query's scores into weights that are never negative and add up to 1.",
         "(batch, h, L_query, L_key)",
         [4],
     ),
     "mixing": (
-        "Each query gets the values, mixed by its weights.",
+        "Each query gets a mixture of the values, with its weights as their shares.",
         "(batch, h, L_query, d_v)",
         [2],
     ),

@@ -1,7 +1,7 @@
 // Two recurrent translators get the same number. One has a single vector of it, whose room stays the
 // same; the other has a vector of each token, and looks back at all. recurrent.js computes both.
 attnbook.define("two-translators", (shared) => {
-  const { Interactive, element, shape, dot, softmax, fixed, ribbons } = shared;
+  const { Interactive, element, shape, dot, softmax, fixed, ribbons, boxesIn, still } = shared;
   const T = attnbook.translator;
   const R = attnbook.recurrent({ dot, softmax });
   const PACE = { read: 220, write: 380, between: 1400 }; // milliseconds for a token, between numbers
@@ -12,7 +12,6 @@ attnbook.define("two-translators", (shared) => {
     looking_back: ["Looking back", (size) => `${size} numbers for each token`],
   };
   const DIGITS = ["", "one digit", "two digits", "three digits", "four digits", "five digits", "six digits"];
-  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
   return class TwoTranslators extends Interactive {
     static LINES = 5;
@@ -113,9 +112,9 @@ attnbook.define("two-translators", (shared) => {
       this.stage.className = "panels";
       this.stage.append(...this.panels.map(({ section }) => section));
       this.whenResized(this.stage, () => this.place());
-      this.fill(STILL.matches ? this.data.number : this.data.first);
+      this.fill(still() ? this.data.number : this.data.first);
       this.at(Infinity);
-      if (!STILL.matches) this.playWhenSeen();
+      if (!still()) this.whenSeen(() => this.tour());
     }
 
     paint() {}
@@ -134,7 +133,7 @@ attnbook.define("two-translators", (shared) => {
       element("button", { type: "submit" }, "Translate"));
       this.again = element("button", { type: "button", class: "again",
         onclick: () => (this.again.textContent === "Stop" ? this.stop() : this.tour()) }, "Play again");
-      this.again.hidden = STILL.matches;
+      this.again.hidden = still();
       this.controls.append(element("div", { class: "steps", role: "group",
         "aria-label": "Make the number longer" }, "Make it longer:", ...this.steps), form, this.again,
       this.refused);
@@ -168,15 +167,6 @@ attnbook.define("two-translators", (shared) => {
 
     // ------------------------------------------------------------------ playing
 
-    playWhenSeen() {
-      this.seen = new IntersectionObserver((entries) => {
-        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-        this.seen.disconnect();
-        this.tour();
-      }, { threshold: 0.3 });
-      this.seen.observe(this.stage);
-    }
-
     // a short number that both get right, then the one that is too long for one vector
     tour() {
       this.show(this.data.first, this.data.number);
@@ -191,10 +181,9 @@ attnbook.define("two-translators", (shared) => {
 
     show(number, next = null) {
       clearTimeout(this.playing);
-      this.seen?.disconnect();
       this.next = next;
       this.fill(number);
-      if (STILL.matches) this.at(Infinity);
+      if (still()) this.at(Infinity);
       else this.play(0);
     }
 
@@ -357,10 +346,9 @@ attnbook.define("two-translators", (shared) => {
 
     // Where a node of a panel is: its middle x and width along its row, `near` and `far` across it
     where(node, { flow, turned }) {
-      const [box, frame] = [node, flow].map((some) => some.getBoundingClientRect());
-      const [x, y] = [box.x - frame.x, box.y - frame.y];
-      return turned ? { x: y + box.height / 2, width: box.height, near: x, far: x + box.width }
-        : { x: x + box.width / 2, width: box.width, near: y, far: y + box.height };
+      const { x, width, height, left, right, top, bottom } = boxesIn(flow)(node);
+      return turned ? { x: (top + bottom) / 2, width: height, near: left, far: right }
+        : { x, width, near: top, far: bottom };
     }
 
     ribbonsOf(panel) {
@@ -390,7 +378,6 @@ attnbook.define("two-translators", (shared) => {
 
     disconnectedCallback() {
       super.disconnectedCallback();
-      this.seen?.disconnect();
       if (this.shadowRoot) this.stop();
     }
   };

@@ -1,6 +1,6 @@
 // Sinusoidal positions as waves under a row of words. A line reads their heights off at a position,
 // and under each word stand three rows of bars: these heights, the word's vector, and the sum.
-attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
+attnbook.define("waves", ({ Interactive, element, shape, range, fixed, still }) => {
   const BAND = 28; // the room of a wave
   const HIGH = 11; // of its top above its middle
   const UNIT = 21; // the length of a bar for the number 1
@@ -173,9 +173,9 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
     glide() {
       cancelAnimationFrame(this.frame);
       const [from, start] = [this.at, performance.now()];
-      const still = from === this.position || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const quiet = from === this.position || still();
       const move = (now) => {
-        const part = still ? 1 : Math.min(1, Math.max(0, (now - start) / 250));
+        const part = quiet ? 1 : Math.min(1, Math.max(0, (now - start) / 250));
         this.at = from + (this.position - from) * part * (2 - part);
         this.read();
         if (part < 1) this.frame = requestAnimationFrame(move);

@@ -22,8 +22,6 @@ import re
 import struct
 from pathlib import Path
 
-import rjsmin
-
 from attnbook import figure_assets, palette
 from attncourse.address import published_at
 
@@ -34,6 +32,7 @@ _FIGURE = re.compile(r"<attnbook-([\w-]+) ")
 _ICON = re.compile(r"\bfa-[\w-]+")
 _ICON_RULE = re.compile(r"((?:\.fa-[\w-]+:before,?)+)\{content:[^}]*\}")
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
+_NOT_READ = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.M)  # comments, indentation
 _OPTION = re.compile(r'<span class="pre">(-\w+)</span>')
 _PICTURE = re.compile(r'(<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>)')
 _STILL = re.compile(
@@ -55,14 +54,17 @@ def _locate(app, config) -> None:
 
 
 def _write_figures_scripts(app, builder) -> None:
-    """Write the scripts of interactive figures, without comments and spaces."""
+    """Write the scripts of interactive figures, without lines of comments and indentation.
+
+    Within a line nothing changes: a minifier drops spaces of templates within templates.
+    """
     folder = Path(app.outdir) / "_static"
     folder.mkdir(parents=True, exist_ok=True)
     scripts = {FIGURES_SCRIPT: figure_assets.script(figure_assets.SHARED)}
     for kind in figure_assets.kinds():
         scripts[_script_file(kind)] = figure_assets.script_of(kind)
     for name, script in scripts.items():
-        (folder / name).write_text(rjsmin.jsmin(script), "utf8")
+        (folder / name).write_text(_NOT_READ.sub("", script), "utf8")
 
 
 def _script_file(kind: str) -> str:

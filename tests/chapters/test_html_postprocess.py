@@ -10,6 +10,7 @@ import pytest
 from building import NAMES, SCALING
 from conftest import ROOT
 from PIL import Image
+from playwright.sync_api import expect
 
 from attncourse.chapter import TITLE, chapters
 
@@ -59,6 +60,13 @@ def test_figures_and_reports_have_the_colours_of_the_page(schemed):
     ground = figure.evaluate("e => getComputedStyle(e.parentElement).backgroundColor")
     assert ground == "rgba(0, 0, 0, 0)"
     assert figure.evaluate("e => e.hasAttribute('dark')") == (schemed.scheme == "dark")
+
+
+def test_the_scripts_of_pages_say_what_their_sources_say(open_page):
+    """A minifier had dropped spaces of templates within templates."""
+    page = open_page("chapters/09-translating.html")
+    said = page.locator("attnbook-break-translator .said").first
+    expect(said).to_have_text(re.compile(r"head \d looked most at \S+ \(0\.\d\d\), head \d at "))
 
 
 def test_a_page_is_printed_as_a_light_one(schemed):

@@ -125,8 +125,8 @@ attnbook.define("attention-map", ({ Interactive, element, shape, fill, fixed }) 
       this.say(picked === null
         ? "The lines show all weights at once. Point at a token on the left, tap it, or move to it with "
           + "the arrow keys."
-        : `${rows[picked]} looks at ${this.looks(map[picked])}. Choose another token on the left, `
-          + "or press Esc to see all at once.");
+        : `${rows[picked]} looks at ${this.looks(map[picked])}. `
+          + "Choose another token, or press Esc to see all.");
     }
 
     numbers() {

@@ -7,10 +7,8 @@ needs it to: take it away, and measure what fails.
         translator.translate(["two thousand three"])
 
 Each works on the modules that it is given and on all within them: ``divisor(model, 1.0)`` on every
-attention of a model, ``divisor(model.encoder, 1.0)`` on those of the encoder. Several may be
-combined, in any order. Around a training they ask the other question, whether a model can learn
-without. They work on a compiled model, too. A model on which none is at work runs as fast as if
-there were none.
+attention of a model. Several may be combined, in any order. Around a training they ask whether a
+model can learn without. They work on a compiled model, too, and cost nothing when none is at work.
 """
 
 import math
@@ -179,7 +177,6 @@ def divisor(*within: nn.Module, number: float) -> Iterator[None]:
 def without_causal_mask(*within: nn.Module) -> Iterator[None]:
     """Let each token of the target attend to those after it, too.
 
-    What a model writes token by token changes little: there is nothing yet to look ahead to.
     Several tokens that follow others in a cache keep their mask.
     Raises ``ValueError`` if there is no attention within.
     """
@@ -192,24 +189,66 @@ def without_causal_mask(*within: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
-    """Withhold the outputs of some heads, counted from 0, from the projection W_O of an attention.
+def patched(
+    *sublayers: nn.Module,
+    output: Float[Tensor, "..."],
+    tokens: slice | Sequence[int] = slice(None),
+) -> Iterator[None]:
+    """Let parts put out these vectors instead of their own, at some tokens or at all of them.
 
-    Raises ``ValueError`` if there is no such head.
+    ``output`` usually comes from another text (``attnbook.circuits.recorded``), so the prediction
+    shows what the model reads from the part. ``tokens`` are counted from 0.
+    Source: Vig et al. 2020, https://arxiv.org/abs/2004.12265; Meng et al. 2022,
+    https://arxiv.org/abs/2202.05262, section 2.
+    """
+    chosen = tokens if isinstance(tokens, slice) else list(tokens)
+
+    def replaced(forward: Callable) -> Callable:
+        def changed(*inputs, **options):
+            own = forward(*inputs, **options)  # an attention's comes with its weights
+            vectors, *others = own if isinstance(own, tuple) else (own,)
+            vectors = vectors.clone()
+            vectors[..., chosen, :] = output.to(vectors)
+            return (vectors, *others) if others else vectors
+
+        return changed
+
+    with replaced_forward(sublayers, replaced):
+        yield
+
+
+@contextmanager
+def patched_heads(
+    layer: nn.Module, heads: Sequence[int], merged: Float[Tensor, "..."]
+) -> Iterator[None]:
+    """Let some heads, counted from 0, hand these outputs to the projection W_O of an attention.
+
+    ``merged`` has the outputs of all heads side by side, as ``out_proj`` gets them. Raises
+    ``ValueError`` if there is no such head.
     """
     (attention,) = attentions_of([layer])
     require_heads(attention, heads)
 
     def replaced(forward: Callable) -> Callable:
-        def changed(merged):  # (batch, query, heads · d_k), the heads side by side
-            kept = torch.ones(attention.num_heads, dtype=merged.dtype, device=merged.device)
-            kept[list(heads)] = 0.0
-            d_k = merged.shape[-1] // attention.num_heads
-            return forward(merged * kept.repeat_interleave(d_k))
+        def changed(own):  # (batch, query, heads · d_k), the heads side by side
+            other = torch.zeros(attention.num_heads, dtype=torch.bool, device=own.device)
+            other[list(heads)] = True
+            d_k = own.shape[-1] // attention.num_heads
+            return forward(torch.where(other.repeat_interleave(d_k), merged.to(own), own))
 
         return changed
 
     with replaced_forward([attention.out_proj], replaced):
+        yield
+
+
+@contextmanager
+def without_heads(layer: nn.Module, heads: Sequence[int]) -> Iterator[None]:
+    """Withhold the outputs of some heads, counted from 0, from the projection W_O of an attention.
+
+    Raises ``ValueError`` if there is no such head.
+    """
+    with patched_heads(layer, heads, torch.zeros(1)):
         yield
 
 
@@ -219,20 +258,7 @@ def without(*sublayers: nn.Module, tokens: slice | Sequence[int] = slice(None)) 
 
     ``tokens`` names the tokens to which it adds nothing, counted from 0; by default all.
     """
-    chosen = tokens if isinstance(tokens, slice) else list(tokens)
-
-    def replaced(forward: Callable) -> Callable:
-        def changed(*inputs, **options):
-            output = forward(*inputs, **options)
-            # an attention's comes with its weights
-            update, *others = output if isinstance(output, tuple) else (output,)
-            update = update.clone()
-            update[..., chosen, :] = 0.0
-            return (update, *others) if others else update
-
-        return changed
-
-    with replaced_forward(sublayers, replaced):
+    with patched(*sublayers, output=torch.zeros(1), tokens=tokens):
         yield
 
 

@@ -25,7 +25,6 @@ from attnbook.figures import interactive
 browser.skip_without()
 show = examples.show
 
-SEEN = 0.05  # a product from which on it is drawn
 QUERIES, KEYS, VALUES = (ASKING[name] for name in ("queries", "keys", "values"))
 
 
@@ -38,15 +37,15 @@ def check_query(page, query):
     query = torch.tensor(query)
     weights = weights_of(query)
     heading, rows = numbers(page)
-    assert heading == ["weight", *ASKING["hands"]]
+    assert heading == ["fit", "weight", *ASKING["hands"]]
     assert close(column(page, "weight"), weights)
-    mixture = torch.tensor([float(text) for text in rows["mixture"][1:]])
+    mixture = torch.tensor([float(text) for text in rows["mixture"][2:]])
     assert close(mixture, weights @ VALUES.double())
-    shown = page.locator(".weight:not(.label)").all_inner_texts()
+    shown = page.locator(".shares").all_inner_texts()
     assert shown == [percent(weight) for weight in weights.tolist()]
-    fits = (KEYS @ query).tolist()
-    assert page.locator(".fit b").all_inner_texts() == [str(n) for n in fits]
-    assert count(page, ".fit") == fits
+    fits = KEYS @ query
+    assert torch.equal(column(page, "fit"), fits)
+    assert count(page, ".fit") == fits.tolist()
     assert count(page, ".slots") == query.tolist()
     points = ", ".join(f"{name} {n}" for name, n in zip("abc", query.tolist(), strict=True))
     assert said(page).startswith(
@@ -56,26 +55,20 @@ def check_query(page, query):
     assert sliders.evaluate_all("all => all.map(s => s.getAttribute('aria-valuetext'))") == [
         f"{n} of 6 points" for n in query.tolist()
     ]
-    check_ribbons(page, ".ribbons path", weights, unit=37.5)
-    products = weights[:, None] * VALUES.double()
-    assert page.locator(".terms").all_inner_texts() == [
-        " + ".join(
-            f"{word} {percent(weight)} × {value}"
-            for word, weight, value, product in zip(
-                ASKING["words"], weights, VALUES[:, k], products[:, k], strict=True
-            )
-            if product >= SEEN
-        )
-        .replace(" ", "\N{NO-BREAK SPACE}")
-        .replace("\N{NO-BREAK SPACE}+\N{NO-BREAK SPACE}", " + ")
-        for k in range(VALUES.shape[1])
+    check_ribbons(page, ".ribbons path", weights, unit=56.25, least=0)
+    handed = page.locator(".hands i").evaluate_all(
+        "all => all.map(bar => parseFloat(bar.style.getPropertyValue('--taken')))"
+    )
+    assert close(torch.tensor(handed) / 100, weights.repeat(VALUES.shape[1]))
+    assert page.locator(".hands > span").all_inner_texts() == [
+        str(number or "") for number in VALUES.T.flatten().tolist()
     ]
+    products = weights[:, None] * VALUES.double()
     widths = page.locator(".part").evaluate_all(
         "all => all.map(p => p.getBoundingClientRect().width)"
     )
     wanted = (products.T * unit_of(page)).flatten()
-    shown = torch.tensor(widths).double()
-    assert torch.allclose(shown, wanted.where(products.T.flatten() >= SEEN, 0), atol=0.1)
+    assert torch.allclose(torch.tensor(widths).double(), wanted, atol=0.1)
     return page.locator(".verdict").inner_text()
 
 
@@ -96,10 +89,10 @@ def unit_of(page):
     return units[0]
 
 
-def check_ribbons(page, selector, weights, unit=75):
+def check_ribbons(page, selector, weights, unit=75, least=0.004):
     """A ribbon goes to each word that gets some weight, as wide as that; all are ``unit``."""
     widths, ends = ribbons(page, selector)
-    drawn = weights >= 0.004
+    drawn = weights >= least
     assert ends.div(100).floor().tolist() == drawn.nonzero().flatten().tolist()
     assert close(widths / unit, weights[drawn])  # a word is 100 wide
 
@@ -137,6 +130,22 @@ def test_the_arrow_keys_move_points_and_give_them_to_the_emptiest_feature(show):
         page.get_by_role("slider").nth(feature).focus()
         press(page, *keys)
         check_query(page, query)
+
+
+def test_a_button_asks_for_something_else_and_for_the_first_thing_again(show):
+    page = show(alive("asking"), motion="reduce")
+    hint = page.locator(".try p")
+    assert hint.inner_text().startswith("Press this")
+    page.get_by_role("button", name="Look for b instead").click()
+    check_query(page, [0, 6, 0])
+    changed = "Only the question has changed. Now </script> gets most of the weight."
+    assert hint.inner_text() == changed
+    page.get_by_role("button", name="Look for a again").click()
+    check_query(page, [4, 0, 2])
+    page.mouse.click(*slot(page, 2, 3))
+    assert hint.inner_text().endswith("Now <i> and cat get most of the weight.")
+    page.get_by_role("button", name="Look for a again").click()
+    assert hint.inner_text().startswith("Press this")
 
 
 def test_a_finger_moves_the_points(show):
@@ -177,11 +186,24 @@ def view_of(view):
     return interactive.asking(**ASKING, asks="dog", view=view, alt="Four words.").to_html()
 
 
+PARTS = "all => all.map(bar => Number(bar.style.getPropertyValue('--part')))"
+CUT = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"
+
+
+def plain(text):
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def share_of(weight):
+    """A weight as it is multiplied: with two digits that count."""
+    return f"{float(f'{100 * weight:.2g}'):g} %"
+
+
 def product_of(weight, value):
     """As it is written: nothing for zero, and small ones with the first digit that is not zero."""
     product = weight * value
     short = f"{product:.1g}" if product < 0.05 else f"{product:.1f}"
-    return f"× {value} = {short}" if value else ""
+    return f"{share_of(weight)} × {value} = {short}" if value else ""
 
 
 @pytest.mark.parametrize("width", [800, 390])
@@ -198,23 +220,24 @@ def test_one_word_is_worked_out_and_the_tables_of_all_are_behind_a_fold(show, wi
             page.get_by_role("button", name=word, exact=True).click()
         assert said(page).startswith(f"“{word}” asks")
         assert page.locator(".wanted b").all_inner_texts() == [str(n) for n in QUERIES[i].tolist()]
-        rows = table_of(page, ".work tbody")
-        assert [row[0].split()[0] for row in rows] == list(ASKING["words"])
-        assert [row[0].split()[1:] for row in rows] == [
-            ["a", "1"],
-            ["none"],
-            ["c", "1"],
-            ["b", "1"],
-        ]
-        shown = page.locator(".work tbody .fit b").all_inner_texts()
+        rows = table_of(page, ".fitting tbody")
+        assert [row[0] for row in rows] == list(ASKING["words"])
+        assert [row[1] for row in rows] == ["a 1", "none", "c 1", "b 1"]
+        shown = page.locator("tbody .fit b").all_inner_texts()
         assert [int(text) for text in shown] == all_fits[i].tolist()
-        shown = page.locator(".work .share").all_inner_texts()
-        assert shown == [percent(w) for w in all_weights[i].tolist()]
-        assert [[" ".join(cell.split()) for cell in row[-2:]] for row in rows] == [
-            [product_of(weight, v) for v in value]
-            for weight, value in zip(all_weights[i].tolist(), VALUES.tolist(), strict=True)
+        assert [plain(row[-1]) for row in rows] == list(map(share_of, all_weights[i].tolist()))
+        pairs = page.locator("td.pair i").evaluate_all(PARTS)
+        assert close(torch.tensor(pairs[::2]), all_fits[i] / all_fits.max())
+        assert close(torch.tensor(pairs[1::2]), all_weights[i])
+        rows = table_of(page, ".sum tbody")
+        assert [[plain(cell) for cell in row] for row in rows] == [
+            [word, *(product_of(weight, v) for v in value)]
+            for word, weight, value in zip(
+                ASKING["words"], all_weights[i].tolist(), VALUES.tolist(), strict=True
+            )
         ]
-        shown = table_of(page, ".work tfoot")[0][-2:]
+        assert page.locator(".sum td").evaluate_all(CUT) == []
+        shown = table_of(page, ".sum tfoot")[0][-2:]
         assert shown == [f"{amount:.1f}" for amount in mixtures[i].tolist()]
     cells = page.locator(".table .box + text").all_text_contents()
     right = [KEYS.mT, VALUES, QUERIES, all_fits]

@@ -1,4 +1,4 @@
-"""The translator of the landing page: what it writes and shows, and what each button breaks."""
+"""The translator of the landing page: what it writes and shows, and what each switch breaks."""
 
 import re
 
@@ -47,8 +47,10 @@ def test_it_writes_its_number_by_itself_token_after_token_and_nothing_moves(show
     expect(page.locator(".french .waiting")).to_have_count(0, timeout=10_000)
     assert seen < len(tokens(page)) == 4
     assert tokens(page) == FRENCH
-    assert said(page).startswith("It writes “quatre-vingt-dix-sept”, which is 97.")
+    assert said(page).startswith("The translator writes “quatre-vingt-dix-sept”, which is 97.")
     assert page.locator(".name b").all_inner_texts() == ["97", "97"]
+    glosses = page.locator(".french button").evaluate_all("all => all.map(e => e.dataset.gloss)")
+    assert glosses == ["4", "20", "10", "7"]
     assert page.locator(".frame").bounding_box()["height"] == height
     assert page.asked == [] and page.trouble == []
 
@@ -82,14 +84,14 @@ def test_a_button_breaks_the_translator_and_pressed_again_mends_it(show, label, 
     assert right(page) == len(held_out()), "as trained"
     switches, why = change
     button = page.get_by_role("button", name=label)
-    assert page.locator(".try").count() == 1
+    assert page.locator(".break:has(.try)").inner_text().startswith(next(iter(BREAKS)))
     button.press("Enter")
     assert button.get_attribute("aria-pressed") == "true"
     text = written(SHOWN[0], switches)
     assert tokens(page) == NUMBERS.target.split(text)[:MOST] != FRENCH
     wrong = page.locator(".french .wrong").count()
     assert wrong == sum(a != b for a, b in zip(tokens(page), [*FRENCH, *[""] * MOST], strict=False))
-    assert said(page).startswith("Now it") and said(page).endswith(why)
+    assert said(page).startswith("Now the translator writes") and said(page).endswith(why)
     count = sum(written(n, switches) == NUMBERS.texts(n)[1] for n in held_out())
     assert right(page) == count < len(held_out()) / 2, "choose a break whose effect is clear"
     assert page.locator(".spoken").inner_text() == f"{count} of 200 numbers are right."
@@ -128,12 +130,20 @@ def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
     for i, token in enumerate(page.locator(".french button").all()):
         token.hover()
         assert page.locator(".looks").inner_text() == f"{FRENCH[i]} looks at:"
-        shares = page.locator(".share").all_inner_texts()
+        labels = page.locator(".share")
+        shares = labels.all_inner_texts()
         expected = [round(100 * w) for w in weights[i].tolist()]
         for share, percent in zip(shares, expected, strict=True):
             assert share == f"{percent}\N{NO-BREAK SPACE}%" or (share == "" and percent <= 5)
         widths, ends = ribbons(page, ".look.on")
         drawn = weights[i] > 0.05
+        places = labels.evaluate_all(
+            """all => all.filter(e => e.textContent).map(e => {
+              const [box, stage] = [e, e.closest(".text")].map(e => e.getBoundingClientRect());
+              return box.left + box.width / 2 - stage.left;
+            })"""
+        )
+        assert places == pytest.approx(ends, abs=1), "each share is where its ribbon begins"
         ratio = widths / weights[i][drawn]
         assert torch.allclose(ratio, ratio[:1], rtol=0.01)
         assert under(page, ends) == drawn.nonzero().flatten().tolist()
@@ -143,7 +153,7 @@ def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
     )
     page.get_by_role("button", name="Ignore the English").click()
     assert page.locator(".look").count() == 0, "it no longer looks"
-    assert page.locator(".looks").inner_text() == ""
+    assert page.locator(".looks").inner_text().endswith(" looks at nothing")
 
 
 def test_a_token_that_is_pressed_shows_its_own_ribbons_alone(show):
@@ -179,9 +189,44 @@ def test_all_its_numbers_are_right_as_trained_and_fit(show, width):
         page.get_by_role("button", name="Another number").click()
         assert tokens(page) == NUMBERS.target.split(NUMBERS.texts(number)[1])
         assert said(page).startswith(
-            f"It writes “{NUMBERS.texts(number)[1]}”, which is {number:,}."
+            f"The translator writes “{NUMBERS.texts(number)[1]}”, which is {number:,}."
         )
         assert fits(page)
+
+
+def test_a_gloss_is_the_number_that_a_token_says(show):
+    page = show(alive("hero"), motion="reduce")
+    words = ["cents", "trois", "-vingts", "-onze", "mille", "et"]
+    glosses = "all => all.map(word => document.querySelector('[label]').glossOf(word))"
+    assert page.evaluate(glosses, words) == ["100", "3", "20", "11", "1,000", "and"]
+
+
+def switched(page, on, timeout):
+    expect(page.locator(".break[aria-pressed=true]")).to_have_count(on, timeout=timeout)
+
+
+def test_once_a_switch_goes_on_and_off_by_itself(show):
+    page = show(alive("hero"))
+    switched(page, 1, 10_000)
+    count = right(page)
+    assert count < 100 and page.locator(".spoken").get_attribute("aria-live") == "off"
+    switched(page, 0, 10_000)
+    assert right(page) == 200
+    assert page.locator(".break").nth(1).inner_text().endswith(f"{count} of 200")
+    expect(page.locator(".french .waiting")).to_have_count(0)
+    assert tokens(page) == FRENCH and page.locator(".try").count() == 1
+    expect(page.locator(".spoken")).to_have_attribute("aria-live", "polite")
+    page.wait_for_timeout(5000)
+    switched(page, 0, 1)
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_no_switch_goes_by_itself_if_somebody_acts_or_wants_no_motion(show, motion):
+    page = show(alive("hero"), motion=motion)
+    if motion != "reduce":
+        page.get_by_role("button", name="Another number").focus()
+    page.wait_for_timeout(6000)
+    switched(page, 0, 1)
 
 
 def test_axe_finds_nothing_by_day_and_by_night(show):

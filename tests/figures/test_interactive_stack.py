@@ -6,6 +6,7 @@ import pytest
 import torch
 from examples import alive, close, numbers, ribbons, said
 
+from attnbook.data import END, START
 from attnbook.figures.interactive.break_translator import trained
 from attnbook.interventions import broken
 
@@ -13,6 +14,18 @@ browser.skip_without()
 show = examples.show
 
 NUMBERS = (481, 97, 2003, 30_071)
+
+
+def probabilities(switches, words, written, chosen):
+    """How probable PyTorch finds each word, by name, after the words before the chosen one."""
+    translator = trained()
+    french = translator.target_tokenizer
+    source = torch.tensor([[*translator.source_tokenizer.encode(words), END]])
+    target = torch.tensor([[START, *french.encode(written)][: chosen + 1]])
+    with broken(translator.model, **switches), torch.no_grad():
+        logits, _ = translator.model(source, target)
+    names = [token.strip("<>") for token in french.vocabulary.tokens]
+    return dict(zip(names, logits[0, -1].softmax(dim=-1).tolist(), strict=True))
 
 
 def check(page, number, switches, chosen=None):
@@ -30,9 +43,18 @@ def check(page, number, switches, chosen=None):
     chosen = len(tokens) - 1 if chosen is None else chosen
     assert not (correct and page.locator(".french .wrong").count())
     ends = f" The French for {number:,} is {'right' if correct else 'wrong'}."
-    assert said(page).startswith(f"To write “{tokens[chosen]}”, ") and said(page).endswith(ends)
-    assert page.locator(".score b").inner_text() == tokens[chosen]
-    assert page.locator(".reads .chip").inner_text() == ["start", *tokens][chosen]
+    asks = ["start", *tokens][chosen]
+    assert said(page).startswith(f"“{asks}” asks, and ") and said(page).endswith(ends)
+    assert f"The next word is “{tokens[chosen]}”." in said(page)
+    assert page.locator(".reads .chip").inner_text() == asks
+    assert page.locator(".looks").inner_text().startswith(f"{asks} asks, and head ")
+    likely = page.locator(".score").inner_text().removeprefix("next word: ").split(", ")
+    expected = probabilities(switches, words, written, chosen)
+    named = [name.replace("\u00a0", " ").split(" ", 1) for name in likely]
+    assert named[0][0] == tokens[chosen] and len(named) == 3
+    for (name, share), best in zip(named, sorted(expected.values())[:-4:-1], strict=True):
+        shown = float(share.removeprefix("< ").removesuffix(" %"))
+        assert max(abs(shown - 100 * expected[name]), abs(shown - 100 * best)) < 2
     assert page.locator(".back").count() == (chosen > 0)
     _, rows = numbers(page)
     shown = torch.tensor([[float(text) for text in row] for row in rows.values()])
@@ -85,12 +107,16 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     def lit():
         (head,) = {*page.locator(".look.on").evaluate_all("all => all.map(p => p.head)")}
         assert page.locator(".part.lit").inner_text() == f"head {head + 1}"
-        assert page.locator(".looks").inner_text() == f"To write -un, head {head + 1} looks at:"
+        assert page.locator(".looks").inner_text() == f"-vingt asks, and head {head + 1} looks at:"
         _, rows = numbers(page)
         shares = [float(weight) for weight in rows[f"head {head + 1}"]]
         for label, share in zip(page.locator(".share").all_inner_texts(), shares, strict=True):
-            assert (label == "") == (share < 0.02)
-            assert not label or abs(int(label.split("\u00a0")[0]) - 100 * share) < 0.6
+            assert abs(int(label.split("\u00a0")[-2]) - 100 * share) < 1
+        strips = page.locator(".strip i").evaluate_all(
+            "all => all.map(e => parseFloat(e.style.getPropertyValue('--share')))"
+        )
+        expected = [float(weight) for row in rows.values() for weight in row]
+        assert strips == pytest.approx([100 * weight for weight in expected], abs=0.06)
         return head
 
     page.wait_for_function(
@@ -105,7 +131,7 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     page.get_by_role("button", name="head 3").focus()
     assert lit() == 2
     page.get_by_role("switch", name="head 3").click()
-    assert page.locator(".looks").inner_text() == "To write -un, head 3 is off"
+    assert page.locator(".looks").inner_text() == "-vingt asks, and head 3 is off"
     assert page.locator(".look.on").count() == 0
 
 
@@ -140,7 +166,7 @@ def test_a_tour_lights_each_head_once_and_ends_when_somebody_touches_the_figure(
 def test_whoever_wants_no_motion_sees_one_head_all_the_time(show):
     page = show(alive("stack"), motion="reduce")
     page.wait_for_timeout(3000)
-    assert page.locator(".looks").inner_text() == "To write -un, head 1 looks at:"
+    assert page.locator(".looks").inner_text() == "-vingt asks, and head 1 looks at:"
 
 
 def test_the_curves_follow_the_width_of_the_page(show):

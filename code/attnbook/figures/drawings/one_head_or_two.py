@@ -11,9 +11,9 @@ from attnbook.figures.drawings.draw_matrix import text_box
 from attnbook.figures.drawings.svg import INK, NAME, Canvas, Drawing, tint
 from attnbook.figures.style import QUERY, RED, VALUE, WEIGHTS
 
-WORD = 82.0  # width of a word's box
-FULL = 64.0  # of all ribbons of one average together
-LEFT, RIGHT = (41.0, 145.0), (264.0, 392.0)  # the middles of the words, for one head and for two
+WORD = 72.0  # width of a word's box
+FULL = 52.0  # of all ribbons of one average together
+LEFT, RIGHT = (36.0, 128.0), (230.0, 347.0)  # the middles of the words, for one head and for two
 WORDS, RESULTS, LINES = 48.0, 160.0, 218.0  # where boxes and lines of text begin, downwards
 SHARES = 0.07, 0.22  # of the colour: the first word, and the second
 GUESSES = 3

@@ -1,12 +1,11 @@
 // Words of a sentence that ask each other: one whose question can be changed, in three steps; all at
 // once, as ribbons; or one that is worked out, which asking_table.js has.
 attnbook.define("asking", (shared) => {
-  const { Interactive, element, shape, range, sum, dot, softmax, fixed, ribbons, percent, still } = shared;
+  const { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, ribbons, percent, still } = shared;
   const WORD = 100; // width of a word, in the units of the ribbons
   const FAINT = 0.004; // weights that are not drawn
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
-  const SEEN = 0.05; // a product from which on it is drawn
-  const PAUSES = [1200, 2600]; // milliseconds from one step to the next
+  const PAUSES = [800, 2600]; // milliseconds from one step to the next
   const TRAVEL = 1100; // milliseconds that the points of the query need to the words
   const STEPS = ["ask", "weigh", "mix"];
   const points = (count) => range(count).map(() => element("i", { class: "point" }));
@@ -15,9 +14,9 @@ attnbook.define("asking", (shared) => {
     static LINES = 4;
     static STYLE = `
       :host { container-type: inline-size; }
-      .said { position: absolute; width: 1px; height: 1px; min-height: 0; margin: 0;
+      .said, .unseen { position: absolute; width: 1px; height: 1px; min-height: 0; margin: 0;
         overflow: hidden; clip-path: inset(50%); } /* the picture says it */
-      .frame { position: relative; }
+      .frame { position: relative; } .controls { display: none; }
       .words, .mixture { --columns: 3.4rem repeat(var(--words), minmax(0, 1fr)); }
       .words { --label: 1; display: grid; align-items: center; text-align: center;
         grid-template-columns: var(--columns); }
@@ -30,18 +29,25 @@ attnbook.define("asking", (shared) => {
       button.chip:hover { background: var(--hover); }
       .weight { color: var(--weights); font-weight: 600; font-variant-numeric: tabular-nums; }
       .query { color: var(--query); } .key { color: var(--key); } .value { color: var(--value); }
-      .words :is(.key, .fit, .weight) { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
+      .none { color: var(--soft); }
+      .words :is(.key, .none, .weight) { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
       .words .label { grid-column: var(--label); text-align: left; font-size: 13px; font-weight: 600;
         line-height: 1.15; }
       .words .found { border-color: var(--key); color: var(--key); }
-      .ribbons { grid-column: calc(var(--label) + 1) / -1; height: 4.4rem; }
+      .ribbons { grid-column: calc(var(--label) + 1) / -1; height: calc(1px * var(--high, 128));
+        transform-origin: bottom; }
       .ribbons path { fill: var(--weights); opacity: .13; vector-effect: non-scaling-stroke; }
       .ribbons .on { opacity: .78; stroke: var(--weights); stroke-width: 1.3px; } /* small ones, too */
       .hands { grid-column: calc(var(--label) + 1) / -1; display: grid; align-items: center;
         grid-template-columns: repeat(var(--words), minmax(0, 1fr)); }
-      .hands span { height: 15px; border-left: 1px solid var(--soft); margin: 0 10% 0 calc(10% - 1px); }
-      .hands i { display: block; height: 11px; margin: 2px 0; background: linear-gradient(90deg,
-        var(--value) var(--taken), color-mix(in srgb, var(--value) 22%, var(--paper)) 0); }
+      .hands > span, .mixture .bar { display: flex; align-items: center; gap: 3px; height: 15px;
+        margin: 0 25% 0 calc(10% - 1px); border-left: 1px solid var(--soft); white-space: nowrap;
+        font-size: 12px; font-variant-numeric: tabular-nums; color: var(--value); }
+      .hands i, .legend i { flex: none; height: 11px; background: linear-gradient(90deg,
+        var(--value) var(--taken), color-mix(in srgb, var(--value) 25%, var(--paper)) 0); }
+      .legend { grid-column: calc(var(--label) + 1) / -1; margin: 0; height: 20px; text-align: left;
+        font-size: 13px; line-height: 20px; color: var(--value); }
+      .legend i { display: inline-block; width: 18px; margin: 0 .2rem 0 .6rem; }
       .words .name { font-weight: 400; color: var(--value); }
       .step { grid-column: 1 / -1; display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem;
         align-items: center; margin: .3rem 0 0; padding: .1rem; text-align: left; border: 0;
@@ -52,6 +58,10 @@ attnbook.define("asking", (shared) => {
         text-align: center; color: var(--role); }
       .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
       [data-step="1"] :is(.two, .three), [data-step="2"] .three { opacity: 0; }
+      .drag { --high: 120; --up: calc(15 * var(--hands) + 20); }
+      .drag .shares { line-height: 1.6rem; height: 1.5rem; font-size: calc(13px + 5px * var(--share)); }
+      .drag:not([data-step="3"]) :is(.weight, .shares) { transform: translateY(calc(-1px * var(--up))); }
+      .drag:not([data-step="3"]) .ribbons { transform: scaleY(calc(1 + var(--up) / var(--high))); }
       .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;
         box-sizing: border-box; background: var(--query); border: 1.5px solid var(--query); }
       .point.none { background: none; border-color: color-mix(in srgb, var(--soft) 60%, var(--paper)); }
@@ -66,47 +76,50 @@ attnbook.define("asking", (shared) => {
         width: calc(100% + var(--pitch)); appearance: none; cursor: pointer; }
       .slots input::-webkit-slider-thumb { appearance: none; width: var(--pitch); height: 2rem; }
       .slots input::-moz-range-thumb { width: var(--pitch); height: 2rem; border: 0; }
-      .wishes p { margin: 0; font-size: 14px; line-height: 1.25; text-align: left; }
-      .words .fit { --point: 7px; display: flex; gap: 3px; justify-content: center; align-items: center; }
-      .fit .dots { display: flex; flex-wrap: wrap; gap: 1px; max-width: 31px; }
+      .try { flex-basis: 100%; display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: center; }
+      .try button { min-width: 12rem; padding: 0 .8rem; font-size: 15px; font-weight: 600; cursor: pointer;
+        color: var(--paper); background: var(--query); border-color: var(--query); border-radius: 1rem; }
+      .try p { flex: 1 0 100%; margin: 0; min-height: 2.5em; font-size: 14px; line-height: 1.25; text-align: left; }
+      [data-step="3"] .try button { animation: call 1.1s 3; }
+      @keyframes call { from { box-shadow: 0 0 var(--query); } to { box-shadow: 0 0 0 12px transparent; } }
+      .words .fit { --point: 7px; display: flex; flex-wrap: wrap; gap: 1px; justify-content: center;
+        align-content: center; min-height: 1.2rem; }
       .fit .point { position: relative; z-index: 2; }
       .self { grid-column: calc(var(--label) + var(--row) - 1); }
       .mixture { grid-column: var(--label) / -1; display: grid; grid-template-columns: var(--columns);
         align-items: center; margin: 10px 0 8px; padding: .1rem 0 .3rem; outline: 2px solid var(--value);
         outline-offset: 6px; border-radius: .3rem; }
-      .mixture .name { grid-column: 1; text-align: left; color: var(--value); font-size: 13px; }
-      .mixture .terms { grid-column: 2 / var(--row); display: grid; align-content: center; height: 2rem;
-        justify-self: end; font-size: 13px; line-height: 1.15; text-align: right; }
-      .mixture .bar { grid-column: var(--row); display: flex; align-items: center; margin-inline: 10%;
-        height: 2rem; }
-      .bar .part { flex: none; height: 15px; background: var(--value);
+      .mixture .name { grid-column: calc(var(--row) - 1); padding-right: .4rem; text-align: right; }
+      .mixture .bar { grid-column: var(--row); height: 21px; }
+      .bar .part { flex: none; height: 15px; margin-right: -3px; background: var(--value);
         box-shadow: inset -1px 0 var(--paper); }
-      .bar::before { content: ""; height: 19px; border-left: 1px solid var(--soft); margin-left: -1px; }
-      .bar .number { padding-left: .4rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-      .verdict { grid-column: 1 / -1; margin: .3rem 0 0; font-size: 16px; min-height: 2.6em;
+      .bar .number { padding-left: .6rem; font-size: 15px; font-weight: 600; color: var(--ink); }
+      .verdict { grid-column: 1 / -1; margin: .2rem 0 0; font-size: 16px; min-height: 2.6em;
         line-height: 1.3; }
-      .voice { margin: .6rem 0 .2rem 3.4rem; text-align: center; font-size: 17px; min-height: 1.4em;
-        color: var(--query); }
+      .voice { margin: .6rem 0 .2rem; text-align: center; font-size: clamp(14px, 2.4cqi, 17px);
+        min-height: 1.4em; color: var(--query); }
       @media (prefers-reduced-motion: no-preference) {
-        .two, .three { transition: opacity .5s; } .fit.two { transition: none; }
-        [data-step="2"] .two { transition-delay: ${TRAVEL}ms; } .part { transition: width .2s; } }
+        .two, .three { transition: opacity .5s, transform .5s; } .fit.two { transition: none; }
+        [data-step="2"] .two { transition-delay: ${TRAVEL}ms; }
+        .part { transition: width .4s; } .ribbons path { transition: d .4s, opacity .4s; } }
       @container (min-width: 40rem) {
         .words, .mixture { --columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
         .drag .words { --label: 2; grid-template-columns: 11.2rem var(--columns); }
-        .drag .step { grid-column: 1; margin-right: 1rem; } .weigh { grid-row: span 2; }
-        .drag .ask { align-self: start; }
-        .wishes { grid-column: 2 / -1; } .wish { --point: 14px; --pitch: 18px; }
+        .drag .step { grid-column: 1; margin-right: 1rem; } .weigh { grid-row: 2 / span 3; }
+        .wishes { grid-column: 2 / -1; } .wish { --point: 16px; --pitch: 21px; }
         .wish span:first-child { min-width: 0; }
-        .ribbons { height: 4.6rem; }
-        .words .fit { --point: 11px; gap: 7px; } .fit .dots { max-width: none; gap: 3px; }
+        .drag { --high: 145; --up: calc(15 * var(--hands)); }
+        .drag .shares { font-size: calc(15px + 9px * var(--share)); }
+        .legend { grid-column: 1; grid-row: 5 / span var(--hands); margin-right: 1rem; text-align: right; }
+        .words .fit { --point: 12px; gap: 3px; }
         .mixture { padding-top: 1.3rem; margin-top: 0; } .self { z-index: 1; margin-bottom: -1.1rem; }
-        .mixture :is(.bar, .terms) { height: 1.5rem; }
-        .mixture .terms { font-size: 14px; white-space: nowrap; }
-        .verdict { min-height: 1.3em; }
       }
+      @container (min-width: 52rem) { .try { flex-wrap: nowrap; }
+        .try p { flex: 1; min-height: 0; line-height: 1.15; }
+        .verdict { grid-area: 1 / var(--said); margin: 0; } }
       .all { max-width: 46rem; margin: 0 auto; }
-      .all .ribbons { height: 8rem; }
-      @media print { .two, .three { opacity: 1 !important; } .point { transform: none !important; } }
+      @media print { .two, .three { opacity: 1 !important; } :is(.ribbons, .weight, .shares) {
+        transform: none !important; } }
     ` + super.TABLE_STYLE;
 
     build() {
@@ -114,7 +127,7 @@ attnbook.define("asking", (shared) => {
       this.row = row;
       this.queries = queries.map((query) => [...query]);
       this.total = sum(queries[row]);
-      this.shares = words.map(() => element("span", { class: "weight two" }));
+      this.shares = words.map(() => element("span", { class: "weight shares two" }));
       this.fall = WORD;
       this.ribbons = shape("svg", { class: "ribbons two", preserveAspectRatio: "none",
         "aria-hidden": "true" });
@@ -132,8 +145,12 @@ attnbook.define("asking", (shared) => {
       return element("span", { class: `label ${role}` }, text);
     }
 
+    fitsOf(i) {
+      return this.data.keys.map((key) => dot(key, this.queries[i]));
+    }
+
     weights(i) {
-      return softmax(this.data.keys.map((key) => dot(key, this.queries[i])));
+      return softmax(this.fitsOf(i));
     }
 
     // what a word takes in: the mean of the values with its weights
@@ -149,15 +166,18 @@ attnbook.define("asking", (shared) => {
       const weights = this.weights(this.row);
       weights.forEach((weight, j) => {
         this.shares[j].textContent = percent(weight);
+        this.shares[j].style.setProperty("--share", weight);
       });
       this.voice.replaceChildren(element("b", {}, words[this.row]), ` asks: “${voices[this.row]}”`);
       const at = (i, y) => ({ x: (i + 0.5) * WORD, width: WORD, y });
-      const [lookers, looks] = one ? [[{ ...at(this.row, this.fall), width: WORD / 2 }], [weights]]
+      const [lookers, looks] = one ? [[{ ...at(this.row, this.fall), width: 0.75 * WORD }], [weights]]
         : [words.map((_, i) => at(i, this.fall)), words.map((_, i) => this.weights(i))];
       this.ribbons.setAttribute("viewBox", `0 0 ${WORD * words.length} ${this.fall}`);
-      this.ribbons.replaceChildren(
-        ...ribbons(lookers, words.map((_, j) => at(j, 0)), looks, FAINT).map(({ looker, d }) =>
-          shape("path", { d, class: one || looker === this.row ? "on" : null })));
+      const drawn = ribbons(lookers, words.map((_, j) => at(j, 0)), looks, one ? 0 : FAINT);
+      if (this.ribbons.childElementCount !== drawn.length)
+        this.ribbons.replaceChildren(...drawn.map(() => shape("path")));
+      drawn.forEach(({ looker, d }, k) => // the same curves, which can move
+        fill(this.ribbons.children[k], { d, class: one || looker === this.row ? "on" : "" }, []));
       const most = words.map((word, j) => [weights[j], word]).sort(([a], [b]) => b - a)
         .slice(0, 2).map(([weight, word]) => `${percent(weight)} to “${word}”`);
       const takes = this.output(this.row)
@@ -183,7 +203,8 @@ attnbook.define("asking", (shared) => {
       const { words, features, keys, values, hands, row } = this.data;
       const bold = (text) => element("b", {}, text);
       this.stage.className = "drag";
-      this.words.style.setProperty("--row", row + 2);
+      this.stage.style = `--row: ${row + 2}; --hands: ${hands.length}; --said: ${
+        row > 1 ? `1 / span ${hands.length} / ${row + 1}` : `${row + 4} / span ${hands.length} / -1`}`;
       this.largest = Math.max(...values.flat());
       this.fits = words.map(() => element("span", { class: "fit two" }));
       this.taken = words.map(() => []);
@@ -191,34 +212,43 @@ attnbook.define("asking", (shared) => {
         ...values.map((value, j) => {
           const bar = element("i", { style: `width: ${100 * value[k] / this.largest}%` });
           this.taken[j].push(bar);
-          return element("span", {}, bar);
+          return element("span", {}, bar, value[k] || "");
         }));
-      this.bars = hands.map(() => ({ terms: element("span", { class: "terms" }),
-        number: element("span", { class: "number" }),
+      this.bars = hands.map(() => ({ number: element("span", { class: "number" }),
         parts: words.map((word) => element("div", { class: "part", title: word })) }));
       this.verdict = element("p", { class: "verdict" });
-      const least = this.queries[row].indexOf(Math.min(...this.queries[row]));
+      const other = this.queries[row].map((count, k, all) => // one that asks for what it lacked
+        (k === all.indexOf(Math.min(...all)) ? this.total : 0));
+      this.hint = element("p");
+      this.swap = element("button", { type: "button", onclick: () => {
+        this.ask(this.changed() ? this.data.queries[row] : other);
+        if (!still()) this.travel();
+      } });
+      [this.other, this.again] = [[other, "instead"], [this.queries[row], "again"]].map(([query, when]) =>
+        `Look for ${features[query.indexOf(Math.max(...query))]} ${when}`);
       const [ask, weigh, mix] = this.steps = [
         ["query", bold(words[row]), " looks for"],
         ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), "."],
-        ["value", "A ", bold("mixture"), " of all values, each times its weight."],
+        ["value", "Each word hands over that share of its ", bold("value"), ". The sum is the ",
+          bold("mixture"), "."],
       ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,
         style: `--role: var(--${role})`, onclick: () => this.stepTo(k + 1) },
       element("i", { class: "number-of" }, k + 1), element("span", {}, ...text)));
       this.words.append(
         ask, element("div", { class: "wishes" }, ...features.map((name, k) => this.wish(name, k)),
-          element("p", {}, `${this.total} dots in all. Give more of them to `,
-            element("b", { class: "query" }, features[least]), ".")),
+          element("div", { class: "try" }, this.swap, this.hint)),
         this.label("", ""), ...words.map((word, i) =>
           element("span", { class: i === row ? "chip asks" : "chip" }, word)),
-        this.label("key", "key"), ...keys.map((key) => element("span", { class: "key" }, this.kind(key))),
-        weigh, this.label("fit", "two"), ...this.fits, this.label("weight", "weight two"), ...this.shares,
-        this.label("value", "value three"), element("span", { class: "hands" }),
+        this.label("key", "key"), ...keys.map((key) =>
+          element("span", { class: key.some(Boolean) ? "key" : "none" }, this.kind(key))),
+        weigh, this.label("fit", "two"), ...this.fits,
+        element("p", { class: "legend three" }, element("i", { style: "--taken: 0%" }), "has",
+          element("i", { style: "--taken: 100%" }), "hands over"),
         ...hands.flatMap((name, k) => [this.label(name, "name three"), handed(k)]),
-        this.label("", ""), this.ribbons,
+        this.label("weight", "weight two"), ...this.shares, this.label("", ""), this.ribbons,
         element("span", { class: "chip asks self two" }, words[row]),
-        mix, element("div", { class: "mixture three" }, ...this.bars.flatMap(({ terms, number, parts }, k) =>
-          [element("span", { class: "name" }, hands[k]), terms,
+        mix, element("div", { class: "mixture three" }, ...this.bars.flatMap(({ number, parts }, k) =>
+          [this.label(hands[k], "name"),
             element("div", { class: "bar" }, ...parts, number)]), this.verdict));
       this.stage.append(this.words);
       this.play();
@@ -242,12 +272,21 @@ attnbook.define("asking", (shared) => {
     // What one feature gets more is taken from the one of the others that has most, and what it
     // gets less is given to the one that has least.
     give(k, wanted) {
-      const query = this.queries[this.row];
+      const query = [...this.queries[this.row]];
       const way = Math.sign(wanted - query[k]);
       for (; query[k] !== wanted; query[k] += way) {
         const others = range(query.length).filter((i) => i !== k);
         query[others.reduce((a, b) => (way * (query[b] - query[a]) > 0 ? b : a))] -= way;
       }
+      this.ask(query);
+    }
+
+    changed() {
+      return this.queries[this.row].some((count, k) => count !== this.data.queries[this.row][k]);
+    }
+
+    ask(query) {
+      this.queries[this.row] = [...query];
       this.stepTo(3);
       this.draw();
     }
@@ -299,37 +338,36 @@ attnbook.define("asking", (shared) => {
       this.trips = keys.flatMap((key, j) => {
         const from = query.flatMap((count, k) =>
           range(key[k] * count).map((i) => this.wishes[k].dots[i % count]));
-        const dots = points(from.length || 1);
-        dots[0].classList.toggle("none", !from.length);
-        this.fits[j].replaceChildren(element("span", { class: "dots" }, ...dots),
-          element("b", {}, from.length));
+        const dots = points(from.length);
+        this.fits[j].replaceChildren(...dots);
         return from.map((point, i) => [dots[i], point]);
       });
       this.taken.forEach((bars, j) =>
         bars.forEach((bar) => bar.style.setProperty("--taken", `${100 * weights[j]}%`)));
       const output = this.output(this.row);
-      this.bars.forEach(({ number, parts, terms }, k) => {
-        const products = values.map((value, j) => weights[j] * value[k]);
-        const seen = words.flatMap((word, j) =>
-          (products[j] < SEEN ? [] : [`${word} ${percent(weights[j])} × ${values[j][k]}`]));
-        terms.textContent = seen.map((term) => term.replaceAll(" ", "\u00a0")).join(" + ");
+      this.bars.forEach(({ number, parts }, k) => {
         number.textContent = fixed(output[k], 1);
         parts.forEach((part, j) => {
-          part.style.width = `${products[j] < SEEN ? 0 : 100 * products[j] / this.largest}%`;
+          part.style.width = `${100 * weights[j] * values[j][k] / this.largest}%`;
         });
       });
       const heard = words.filter((_, j) => weights[j] >= HEARD);
+      const named = () => heard.flatMap((word, k) => [k ? " and " : "", element("b", {}, word)]);
       this.verdict.replaceChildren(`So “${words[this.row]}” now carries `,
-        heard.length > 1 ? "a blend of " : "mostly what it found at ",
-        ...heard.flatMap((word, k) => [k ? " and " : "", element("b", {}, word)]), ".");
+        heard.length > 1 ? "a blend of " : "mostly what it found at ", ...named(), ".");
+      this.swap.textContent = this.changed() ? this.again : this.other;
+      if (this.changed()) this.hint.replaceChildren("Only the question has changed. Now ", ...named(),
+        heard.length > 1 ? " get" : " gets", " most of the weight.");
+      else this.hint.replaceChildren("Press this or drag the dots, and watch where the weight goes.");
     }
 
     numbers() {
       const { words, hands, view } = this.data;
       if (view === "query")
-        return [["word", "weight", ...hands], ...words.map((word, j) =>
-          [word, fixed(this.weights(this.row)[j], 3), ...this.data.values[j].map(String)]),
-        ["mixture", "", ...this.output(this.row).map((amount) => fixed(amount, 3))]];
+        return [["word", "fit", "weight", ...hands], ...words.map((word, j) =>
+          [word, this.fitsOf(this.row)[j], fixed(this.weights(this.row)[j], 3),
+            ...this.data.values[j].map(String)]),
+        ["mixture", "", "", ...this.output(this.row).map((amount) => fixed(amount, 3))]];
       return [["", ...words, ...hands], ...words.map((word, i) =>
         [word, ...this.weights(i).map((weight) => fixed(weight, 3)),
           ...this.output(i).map((amount) => fixed(amount, 3))])];

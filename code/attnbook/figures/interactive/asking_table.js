@@ -11,30 +11,25 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       .choose { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
       .choose .chip { min-width: 3.4rem; margin: 0; padding-inline: .6rem; }
       .row .voice { margin: .5rem 0; text-align: left; }
-      .sheet { display: grid; gap: .5rem 1.4rem; }
-      .wanted { display: flex; gap: .4rem; align-items: center; }
-      .wanted .head, .work thead tr:first-child th { height: 2rem; line-height: 2rem; padding-block: 0;
-        font-size: 15px; }
-      .wanted div { line-height: 1.3; text-align: center; font-size: 14px; }
-      .wanted b { display: block; font-size: 17px; color: var(--query); }
-      .work { width: 100%; font-size: 14px; }
-      .work :is(td, th) { padding: .2rem .25rem; text-align: right; font-weight: 400; height: 1.5rem;
+      .wanted { display: flex; flex-wrap: wrap; gap: 0 1.2rem; margin-bottom: .4rem; }
+      .wanted b { font-size: 17px; color: var(--query); }
+      .head { font-weight: 600; } .head i { margin-right: .4rem; }
+      .sheet { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 1rem; align-items: start; font-size: 14px; }
+      .sheet table { width: 100%; font-size: inherit; }
+      .sheet :is(td, th) { height: 1.6rem; padding: .1rem .2rem; text-align: right; font-weight: 400;
         white-space: nowrap; }
-      .work tbody th { text-align: left; }
-      .work thead :is(td, th) { border: 0; } .work thead tr:first-child th { font-weight: 600; }
-      .work th b { display: inline-block; min-width: 4rem; font-weight: 600; }
-      .work .fit b { display: inline-block; min-width: 1.2em; }
-      .work .rule { position: relative; padding-inline: 1.4rem .5rem; border: 0; font-size: 13px; }
-      .work .rule::before { content: ""; position: absolute; inset: 4px auto 4px 8px; width: 8px;
-        border: 1.5px solid var(--soft); border-left: 0; } /* a bracket over all words */
-      .work .share { position: relative; min-width: 6rem; }
-      .work .share::before { content: ""; position: absolute; left: 0; top: calc(50% - 8px); height: 16px;
-        width: calc((100% - 3.2rem) * var(--share)); background: var(--weights); }
-      .work .none { color: var(--soft); }
-      .work tfoot :is(td, th) { border: 0; font-weight: 600; font-size: 16px; }
-      .work tfoot td:is(.sum, .value) { color: var(--value); border-top: 2px solid var(--value); }
-      .head { font-weight: 600; }
-      .head i, .work th i { margin-right: .4rem; line-height: 1.45rem; }
+      .sheet thead :is(td, th) { height: 2.2rem; border: 0; }
+      .sheet :is(th.head, tbody th) { text-align: left; font-weight: 600; }
+      .sheet .pair { width: 36%; padding-inline: 0; text-align: center; }
+      td.pair i { display: inline-block; vertical-align: middle; height: 16px; box-sizing: border-box;
+        width: calc(50% * var(--part)); margin-left: calc(50% - 50% * var(--part));
+        background: color-mix(in srgb, var(--query) 45%, var(--paper)); }
+      td.pair i + i { margin: 0 calc(50% - 50% * var(--part)) 0 0; background: var(--weights);
+        border-left: 1px solid var(--weights); }
+      .sheet .weight { font-weight: 400; } .sheet .fit { padding-right: .4rem; }
+      .sheet .sum { table-layout: fixed; } .sum .head { width: 15%; }
+      .sheet tfoot :is(td, th) { border: 0; border-top: 2px solid var(--value); color: var(--value);
+        font-weight: 600; font-size: 16px; }
       .table { margin: .6rem 0; }
       .table text { font-size: 14px; text-anchor: middle; fill: var(--ink); }
       .table text.end { text-anchor: end; }
@@ -48,19 +43,10 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       .table text.tq { fill: var(--query); } .table text.tk { fill: var(--key); }
       .table text.tv { fill: var(--value); } .table text.tw { fill: var(--weights); }
       @container (max-width: 46rem) {
-        .work { font-size: 12px; } .work :is(td, th) { padding-inline: .1rem; word-spacing: -1px; }
-        .work th b { display: block; } .work .then { display: block; } .work .more { display: none; }
-        .work .rule { writing-mode: vertical-rl; padding: 0 .1rem 0 .4rem; text-align: center; }
-        .work .rule::before { left: 2px; width: 5px; }
-        .work .share { min-width: 3.1rem; }
-        .work .share::before { width: calc((100% - 2rem) * var(--share)); }
-        .work tfoot :is(td, th) { font-size: 14px; } .work thead tr:first-child th { font-size: 12px; }
-        .work .number-of { width: 1.2rem; height: 1.2rem; font-size: 12px; line-height: 1.1rem; }
-        .work th i { margin-right: .2rem; }
-        .wanted { gap: 1.2rem; }
+        .sheet { font-size: 11.5px; }
+        .sheet :is(td, th) { padding-inline: 1px; word-spacing: -1.2px; } .sheet .pair { width: 32%; }
         .choose > span { display: none; } .choose .chip { flex: auto; min-width: 0; } }
-      @container (min-width: 46rem) { .sheet { grid-template-columns: auto minmax(0, 1fr); }
-        .wanted { flex-direction: column; } }
+      @container (min-width: 52rem) { .sheet { grid-template-columns: 9fr 10fr; } }
     `;
 
     chipsOf(words) {
@@ -89,7 +75,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       chips.forEach((chip, i) => chip.addEventListener("mouseenter", () => this.choose(i)));
       this.words.append(this.label("is found", "key"),
         ...words.map((word) => element("span", { class: "chip found" }, word)),
-        this.label("weight, rounded", "weight"), ...this.shares, this.label("", ""), this.ribbons,
+        this.label("weight", "weight"), ...this.shares, this.label("", ""), this.ribbons,
         this.label("asks", "query"), ...chips);
       this.stage.append(this.words, this.voice);
     }
@@ -100,13 +86,15 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       const { words } = this.data;
       this.stage.className = "row";
       this.wanted = element("div", { class: "wanted" });
-      this.work = element("table", { class: "work" });
+      this.work = element("div", { class: "sheet" });
       this.stage.append(element("div", { class: "choose", role: "group", "aria-label": "Word that asks" },
         element("span", {}, "Work out"), ...this.chipsOf(words)), this.voice,
-      element("div", { class: "sheet" }, this.wanted, this.work));
+      this.wanted, this.work);
       this.tables = shape("svg", { class: "table", "aria-hidden": "true" });
       this.details.firstChild.textContent = "All rows at once";
       this.table.before(this.tables);
+      this.table.className = "unseen"; // for those who cannot see what is drawn
+      this.table.removeAttribute("tabindex");
       this.whenResized(this.stage, ([{ contentRect }]) => {
         const narrow = contentRect.width < PHONE;
         if (narrow === this.narrow) return;
@@ -120,41 +108,39 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
         "aria-hidden": "true" }, number);
     }
 
-    fits(i) {
-      return this.data.keys.map((key) => dot(key, this.queries[i]));
-    }
-
     paintRow(weights) {
       const { words, features, keys, hands, values } = this.data;
       const query = this.queries[this.row];
-      const fits = this.fits(this.row);
+      const fits = this.fitsOf(this.row);
+      const most = Math.max(...words.flatMap((_, i) => this.fitsOf(i)));
       const cell = (name, role, ...content) => element(name, { class: role }, ...content);
       const span = (role, ...content) => cell("span", role, ...content);
       const product = (key) => key.flatMap((part, k) => (part
         ? [span("query", query[k]), " × ", span("key", part), " + "] : [])).slice(0, -1);
       const label = (key) => (key.some(Boolean) ? `${this.kind(key)} ${sum(key)}` : "none");
       const short = (amount) => (amount < 0.05 ? Number(amount.toPrecision(1)) : fixed(amount, 1));
-      const head = (role, wide, ...content) =>
-        element(content.length ? "th" : "td", { class: role, colspan: wide }, ...content);
+      const shares = weights.map((weight) => `${Number((100 * weight).toPrecision(2))} %`);
+      const table = (role, head, rows, ...foot) => element("table", { class: role },
+        element("thead", {}, element("tr", {}, ...head)),
+        element("tbody", {}, ...words.map((word, j) =>
+          element("tr", {}, element("th", { scope: "row" }, word), ...rows(j)))), ...foot);
       this.wanted.replaceChildren(span("query head", this.step(1, "query"), "query"),
-        ...features.map((name, k) => element("div", {}, name, element("b", {}, query[k]))));
+        ...features.map((name, k) => span("", name, " ", element("b", {}, query[k]))));
       this.work.replaceChildren(
-        element("thead", {}, element("tr", {}, head("key", 1, this.step(2, "weights"), "key"),
-          head("", 1, "→ fit"), head("", 1), head("weight", 1, "weight"),
-          head("value", hands.length, this.step(3, "value"), "value",
-            element("span", { class: "more" }, " → mixture"))),
-        element("tr", {}, head("", 4), ...hands.map((name) => cell("th", "value", name)))),
-        element("tbody", {}, ...words.map((word, j) => element("tr", {},
-          element("th", { scope: "row" }, element("b", {}, word), " ", span("key", label(keys[j]))),
+        table("fitting", [element("th", { class: "key head", colspan: 2 }, this.step(2, "weights"), "key"),
+          cell("th", "fit", "fit"), cell("th", "pair", "softmax →"), cell("th", "weight", "weight")],
+        (j) => [cell("td", keys[j].some(Boolean) ? "key" : "none", label(keys[j])),
           cell("td", fits[j] ? "fit" : "fit none", ...product(keys[j]),
             keys[j].some(Boolean) ? " = " : "", element("b", {}, fits[j])),
-          j ? "" : element("td", { class: "rule", rowspan: words.length }, "softmax →"),
-          element("td", { class: "weight share", style: `--share: ${weights[j]}` }, percent(weights[j])),
-          ...values[j].map((amount) => (amount ? cell("td", "", `× ${amount} `,
-            span("then", `= ${short(weights[j] * amount)}`)) : cell("td", "")))))),
-        element("tfoot", {}, element("tr", {}, head("", 3),
-          cell("td", "sum", "mixture"),
-          ...this.output(this.row).map((amount) => cell("td", "value", fixed(amount, 1))))));
+          cell("td", "pair", element("i", { style: `--part: ${fits[j] / (most || 1)}` }),
+            element("i", { style: `--part: ${weights[j]}` })),
+          cell("td", "weight", shares[j])]),
+        table("sum", [cell("th", "value head", this.step(3, "value"), span("", "value")),
+          ...hands.map((name) => cell("th", "value", name))],
+        (j) => values[j].map((amount) => (amount ? cell("td", "", span("weight", shares[j]), " × ",
+          span("value", amount), ` = ${short(weights[j] * amount)}`) : cell("td", ""))),
+        element("tfoot", {}, element("tr", {}, cell("th", "head", "mixture"),
+          ...this.output(this.row).map((amount) => cell("td", "", fixed(amount, 1)))))));
       this.paintTable();
     }
 
@@ -206,7 +192,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
         ...this.block(turned, [at.fit, at.keysTop], cell.fit, String),
         ...this.block(values, [at.values, at.valuesTop], cell.hand, String),
         ...this.block(this.queries, [at.query, at.top], cell.query, String),
-        ...this.block(all.map((i) => this.fits(i)), [at.fit, at.top], cell.fit, String),
+        ...this.block(all.map((i) => this.fitsOf(i)), [at.fit, at.top], cell.fit, String),
         ...this.block(all.map((i) => this.weights(i)), [at.weight, at.weightsTop], cell.weight,
           (share) => Math.round(100 * share), (share) => share),
         ...this.block(all.map((i) => this.output(i)), [at.output, at.outputTop], cell.hand,

@@ -118,7 +118,7 @@ window.attnbook ??= (() => {
         const [start, stop] = [left, ends[j]];
         left += size;
         ends[j] += size;
-        return share <= least ? [] : [{ looker: i, place: j, share,
+        return share <= least ? [] : [{ looker: i, place: j, share, x: stop + size / 2,
           d: ribbon([start, start + size, looker.y], [stop, stop + size, places[j].y]) }];
       });
     });

@@ -1,8 +1,10 @@
-// A translator that writes one number by itself, and that three buttons break in place. Ribbons show
+// A translator that writes one number by itself, and that three switches break in place. Ribbons show
 // where it looked for each token. translator.js computes it; break_translator_writing.js reads it.
 attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, boxesIn, still }) => {
   const T = attnbook.translator;
   const STEP = { first: 450, again: 130 }; // milliseconds for each token that is written
+  const TOUR = { first: 4500, again: 4000 }; // until a switch goes on by itself, once, and off again
+  const SHOWS = 1; // the switch that does so: without the English, the ribbons are gone
   const SHOWN = 8; // tokens; more are left out
   const SLICE = 8; // milliseconds of measuring, so that the page stays alive
   const FAINT = 0.02; // weights that are not drawn
@@ -19,17 +21,23 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         grid-template: auto auto auto 1fr / 6.2rem minmax(0, 1fr); }
       .about { grid-column: 1 / -1; display: flex; justify-content: space-between; align-items: center; gap: 1rem;
         margin: 0 0 .5rem; color: var(--soft); font-size: .92rem; }
-      .looks { grid-column: 2; margin-bottom: 1.7rem; }
+      .looks { grid-column: 2; margin-bottom: .5rem; }
+      .share { inset: calc(100% + .35rem) auto auto 0; padding: 0 .3rem; translate: -50%; white-space: nowrap;
+        line-height: 1.35; border-radius: .7rem; background: var(--paper); }
+      .share:empty { display: none; }
       .name { color: var(--key); font-size: .85rem; line-height: 1.2; }
       .name b { display: block; font-size: 2rem; line-height: 1; font-variant-numeric: tabular-nums; }
-      .name.says { align-self: end; color: var(--query); }
+      .name.says { align-self: end; padding-bottom: 1.3rem; color: var(--query); }
       .name.says.off b { color: var(--wrong); }
       .name.says.later b, .said.later { opacity: 0; } /* until the last word is written */
       .end { text-align: center; line-height: 1.1; } .end small { display: block; font-size: max(.5em, 11px); }
       svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
       .row { align-content: flex-start;
         font-size: clamp(.95rem, calc((100cqi - 7.2rem) / var(--ems)), 2rem); }
-      .french { align-content: flex-end; }
+      .french { align-content: flex-end; row-gap: 1.4rem; padding-bottom: 1.3rem; }
+      .french button::after { content: attr(data-gloss) / ""; position: absolute; inset: calc(100% + .15rem) 0 auto; color: var(--soft); font-size: .85rem;
+        font-weight: 400; line-height: 1.2; text-align: center; }
+      .french .waiting::after { content: none; }
       .french .waiting { border: 1.5px dashed var(--line); color: transparent; background: none; }
       .french .lit { background: color-mix(in srgb, var(--chip) 8%, var(--paper));
         box-shadow: inset 0 -4px var(--chip); }
@@ -48,6 +56,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         background: color-mix(in srgb, var(--wrong) 10%, var(--paper)); }
       .break small { margin-left: auto; text-align: right; line-height: 1.15; font-size: .8rem;
         color: var(--wrong); white-space: nowrap; }
+      .break small:empty { display: none; }
       .break .try { padding: .2rem .55rem; border-radius: 1rem; color: var(--paper);
         background: var(--weights); }
       .count { display: flex; align-items: baseline; gap: .5rem; margin-top: .5rem;
@@ -71,7 +80,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         .said { min-height: 5.6em; }
       }
       @container page (max-width: 52rem) {
-        .frame { grid-template: "text" "result" "panel" "said" / minmax(0, 1fr);
+        .frame { grid-template: "text" "panel" "result" "said" / minmax(0, 1fr);
           padding: 1rem .8rem; gap: .8rem; }
         .count { margin-top: 0; }
         .meter { grid-template-columns: repeat(50, 1fr); gap: 1px; }
@@ -107,16 +116,19 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         this.looking, element("div", { class: "name", "aria-hidden": "true" }, "English", this.reads),
         this.english, this.says, this.french);
       this.toggles = breaks.map(({ label }, i) => element("button", { type: "button",
-        class: "break", "aria-pressed": false, onclick: () => this.toggleBreak(i) },
+        class: "break", "aria-pressed": false, onclick: () => {
+          this.toggles[0].querySelector(".try")?.remove();
+          this.toggleBreak(i);
+        } },
       element("i", { class: "toggle" }), label,
-      element("small", i ? {} : { class: "try", "aria-hidden": "true" }, i ? "" : "try this")));
+      ...(i ? [] : [element("small", { class: "try", "aria-hidden": "true" }, "try this")]), element("small")));
       this.number = element("strong", { "aria-hidden": "true" });
       this.spoken = element("span", { class: "spoken", "aria-live": "polite" });
       this.of = element("span", { "aria-hidden": "true" });
       this.count = element("p", { class: "count" }, this.number, this.of, this.spoken);
       this.cells = tested.map(() => element("i"));
       this.controls.className = "panel";
-      this.controls.append(element("p", { class: "title" }, "Break it, one part at a time"),
+      this.controls.append(element("p", { class: "title" }, "Break the translator"),
         ...this.toggles);
       this.controls.before(this.stage);
       this.said.after(element("div", { class: "result" }, this.count,
@@ -124,6 +136,27 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.whenResized(this.stage, () => this.place());
       this.show(0, "first");
       this.measure();
+      for (const touch of ["pointerdown", "focusin"])
+        this.shadowRoot.addEventListener(touch, () => this.rest());
+      if (!still()) this.whenSeen(() => this.tour());
+    }
+
+    // one switch goes on and off, unless somebody touches the figure; nothing is spoken meanwhile
+    tour(wait = TOUR.first) {
+      this.next = this.next === null ? null : setTimeout(() => {
+        for (const node of [this.said, this.spoken]) node.ariaLive = "off";
+        this.toggleBreak(SHOWS);
+        if (this.broken.size) this.tour(TOUR.again);
+        else this.rest();
+      }, wait);
+    }
+
+    rest() {
+      clearTimeout(this.next);
+      this.next = null;
+      setTimeout(() => {
+        for (const node of [this.said, this.spoken]) node.ariaLive = "polite";
+      });
     }
 
     paint() {}
@@ -136,11 +169,6 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
     toggleBreak(i) {
       this.broken[this.broken.has(i) ? "delete" : "add"](i);
       this.toggles[i].setAttribute("aria-pressed", this.broken.has(i));
-      for (const mark of this.controls.querySelectorAll(".try")) {
-        mark.removeAttribute("class");
-        mark.removeAttribute("aria-hidden");
-        mark.textContent = "";
-      }
       this.show(this.at, "again");
       this.measure();
     }
@@ -192,7 +220,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         return element("button", { type: "button", "aria-pressed": false,
           class: this.kindsOf(1, written, i, "waiting", wrong && "wrong"), "aria-label": told.join(", "),
           onclick: () => this.press(i), onmouseenter: () => this.point(i),
-          onmouseleave: () => this.point(null) }, text);
+          onmouseleave: () => this.point(null), "data-gloss": this.glossOf(text) }, text);
       });
       const more = this.tokens.length > SHOWN ? [element("span", { class: "chip end" }, "…")] : [];
       this.french.replaceChildren(...this.queries, ...more);
@@ -200,6 +228,13 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         sum(tokens.map((token) => 1.6 + 0.6 * this.nameOf(side, token).length)));
       this.stage.style.setProperty("--ems", Math.max(...ems));
       this.place();
+    }
+
+    // what a French token means, such as 20 for -vingt
+    glossOf(text) {
+      const word = text.replace("-", "");
+      const number = T.numberOfFrench(word) ?? T.numberOfFrench(word.replace(/s$/, ""));
+      return number?.toLocaleString("en") ?? { et: "and" }[word] ?? "";
     }
 
     // the ribbons of one token are strong: of that which is pointed at, pressed, or written last
@@ -214,6 +249,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
     }
 
     point(i) {
+      this.rest();
       this.pointed = i;
       this.highlight();
     }
@@ -224,12 +260,13 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         path.style.display = path.query > this.shown ? "none" : "";
       }
       this.queries.forEach((query, i) => query.classList.toggle("lit", i === this.lit));
-      const looking = sum(this.looks[this.lit] ?? []) > 0 && this.nameOf(1, this.tokens[this.lit]);
-      this.looking.replaceChildren(...(looking ? [element("b", {}, looking), " looks at:"] : []));
+      const looks = this.looks[this.lit];
+      this.looking.replaceChildren(...(this.queries.length ? [element("b", {}, this.nameOf(1, this.tokens[this.lit])),
+        sum(looks) ? " looks at:" : " looks at nothing"] : []));
       this.keys.forEach((key, j) => {
-        const share = this.looks[this.lit]?.[j] ?? 0;
-        key.lastChild.replaceChildren(...(share < FAINT ? []
-          : [element("span", {}, `${fixed(100 * share, 0)}\u00a0%`)]));
+        const path = [...this.ribbons.children].find(({ query, place }) => query === this.lit && place === j);
+        key.lastChild.textContent = path ? `${fixed(100 * path.share, 0)}\u00a0%` : "";
+        key.lastChild.style.left = `${path?.x}px`;
       });
     }
 
@@ -250,8 +287,8 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       const lookers = this.queries.map(at).map((box) => ({ ...box, y: box.top }));
       const places = this.keys.map(at).map((box) => ({ ...box, y: box.bottom }));
       const looks = this.looks.slice(0, lookers.length);
-      const paths = ribbons(lookers, places, looks, FAINT).map(({ looker, d }) =>
-        Object.assign(shape("path", { class: "look", d }), { query: looker }));
+      const paths = ribbons(lookers, places, looks, FAINT).map(({ looker, place, share, x, d }) =>
+        Object.assign(shape("path", { class: "look", d }), { query: looker, place, share, x: x - places[place].left }));
       this.ribbons.replaceChildren(...paths);
       this.highlight();
     }
@@ -266,11 +303,10 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.reads.textContent = shown;
       this.writes.textContent = said === null ? "?" : said.toLocaleString("en");
       this.says.classList.toggle("off", said !== number);
-      const start = `${this.broken.size ? "Now it" : "It"} writes`;
-      this.say(right ? `${start} “${text}”, which is ${shown}.${why || this.data.hint}`
-        : !this.ended ? `Now it does not stop writing. It should say ${shown}.${why}`
-          : said === null ? `${start} ${text ? `“${text}”` : "nothing"}. It should say ${shown}.${why}`
-            : `${start} “${text}”. That is ${said.toLocaleString("en")} instead of ${shown}.${why}`);
+      const written = !this.ended ? "French words without an end" : !text ? "nothing"
+        : `“${text}”, which is ${said?.toLocaleString("en") ?? "not a number"}`;
+      this.say(`${this.broken.size ? "Now the" : "The"} translator writes ${written}`
+        + `${right ? "" : `, instead of ${shown}`}.${why || (right ? this.data.hint : "")}`);
     }
 
     // how many numbers still come out right, in slices
@@ -317,6 +353,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
     disconnectedCallback() {
       super.disconnectedCallback();
       clearTimeout(this.measuring);
+      this.rest();
     }
   };
 });

@@ -1,4 +1,4 @@
-"""A translator that writes by itself, for the landing page; three buttons break it in place."""
+"""A translator that writes by itself, for the landing page; three switches break it in place."""
 
 from functools import cache
 
@@ -12,23 +12,20 @@ from attnbook.figures.interactive.base import Interactive
 from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out, running, trained
 
 NUMBERS = (97, 481, 72, 1066, 2003, 30_071, 4_500)  # the first opens; a button shows the rest
-ABOUT = "This small Transformer runs in your page. It turns English into French."
-HINT = (
-    " The ribbons show where it looked. The weights for each word add up to 100 %, "
-    "so the end gets what the English words leave."
-)
-BREAKS = {  # what each button says, the switches that it sets, and what is gone then
+ABOUT = "This small Transformer in your browser turns numbers into French."
+HINT = " Choose a French word to see how much it looks at each English word."
+BREAKS = {  # what each switch says, the switches that it sets, and what is gone then
     "Mix up the word order": (
         {"source_positions": "shuffled"},
-        "Each English word now claims a different place.",
+        "Each English word now has the position of a different word.",
     ),
     "Ignore the English": (
         {"cross_weights": "off"},
-        "Without a look at the English, it writes the same for every number.",
+        "Without the English, it writes the same words for every number.",
     ),
     "Forget its own words": (
         {"decoder_weights": "off"},
-        "It no longer knows what it has already written.",
+        "The translator no longer sees what it has already written.",
     ),
 }
 
@@ -38,9 +35,10 @@ def hero() -> Interactive:
 
     It writes a number in French, one token after the other. Ribbons lead from each token to the
     English ones, as wide as the weights of the last cross-attention, averaged over the heads. A
-    button takes one thing away from the model and shows what it writes then, and how many of 200
-    held-out numbers come out right. All of that is computed in the page, but for the numbers that
-    come out right when nothing is broken.
+    switch takes one thing away from the model and shows what it writes then, and how many of 200
+    held-out numbers come out right. Once, when the figure is seen, a switch goes on and off by
+    itself. All of that is computed in the page, but for the numbers that come out right when
+    nothing is broken.
 
     >>> hero().alt
     'A small Transformer writes “ninety-seven” as “quatre-vingt-dix-sept”. Ribbons show at which \

@@ -1,9 +1,10 @@
 // The translator that runs in the page, as words, heads, a network and the word that it writes; heads
 // and network can be switched off. translator.js computes it.
-attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons, boxesIn, still }) => {
+attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxesIn, still }) => {
   const T = attnbook.translator;
   const SHOWN = 8; // tokens; more are left out
   const FAINT = 0.02; // weights that are not drawn
+  const LIKELY = 3; // next words
   const TOUR = 2500; // milliseconds for each head, once, unless somebody touches the figure
 
   return class Stack extends attnbook.writing({ element, still }, Interactive) {
@@ -35,8 +36,13 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons, boxesIn
       .part { display: flex; align-items: center; gap: .2rem .5rem; padding: 0 .5rem 0 .8rem;
         font-weight: 600; border-radius: .6rem; border: 1.5px solid var(--line); color: var(--set);
         background: var(--paper); --set: var(--weights); }
+      .strip { width: 100%; display: flex; gap: 2px; }
+      .strip i { flex: 1; height: .6rem; border-radius: 2px;
+        background: color-mix(in srgb, var(--weights) var(--share), var(--tint)); }
       .part.lit { border-color: var(--set); box-shadow: inset 0 4px var(--set); }
       .part:has([aria-checked="false"]) { color: var(--soft); border-style: dashed; }
+      :has([aria-checked="false"]) > .strip { visibility: hidden; }
+      .head { flex-wrap: wrap; justify-content: space-between; padding: 0 .7rem .45rem; row-gap: 0; }
       .part button { display: flex; align-items: center; gap: .5rem; min-height: 2.6rem; padding: 0; border: 0; color: inherit; background: none;
         font-weight: inherit; white-space: nowrap; cursor: pointer; }
       .network { grid-area: network; --set: var(--ink); border-color: var(--soft); }
@@ -52,7 +58,7 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons, boxesIn
       .tip { fill: var(--soft); } .tip.blue { fill: var(--query); }
       @media (max-width: 600px) { .frame { padding-inline: .5rem; } }
       @container (max-width: 44rem) {
-        .flow { min-height: 33rem; align-content: start; padding-left: .9rem; }
+        .flow { min-height: 34.6rem; align-content: start; padding-left: .9rem; }
         .flow > .row { --gap: .35rem; row-gap: .9rem; font-size: 15px; } .flow .chip { padding-inline: .45em; }
         .block { grid-template: "heads heads" auto "reads network" auto / auto 1fr; padding: .5rem;
           margin-top: 4rem; }
@@ -113,7 +119,7 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons, boxesIn
       return element("div", { class: `part ${head ? "head" : key}`,
         onmouseenter: () => head && this.light(key) },
       ...(head ? [element("button", { type: "button", onfocus: () => this.light(key),
-        onclick: () => this.light(key) }, name)] : []), toggle);
+        onclick: () => this.light(key) }, name)] : []), toggle, ...(head ? [element("div", { class: "strip" })] : []));
     }
 
     // head after head, and back to the first
@@ -200,25 +206,33 @@ attnbook.define("stack", ({ Interactive, element, shape, fixed, ribbons, boxesIn
       const where = looking ? [looking.replace(" at", " looks most at"), ...others].join(", ")
         : "no head looks";
       const number = this.number.toLocaleString("en");
-      this.say(`To write “${word}”, ${where}. The French for ${number} is ${right ? "right" : "wrong"}.`);
+      const asks = this.chosen ? this.nameOf(1, this.written[this.chosen - 1]) : "start";
+      this.say(`“${asks}” asks, and ${where}. The next word is “${word}”. `
+        + `The French for ${number} is ${right ? "right" : "wrong"}.`);
       const said = T.numberOfFrench(text);
       this.verdict.replaceChildren(...(right ? [`This is the French for ${number}.`]
         : [element("b", {}, said === null ? `This is not the French for ${number}.`
           : `This is the French for ${said.toLocaleString("en")}, not for ${number}.`)]));
-      this.reads.textContent = this.chosen ? this.nameOf(1, this.written[this.chosen - 1]) : "start";
-      this.score.replaceChildren("a score for each French word, highest: ", element("b", {}, word));
+      this.reads.textContent = asks;
+      const { probabilities } = this.steps[this.chosen];
+      const likely = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]).slice(0, LIKELY)
+        .map((token) => [T.END === token ? "end" : this.nameOf(1, token), ` ${percent(probabilities[token])}`]);
+      this.score.replaceChildren("next word: ", ...likely.flatMap(([name, share], i) =>
+        (i ? [", ", name, share] : [element("b", {}, name), share])));
+      this.heads.forEach((head, i) => head.lastChild.replaceChildren(...this.looks()[i].map((weight) =>
+        element("i", { style: `--share: ${100 * weight}%` }))));
       this.drawCurves();
     }
 
     showLit() {
       const off = this.off.has(this.lit);
-      const word = this.words.length ? ["To write ", element("b", {}, this.words[this.chosen].textContent), ", "] : [];
-      this.looking.replaceChildren(...word, `head ${this.lit + 1} ${off ? "is off" : "looks at:"}`);
+      this.looking.replaceChildren(element("b", {}, this.reads.textContent), " asks, and ",
+        `head ${this.lit + 1} ${off ? "is off" : "looks at:"}`);
       this.heads.forEach((head, i) => head.classList.toggle("lit", i === this.lit));
       for (const path of this.curves.querySelectorAll(".look"))
         path.classList.toggle("on", path.head === this.lit);
       this.looks()[this.lit].forEach((weight, j) => {
-        this.keys[j].lastChild.textContent = off || weight < FAINT ? "" : `${fixed(100 * weight, 0)}\u00a0%`;
+        this.keys[j].lastChild.textContent = off ? "" : percent(weight);
       });
     }
 

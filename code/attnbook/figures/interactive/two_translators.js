@@ -4,7 +4,7 @@ attnbook.define("two-translators", (shared) => {
   const { Interactive, element, shape, dot, softmax, fixed, ribbons, boxesIn, still } = shared;
   const T = attnbook.translator;
   const R = attnbook.recurrent({ dot, softmax });
-  const PACE = { read: 220, write: 380, between: 1400 }; // milliseconds for a token, between numbers
+  const PACE = { read: 220, write: 380 }; // milliseconds for a token
   const LONGEST = 20; // tokens
   const FAINT = 0.04; // weights that are not drawn
   const DESIGNS = {
@@ -27,7 +27,7 @@ attnbook.define("two-translators", (shared) => {
       .steps button { border-color: var(--line); font-variant-numeric: tabular-nums; }
       .steps [aria-pressed="true"] { border-color: var(--weights); box-shadow: 0 0 0 1px var(--weights);
         background: var(--hover); font-weight: 600; }
-      .again { min-width: 6.5rem; margin-left: auto; border-color: var(--line); }
+      .again { min-width: 9.6rem; margin-left: auto; border-color: var(--line); }
       .refused { flex-basis: 100%; margin: 0; color: var(--wrong); }
       .refused:empty { display: none; }
       .panels { display: grid; gap: .7rem; }
@@ -112,9 +112,7 @@ attnbook.define("two-translators", (shared) => {
       this.stage.className = "panels";
       this.stage.append(...this.panels.map(({ section }) => section));
       this.whenResized(this.stage, () => this.place());
-      this.fill(still() ? this.data.number : this.data.first);
-      this.at(Infinity);
-      if (!still()) this.whenSeen(() => this.tour());
+      this.show(this.data.number);
     }
 
     paint() {}
@@ -132,10 +130,10 @@ attnbook.define("two-translators", (shared) => {
       } }, element("label", { for: "typed" }, "or your own"), this.input,
       element("button", { type: "submit" }, "Translate"));
       this.again = element("button", { type: "button", class: "again",
-        onclick: () => (this.again.textContent === "Stop" ? this.stop() : this.tour()) }, "Play again");
+        onclick: () => (this.again.textContent === "Stop" ? this.stop() : this.play(0)) });
       this.again.hidden = still();
       this.controls.append(element("div", { class: "steps", role: "group",
-        "aria-label": "Make the number longer" }, "Make it longer:", ...this.steps), form, this.again,
+        "aria-label": "Number" }, "Number:", ...this.steps), form, this.again,
       this.refused);
     }
 
@@ -167,24 +165,15 @@ attnbook.define("two-translators", (shared) => {
 
     // ------------------------------------------------------------------ playing
 
-    // a short number that both get right, then the one that is too long for one vector
-    tour() {
-      this.show(this.data.first, this.data.number);
-    }
-
     stop() {
       clearTimeout(this.playing);
-      this.next = null;
-      this.again.textContent = "Play again";
+      this.again.textContent = "Watch them write";
       this.at(Infinity);
     }
 
-    show(number, next = null) {
-      clearTimeout(this.playing);
-      this.next = next;
+    show(number) {
       this.fill(number);
-      if (still()) this.at(Infinity);
-      else this.play(0);
+      this.stop();
     }
 
     play(time) {
@@ -193,9 +182,8 @@ attnbook.define("two-translators", (shared) => {
       if (time < last) {
         const pace = time < this.panels[0].source.length ? PACE.read : PACE.write;
         this.playing = setTimeout(() => this.play(time + 1), pace);
-      } else if (this.next !== null)
-        this.playing = setTimeout(() => this.show(this.next), PACE.between);
-      this.again.textContent = time < last || this.next !== null ? "Stop" : "Play again";
+        this.again.textContent = "Stop";
+      } else this.stop();
     }
 
     // ------------------------------------------------------------------ translating
@@ -205,10 +193,10 @@ attnbook.define("two-translators", (shared) => {
       const digits = typed.trim().replace(/[\s,_]/g, "");
       const trouble = !digits ? "Type a number, such as 4321."
         : !/^\d+$/.test(digits) ? "Type a whole number in digits, such as 4321."
-          : Number(digits) >= 1e6 ? "They have learned numbers below 1,000,000: try one of up to six digits."
+          : Number(digits) >= 1e6 ? "The translators only know numbers below 1,000,000. Type up to six digits."
             : "";
       this.input[trouble ? "setAttribute" : "removeAttribute"]("aria-invalid", "true");
-      this.refused.textContent = trouble && `${trouble} The pictures still show ${this.number.toLocaleString("en")}.`;
+      this.refused.textContent = trouble && `${trouble} The picture still shows ${this.number.toLocaleString("en")}.`;
       if (trouble) return;
       this.input.value = Number(digits);
       this.show(Number(digits));
@@ -314,10 +302,10 @@ attnbook.define("two-translators", (shared) => {
         ((k < half ? j < read : j >= source.length - read) ? number : 0))));
     }
 
-    // what a French text says that is wrong
+    // what is predicted in place of the number
     saying({ texts, ended }) {
       const said = T.numberOfFrench(T.join(texts));
-      return !ended ? "It does not stop." : said === null ? "It writes no number." : `It says ${said.toLocaleString("en")}`;
+      return !ended ? "never predicts the end" : `predicts ${said?.toLocaleString("en") ?? "no number"}`;
     }
 
     sentence() {
@@ -326,10 +314,10 @@ attnbook.define("two-translators", (shared) => {
       const [one, looking] = Object.keys(DESIGNS).map((design) => data.right[design][digits - 1]);
       const tested = data.right.tested[digits - 1];
       const whose = digits < 3 ? `all ${tested} numbers of ${DIGITS[digits]}`
-        : `${tested} numbers of ${DIGITS[digits]} that they never saw in training`;
-      const results = this.panels.map(({ right }) => (right ? "right" : "wrong"));
-      this.say(`${number.toLocaleString("en")}: one vector gets it ${results[0]}, looking back gets it ` +
-        `${results[1]}. Of ${whose}, one vector gets ${one} right, and looking back ${looking}.`);
+        : `${tested} unseen numbers of ${DIGITS[digits]}`;
+      const [first, second] = this.panels.map(({ right }) => (right ? "right" : "wrong"));
+      this.say(`With one vector, the French for ${number.toLocaleString("en")} is ${first}. With looking back, it is ` +
+        `${second}. Of ${whose}, ${one} come out right with one vector, and ${looking} with looking back.`);
     }
 
     // smaller letters where a row would be too long, and what joins its tokens

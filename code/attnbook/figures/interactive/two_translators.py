@@ -9,8 +9,7 @@ from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive
 from attnbook.two_translators import D_MODEL, NUMBERS, load, looks, measured, translate
 
-FIRST = 21  # both get it right
-STEPS = (1, FIRST, 321, 4321, 54_321)
+STEPS = (1, 21, 321, 4321, 54_321)
 FAINT = 0.04  # weights that are not drawn, as in the script
 
 
@@ -19,8 +18,8 @@ def two_translators(number: int = 54_321) -> Interactive:
 
     Both run in the page, with the weights of ``attnbook.two_translators``. One squeezes the number
     into one vector. The other keeps a vector for each token and looks back at them for each token
-    that it writes, and ribbons show where it looks. When the figure comes into view, it plays once:
-    first 21, then ``number``. Readers lengthen the number, or type one.
+    that it writes, and ribbons show where it looks. Both translations stand there at once, and a
+    button shows how they are written. Readers lengthen the number, or type one.
 
     Raises ``ValueError`` for a number that is not between 0 and 999,999.
 
@@ -41,7 +40,6 @@ def two_translators(number: int = 54_321) -> Interactive:
         f"writes {told[0]} The one that looks back writes {told[1]}"
     )
     data = {
-        "first": FIRST,
         "number": number,
         "steps": STEPS,
         "features": list(range(D_MODEL)),

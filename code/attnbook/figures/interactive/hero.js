@@ -54,11 +54,10 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       .break:hover { border-color: var(--weights); background: var(--hover); }
       .break[aria-pressed="true"] { border-color: var(--wrong);
         background: color-mix(in srgb, var(--wrong) 10%, var(--paper)); }
-      .break small { margin-left: auto; text-align: right; line-height: 1.15; font-size: .8rem;
-        color: var(--wrong); white-space: nowrap; }
-      .break small:empty { display: none; }
-      .break .try { padding: .2rem .55rem; border-radius: 1rem; color: var(--paper);
-        background: var(--weights); }
+      .try { margin-left: auto; padding: .2rem .55rem; border-radius: 1rem; color: var(--paper);
+        background: var(--weights); line-height: 1.15; font-size: .8rem; white-space: nowrap; }
+      .panel:has([aria-pressed="true"]) .try { visibility: hidden; }
+      .cut { stroke: var(--weights); stroke-width: 2; stroke-dasharray: 4 4; }
       .count { display: flex; align-items: baseline; gap: .5rem; margin-top: .5rem;
         line-height: 1.2; color: var(--soft); font-size: .9rem; }
       .count strong { font-size: 2.4rem; font-weight: 700; line-height: 1;
@@ -121,7 +120,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
           this.toggleBreak(i);
         } },
       element("i", { class: "toggle" }), label,
-      ...(i ? [] : [element("small", { class: "try", "aria-hidden": "true" }, "try this")]), element("small")));
+      ...(i ? [] : [element("small", { class: "try", "aria-hidden": "true" }, "try this")])));
       this.number = element("strong", { "aria-hidden": "true" });
       this.spoken = element("span", { class: "spoken", "aria-live": "polite" });
       this.of = element("span", { "aria-hidden": "true" });
@@ -224,8 +223,8 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       });
       const more = this.tokens.length > SHOWN ? [element("span", { class: "chip end" }, "…")] : [];
       this.french.replaceChildren(...this.queries, ...more);
-      const ems = [this.source, this.wanted.slice(0, -1)].map((tokens, side) => // a letter has 0.6
-        sum(tokens.map((token) => 1.6 + 0.6 * this.nameOf(side, token).length)));
+      const ems = [this.source, this.wanted.slice(0, -1), written].map((tokens, row) => // a letter has 0.6
+        sum(tokens.map((token) => 1.6 + 0.6 * this.nameOf(row && 1, token).length)));
       this.stage.style.setProperty("--ems", Math.max(...ems));
       this.place();
     }
@@ -262,7 +261,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.queries.forEach((query, i) => query.classList.toggle("lit", i === this.lit));
       const looks = this.looks[this.lit];
       this.looking.replaceChildren(...(this.queries.length ? [element("b", {}, this.nameOf(1, this.tokens[this.lit])),
-        sum(looks) ? " looks at:" : " looks at nothing"] : []));
+        sum(looks) ? " looks at:" : " cannot see the English"] : []));
       this.keys.forEach((key, j) => {
         const path = [...this.ribbons.children].find(({ query, place }) => query === this.lit && place === j);
         key.lastChild.textContent = path ? `${fixed(100 * path.share, 0)}\u00a0%` : "";
@@ -289,7 +288,10 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       const looks = this.looks.slice(0, lookers.length);
       const paths = ribbons(lookers, places, looks, FAINT).map(({ looker, place, share, x, d }) =>
         Object.assign(shape("path", { class: "look", d }), { query: looker, place, share, x: x - places[place].left }));
-      this.ribbons.replaceChildren(...paths);
+      const cut = sum(looks.flat()) ? [] // stubs, where ribbons would begin and end
+        : [...places.map((box) => [box, 1]), ...lookers.map((box) => [box, -1])].map(([{ left, width, y }, down]) =>
+          Object.assign(shape("path", { class: "cut", d: `M${left + width / 2},${y}v${26 * down}` }), { query: 0 }));
+      this.ribbons.replaceChildren(...paths, ...cut);
       this.highlight();
     }
 
@@ -346,8 +348,6 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       });
       if (!done || this.results.size === 1) return; // what stood there at first is not news
       this.spoken.textContent = `${right} of ${found.length} numbers are right.`;
-      if (this.broken.size === 1)
-        this.toggles[[...this.broken][0]].lastChild.textContent = `${right} of ${found.length}`;
     }
 
     disconnectedCallback() {

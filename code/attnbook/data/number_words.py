@@ -52,10 +52,12 @@ class NumberTokenizer:
         """Write a number in words. Raises ``ValueError`` below 0 and from 10¹² on."""
         if not 0 <= number < 10**12:
             raise ValueError(f"only numbers from 0 to 10**12 - 1 can be spelt: got {number}")
-        words = num2words(number, lang=self.language)
-        if self.language == "en":
-            words = words.replace(",", "").replace(" and ", " ")
-        return words
+        rest = number % 1000
+        if not 1000 < number < 10**6 or not rest:
+            return _spelled(number, self.language)
+        # the thousands, then what is left
+        between = "" if self.language == "de" else " "
+        return _spelled(number - rest, self.language) + between + _spelled(rest, self.language)
 
     def split(self, text: str) -> list[str]:
         """Cut a text into tokens."""
@@ -79,6 +81,14 @@ class NumberTokenizer:
     def decode(self, numbers: Sequence[int]) -> str:
         """The text of these tokens."""
         return self.join(self.vocabulary.decode(numbers))
+
+
+@functools.lru_cache(10_000)  # spelling takes time
+def _spelled(number: int, language: str) -> str:
+    words = num2words(number, lang=language)
+    if language == "en":
+        words = words.replace(",", "").replace(" and ", " ")
+    return words
 
 
 @functools.cache  # spelling takes time

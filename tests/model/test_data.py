@@ -5,6 +5,7 @@ import random
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from num2words import num2words
 
 from attnbook.data import (
     END,
@@ -34,6 +35,17 @@ def test_special_symbols_come_first_and_each_token_once():
     assert vocabulary.decode([5, 2, 4]) == ["a", "<end>", "b"]
     with pytest.raises(IndexError):
         vocabulary.decode([6])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_numbers_are_spelt_as_by_num2words(language):
+    """The package spells the thousands and the rest apart, which is sooner done."""
+    spell = NumberTokenizer(language).spell
+    for number in [*range(1_101), *random.Random(language).sample(range(10**6), 300)]:
+        words = num2words(number, lang=language)
+        if language == "en":
+            words = words.replace(",", "").replace(" and ", " ")
+        assert spell(number) == words
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -60,7 +60,9 @@ def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
     strongest, scores, colors = head_search(page)
     assert scores.sub(right).abs().max() < 0.01
     sure = right.sub(0.1).abs() > 0.005  # a head with less than 10 % stays empty
-    assert colors.sub(right * (right > 0.1))[sure].abs().max() < 0.01
+    darkest = int(re.findall(r"\d+", page.locator(".scale").inner_text())[-1]) / 100
+    assert 0 <= darkest - right.max() < 0.055, "the scale ends at the largest weight shown"
+    assert colors.mul(darkest).sub(right * (right > 0.1))[sure].abs().max() < 0.01
     order = right.argsort(descending=True).tolist()
     assert [name for name, _ in strongest] == [name(place) for place in order[:5]]
     assert percents([score for _, score in strongest]).sub(right[order[:5]]).abs().max() < 0.01

@@ -26,6 +26,7 @@ browser.skip_without()
 show = examples.show
 
 QUERIES, KEYS, VALUES = (ASKING[name] for name in ("queries", "keys", "values"))
+TERMS = VALUES.any(dim=1).nonzero().flatten().tolist()  # the words that have something to hand over
 
 
 def weights_of(queries):
@@ -56,14 +57,16 @@ def check_query(page, query):
         f"{n} of 6 points" for n in query.tolist()
     ]
     check_ribbons(page, ".ribbons path", weights, unit=56.25, least=0)
-    handed = page.locator(".hands i").evaluate_all(
+    handed = page.locator(".bar i").evaluate_all(
         "all => all.map(bar => parseFloat(bar.style.getPropertyValue('--taken')))"
     )
-    assert close(torch.tensor(handed) / 100, weights.repeat(VALUES.shape[1]))
-    assert page.locator(".hands > span").all_inner_texts() == [
-        str(number or "") for number in VALUES.T.flatten().tolist()
+    assert close(torch.tensor(handed) / 100, weights[TERMS].repeat(VALUES.shape[1]))
+    assert page.locator(".bar:not(.sum)").all_inner_texts() == [
+        str(number or "") for number in VALUES[TERMS].T.flatten().tolist()
     ]
-    products = weights[:, None] * VALUES.double()
+    assert page.locator(".of .weight").all_inner_texts() == [shown[j] for j in TERMS]
+    assert page.locator(".sum").all_inner_texts() == [f"{n:.1f}" for n in mixture.tolist()]
+    products = (weights[:, None] * VALUES.double())[TERMS]
     widths = page.locator(".part").evaluate_all(
         "all => all.map(p => p.getBoundingClientRect().width)"
     )
@@ -80,12 +83,13 @@ def count(page, parts):
 
 
 def unit_of(page):
-    """How many pixels wide one point of a value is drawn, above the ribbons."""
-    bars = page.locator(".hands i").evaluate_all(
+    """How many pixels wide one point of a value is drawn."""
+    bars = page.locator(".bar i").evaluate_all(
         "all => all.map(b => b.getBoundingClientRect().width)"
     )
-    units = torch.tensor(bars).double() / VALUES.T.flatten()
-    assert torch.allclose(units[VALUES.T.flatten() > 0], units[0], atol=0.1)
+    values = VALUES[TERMS].T.flatten()
+    units = torch.tensor(bars).double() / values
+    assert torch.allclose(units[values > 0], units[0], atol=0.1)
     return units[0]
 
 
@@ -135,7 +139,7 @@ def test_the_arrow_keys_move_points_and_give_them_to_the_emptiest_feature(show):
 def test_a_button_asks_for_something_else_and_for_the_first_thing_again(show):
     page = show(alive("asking"), motion="reduce")
     hint = page.locator(".try p")
-    assert hint.inner_text().startswith("Press this")
+    assert hint.inner_text().startswith("Press the button")
     page.get_by_role("button", name="Look for b instead").click()
     check_query(page, [0, 6, 0])
     changed = "Only the question has changed. Now </script> gets most of the weight."
@@ -145,7 +149,7 @@ def test_a_button_asks_for_something_else_and_for_the_first_thing_again(show):
     page.mouse.click(*slot(page, 2, 3))
     assert hint.inner_text().endswith("Now <i> and cat get most of the weight.")
     page.get_by_role("button", name="Look for a again").click()
-    assert hint.inner_text().startswith("Press this")
+    assert hint.inner_text().startswith("Press the button")
 
 
 def test_a_finger_moves_the_points(show):
@@ -194,16 +198,9 @@ def plain(text):
     return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def share_of(weight):
-    """A weight as it is multiplied: with two digits that count."""
-    return f"{float(f'{100 * weight:.2g}'):g} %"
-
-
 def product_of(weight, value):
-    """As it is written: nothing for zero, and small ones with the first digit that is not zero."""
-    product = weight * value
-    short = f"{product:.1g}" if product < 0.05 else f"{product:.1f}"
-    return f"{share_of(weight)} × {value} = {short}" if value else ""
+    """As it is written: nothing for zero; the weight is rounded, but not the product."""
+    return plain(f"{percent(weight)} × {value} ≈ {weight * value:.2f}") if value else ""
 
 
 @pytest.mark.parametrize("width", [800, 390])
@@ -222,10 +219,12 @@ def test_one_word_is_worked_out_and_the_tables_of_all_are_behind_a_fold(show, wi
         assert page.locator(".wanted b").all_inner_texts() == [str(n) for n in QUERIES[i].tolist()]
         rows = table_of(page, ".fitting tbody")
         assert [row[0] for row in rows] == list(ASKING["words"])
-        assert [row[1] for row in rows] == ["a 1", "none", "c 1", "b 1"]
+        assert [row[1] for row in rows] == ["a", "none", "c", "b"]
         shown = page.locator("tbody .fit b").all_inner_texts()
         assert [int(text) for text in shown] == all_fits[i].tolist()
-        assert [plain(row[-1]) for row in rows] == list(map(share_of, all_weights[i].tolist()))
+        assert [plain(row[-1]) for row in rows] == [
+            plain(percent(w)) for w in all_weights[i].tolist()
+        ]
         pairs = page.locator("td.pair i").evaluate_all(PARTS)
         assert close(torch.tensor(pairs[::2]), all_fits[i] / all_fits.max())
         assert close(torch.tensor(pairs[1::2]), all_weights[i])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations
 
-from attnbook.figures.drawings.svg import INK, LINE, Canvas, Drawing, text_width, tint
+from attnbook.figures.drawings.svg import INK, LINE, SOFT, Canvas, Drawing, tint
 from attnbook.figures.style import NEUTRAL, WEIGHTS
 
 MOST_WORDS = 5
@@ -18,9 +18,9 @@ TOP = 88.0  # of the first step
 def in_parallel(words: Sequence[str], *, link: tuple[int, int]) -> Drawing:
     """Who works in which step: on the left one word after another, on the right all words at once.
 
-    Steps go downwards, in the same grid on both sides. On the left each word waits for what the one
-    before it hands over. On the right every word asks all words in the first step. ``link`` is the
-    place of two words, the first of which must reach the second: its path is counted.
+    Steps go downwards. On the left each word waits for what the one before it hands over. On the
+    right every word asks all words in the first step. ``link`` is the place of two words, the
+    first of which must reach the second: its path is counted.
 
     Raises ``ValueError`` if there are not 2 to 5 words, or if the link does not lead from one of
     them to a later one.
@@ -48,19 +48,19 @@ def in_parallel(words: Sequence[str], *, link: tuple[int, int]) -> Drawing:
         )
         said = f"“{words[start]}” to “{words[end]}”: {path}"
         canvas.text(middle, bottom + ROW + 14, said, size=SIZE, color=WEIGHTS)
-    covered = text_width("finished", SIZE) / 2
     for step in range(count):
         y = TOP + step * ROW
         canvas.text(0, y + ROW / 2, f"step {step + 1}", size=SIZE, anchor="start")
         for j in range(count):
             _cell(canvas, LEFT, step, j, NEUTRAL if step == j else "")
-            if step != 1 or abs(j + 0.5 - count / 2) * CELL > covered + CELL / 2:
-                _cell(canvas, right, step, j, "" if step else WEIGHTS)
-    for j in range(start, end):  # what each hands to the next
+            if step == 0:
+                _cell(canvas, right, step, j, WEIGHTS)
+    for j in range(count - 1):  # what each hands to the next
         x, y = LEFT + (j + 1) * CELL, TOP + (j + 0.5) * ROW
         middle, low = x + CELL / 2, y + ROW - 9
-        canvas.line((x - 4, y), (middle, y), (middle, low - 7), color=WEIGHTS, thick=3)
-        canvas.arrow((middle, y), (middle, low), color=WEIGHTS)
+        color, thick = (WEIGHTS, 3) if start <= j < end else (SOFT, 1.5)
+        canvas.line((x - 4, y), (middle, y), (middle, low - 7), color=color, thick=thick)
+        canvas.arrow((middle, y), (middle, low), color=color)
     for pair in sorted(combinations(range(count), 2), key=lambda pair: pair == link):
         color, thick = (WEIGHTS, 3.5) if pair == link else (tint(WEIGHTS, 0.4), 1.2)
         x, to = (right + (j + 0.5) * CELL for j in pair)
@@ -73,8 +73,7 @@ def in_parallel(words: Sequence[str], *, link: tuple[int, int]) -> Drawing:
         f"The words {', '.join(words)}, and who works in which step. One word after another: in "
         f"each of {count} steps one word works and hands over to the next, so from {words[start]} "
         f"to {words[end]} there are {far} hand-overs. All words at once: all {count} work in "
-        f"step 1, each looks at every word, and then they are finished. The other {count - 1} "
-        "steps stay empty."
+        "step 1, each looks at every word, and then they are finished."
     )
 
 

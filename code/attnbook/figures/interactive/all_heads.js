@@ -26,10 +26,11 @@ attnbook.define("all-heads", (shared) => {
     static STYLE = `
       :host { container-type: inline-size; }
       .said { min-height: 1.4em; margin: .2rem 0 .7rem; font-size: 1.2rem; font-weight: 600; }
-      .looks { position: relative; display: grid; gap: 6rem .3rem; justify-content: space-between;
+      .looks { position: relative; display: grid; gap: 7rem .3rem; justify-content: space-between;
         grid-template-columns: repeat(var(--words), auto); }
       .looks svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
-      .looks path { fill: var(--weights); opacity: .85; }
+      .looks path { fill: color-mix(in srgb, var(--weights) 85%, var(--paper)); stroke: var(--paper);
+        stroke-width: 2.5; paint-order: stroke; }
       .tokens { display: contents; }
       .looks :is(button, .looker) { grid-area: 1 / calc(var(--i) + 1); min-width: 3rem;
         box-sizing: border-box; padding: .15rem .45rem; line-height: 1.3; font-weight: 600;
@@ -46,7 +47,7 @@ attnbook.define("all-heads", (shared) => {
       .caption b { color: var(--ink); }
       .scale { white-space: nowrap; }
       .scale i { display: inline-block; width: 5rem; height: .7em; margin: 0 .3em;
-        background: linear-gradient(to right, color-mix(in srgb, var(--weights) 10%, var(--paper)),
+        background: linear-gradient(to right, color-mix(in srgb, var(--weights) var(--least), var(--paper)),
           var(--weights)); }
       .heads { display: grid; grid-template: auto 1fr / auto minmax(0, 1fr); gap: 2px .4rem; }
       .axis { display: grid; gap: 2px; color: var(--soft); font-size: 12px; text-align: center;
@@ -230,8 +231,9 @@ attnbook.define("all-heads", (shared) => {
       const { tokens } = this.data.texts[this.text];
       const scores = this.scores();
       const order = this.ranked();
+      const darkest = Math.ceil(20 * scores[order[0]]) / 20; // the scale ends above all of them
       this.squares.forEach((square, place) => {
-        square.style.setProperty("--share", scores[place] < LEAST ? 0 : scores[place]);
+        square.style.setProperty("--share", scores[place] < LEAST ? 0 : scores[place] / darkest);
         square.setAttribute("aria-selected", place === this.chosen);
         square.setAttribute("aria-label", `${this.name(place)}, ${percent(scores[place])}`);
         square.title = `${this.name(place)}: ${percent(scores[place])}`;
@@ -259,7 +261,8 @@ attnbook.define("all-heads", (shared) => {
         element("b", {}, `And the other ${scores.length - 1} heads? `),
         `In ${scores.filter((score) => score >= LEAST).length} of all ${scores.length}, this weight is ${percent(LEAST)} `
         + `or more. Empty squares have less. `,
-        element("span", { class: "scale" }, percent(LEAST), element("i"), "100 %"));
+        element("span", { class: "scale" }, percent(LEAST),
+          element("i", { style: `--least: ${100 * LEAST / darkest}%` }), percent(darkest)));
       this.rank.textContent = `The chosen head is number ${order.indexOf(this.chosen) + 1} of `
         + `${scores.length}. The head in the middle of the list has `
         + `${percent(scores[order[Math.floor(scores.length / 2)]])}.`;

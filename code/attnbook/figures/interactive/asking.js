@@ -31,23 +31,23 @@ attnbook.define("asking", (shared) => {
       .query { color: var(--query); } .key { color: var(--key); } .value { color: var(--value); }
       .none { color: var(--soft); }
       .words :is(.key, .none, .weight) { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
-      .words .label { grid-column: var(--label); text-align: left; font-size: 13px; font-weight: 600;
+      .words .label { grid-column: var(--label); text-align: left; font-size: 14px; font-weight: 600;
         line-height: 1.15; }
       .words .found { border-color: var(--key); color: var(--key); }
-      .ribbons { grid-column: calc(var(--label) + 1) / -1; height: calc(1px * var(--high, 128));
-        transform-origin: bottom; }
+      .ribbons { grid-column: calc(var(--label) + 1) / -1; height: calc(1px * var(--high, 128)); }
       .ribbons path { fill: var(--weights); opacity: .13; vector-effect: non-scaling-stroke; }
       .ribbons .on { opacity: .78; stroke: var(--weights); stroke-width: 1.3px; } /* small ones, too */
-      .hands { grid-column: calc(var(--label) + 1) / -1; display: grid; align-items: center;
-        grid-template-columns: repeat(var(--words), minmax(0, 1fr)); }
-      .hands > span, .mixture .bar { display: flex; align-items: center; gap: 3px; height: 15px;
-        margin: 0 25% 0 calc(10% - 1px); border-left: 1px solid var(--soft); white-space: nowrap;
-        font-size: 12px; font-variant-numeric: tabular-nums; color: var(--value); }
-      .hands i, .legend i { flex: none; height: 11px; background: linear-gradient(90deg,
+      .mixture .bar { display: flex; align-items: center; height: 21px; white-space: nowrap;
+        font-variant-numeric: tabular-nums; color: var(--value); }
+      .bar::before { content: ""; flex: none; align-self: stretch; width: 13px; line-height: 21px;
+        color: var(--soft); border-right: 1px solid var(--soft); }
+      .bar + .bar::before { content: "+"; } .bar.sum::before { content: "="; }
+      .bar i, .legend i { flex: none; height: 15px; margin-right: 3px; background: linear-gradient(90deg,
         var(--value) var(--taken), color-mix(in srgb, var(--value) 25%, var(--paper)) 0); }
-      .legend { grid-column: calc(var(--label) + 1) / -1; margin: 0; height: 20px; text-align: left;
-        font-size: 13px; line-height: 20px; color: var(--value); }
-      .legend i { display: inline-block; width: 18px; margin: 0 .2rem 0 .6rem; }
+      .of { padding-left: 13px; text-align: left; line-height: 1.15; }
+      .words .of .weight { display: block; font-size: 14px; line-height: 1.15; } .of i { display: none; }
+      .legend { color: var(--value); } .legend i { display: inline-block; width: 18px; margin: 0 .2rem -2px 0; }
+      .legend i + i { margin-left: .6rem; }
       .words .name { font-weight: 400; color: var(--value); }
       .step { grid-column: 1 / -1; display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem;
         align-items: center; margin: .3rem 0 0; padding: .1rem; text-align: left; border: 0;
@@ -58,28 +58,26 @@ attnbook.define("asking", (shared) => {
         text-align: center; color: var(--role); }
       .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
       [data-step="1"] :is(.two, .three), [data-step="2"] .three { opacity: 0; }
-      .drag { --high: 120; --up: calc(15 * var(--hands) + 20); }
+      .drag { --high: 120; font-size: 14px; }
       .drag .shares { line-height: 1.6rem; height: 1.5rem; font-size: calc(13px + 5px * var(--share)); }
-      .drag:not([data-step="3"]) :is(.weight, .shares) { transform: translateY(calc(-1px * var(--up))); }
-      .drag:not([data-step="3"]) .ribbons { transform: scaleY(calc(1 + var(--up) / var(--high))); }
       .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;
         box-sizing: border-box; background: var(--query); border: 1.5px solid var(--query); }
       .point.none { background: none; border-color: color-mix(in srgb, var(--soft) 60%, var(--paper)); }
-      .wishes { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .1rem 1.4rem;
-        align-items: center; margin-bottom: .9rem; }
-      .wish { gap: .5rem; color: var(--query); --point: 16px; --pitch: 22px; }
+      .wishes, .try { display: contents; }
+      .wish, .try * { grid-column: 1 / -1; }
+      .wish { gap: .5rem; font-size: 15px; color: var(--query); --point: 16px; --pitch: 22px; }
       .wish span:first-child { min-width: 3.3rem; text-align: left; }
       .slots { position: relative; display: flex; border-radius: .3rem; }
-      .slots .point { margin: 8px calc((var(--pitch) - var(--point)) / 2); }
+      .slots .point { margin: 5px calc((var(--pitch) - var(--point)) / 2); }
       .slots:has(:focus-visible) { outline: 3px solid var(--weights); }
       .slots input { position: absolute; left: calc(-1 * var(--pitch)); top: 0; height: 100%; opacity: 0;
         width: calc(100% + var(--pitch)); appearance: none; cursor: pointer; }
       .slots input::-webkit-slider-thumb { appearance: none; width: var(--pitch); height: 2rem; }
       .slots input::-moz-range-thumb { width: var(--pitch); height: 2rem; border: 0; }
-      .try { flex-basis: 100%; display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: center; }
-      .try button { min-width: 12rem; padding: 0 .8rem; font-size: 15px; font-weight: 600; cursor: pointer;
-        color: var(--paper); background: var(--query); border-color: var(--query); border-radius: 1rem; }
-      .try p { flex: 1 0 100%; margin: 0; min-height: 2.5em; font-size: 14px; line-height: 1.25; text-align: left; }
+      .try button { justify-self: start; min-width: 12rem; margin: .3rem 0 .6rem; padding: 0 .8rem; font-size: 15px;
+        font-weight: 600; cursor: pointer; color: var(--paper); background: var(--query);
+        border-color: var(--query); border-radius: 1rem; }
+      .try p { order: 1; margin: 0; min-height: 2.5em; line-height: 1.25; text-align: left; }
       [data-step="3"] .try button { animation: call 1.1s 3; }
       @keyframes call { from { box-shadow: 0 0 var(--query); } to { box-shadow: 0 0 0 12px transparent; } }
       .words .fit { --point: 7px; display: flex; flex-wrap: wrap; gap: 1px; justify-content: center;
@@ -87,39 +85,37 @@ attnbook.define("asking", (shared) => {
       .fit .point { position: relative; z-index: 2; }
       .self { grid-column: calc(var(--label) + var(--row) - 1); }
       .mixture { grid-column: var(--label) / -1; display: grid; grid-template-columns: var(--columns);
-        align-items: center; margin: 10px 0 8px; padding: .1rem 0 .3rem; outline: 2px solid var(--value);
+        align-items: center; margin: 10px 0 12px; padding: .2rem 0; outline: 2px solid var(--value);
         outline-offset: 6px; border-radius: .3rem; }
-      .mixture .name { grid-column: calc(var(--row) - 1); padding-right: .4rem; text-align: right; }
-      .mixture .bar { grid-column: var(--row); height: 21px; }
-      .bar .part { flex: none; height: 15px; margin-right: -3px; background: var(--value);
-        box-shadow: inset -1px 0 var(--paper); }
-      .bar .number { padding-left: .6rem; font-size: 15px; font-weight: 600; color: var(--ink); }
-      .verdict { grid-column: 1 / -1; margin: .2rem 0 0; font-size: 16px; min-height: 2.6em;
-        line-height: 1.3; }
+      .mixture .name { grid-column: 1; padding-right: .4rem; text-align: right; }
+      .bar .part { flex: none; height: 15px; background: var(--value); box-shadow: inset -1px 0 var(--paper); }
+      .bar .number { padding-left: .3rem; font-size: 15px; font-weight: 600; color: var(--ink); }
+      .foot { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1rem; align-items: baseline;
+        justify-content: space-between; padding: .4rem .4rem 0; }
+      .verdict { margin: 0; min-height: 2.6em; font-size: 16px; line-height: 1.3; text-align: left; }
       .voice { margin: .6rem 0 .2rem; text-align: center; font-size: clamp(14px, 2.4cqi, 17px);
         min-height: 1.4em; color: var(--query); }
       @media (prefers-reduced-motion: no-preference) {
-        .two, .three { transition: opacity .5s, transform .5s; } .fit.two { transition: none; }
+        .two, .three { transition: opacity .5s; } .fit.two { transition: none; }
         [data-step="2"] .two { transition-delay: ${TRAVEL}ms; }
         .part { transition: width .4s; } .ribbons path { transition: d .4s, opacity .4s; } }
       @container (min-width: 40rem) {
         .words, .mixture { --columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
         .drag .words { --label: 2; grid-template-columns: 11.2rem var(--columns); }
-        .drag .step { grid-column: 1; margin-right: 1rem; } .weigh { grid-row: 2 / span 3; }
-        .wishes { grid-column: 2 / -1; } .wish { --point: 16px; --pitch: 21px; }
-        .wish span:first-child { min-width: 0; }
-        .drag { --high: 145; --up: calc(15 * var(--hands)); }
+        .drag .step { grid-column: 1; margin-right: 1rem; } .weigh { grid-row: 2 / span 4; }
+        .wishes { grid-column: 2 / -1; display: flex; flex-wrap: wrap; gap: .1rem 1.4rem;
+          align-items: center; margin-bottom: .9rem; }
+        .wish { --pitch: 21px; } .wish span:first-child { min-width: 0; }
+        .try { flex-basis: 100%; display: flex; gap: .8rem; align-items: center; }
+        .try button { flex: none; margin: 0; } .try p { min-height: 0; line-height: 1.15; }
+        .verdict { min-height: 0; }
+        .drag { --high: 145; }
         .drag .shares { font-size: calc(15px + 9px * var(--share)); }
-        .legend { grid-column: 1; grid-row: 5 / span var(--hands); margin-right: 1rem; text-align: right; }
         .words .fit { --point: 12px; gap: 3px; }
-        .mixture { padding-top: 1.3rem; margin-top: 0; } .self { z-index: 1; margin-bottom: -1.1rem; }
-      }
-      @container (min-width: 52rem) { .try { flex-wrap: nowrap; }
-        .try p { flex: 1; min-height: 0; line-height: 1.15; }
-        .verdict { grid-area: 1 / var(--said); margin: 0; } }
+        .words .of :is(.weight, i) { display: inline; font-style: normal; }
+        .mixture { margin-top: 0; padding-top: .5rem; } .self { z-index: 1; margin-bottom: -1.1rem; } }
       .all { max-width: 46rem; margin: 0 auto; }
-      @media print { .two, .three { opacity: 1 !important; } :is(.ribbons, .weight, .shares) {
-        transform: none !important; } }
+      @media print { .two, .three { opacity: 1 !important; } }
     ` + super.TABLE_STYLE;
 
     build() {
@@ -203,19 +199,15 @@ attnbook.define("asking", (shared) => {
       const { words, features, keys, values, hands, row } = this.data;
       const bold = (text) => element("b", {}, text);
       this.stage.className = "drag";
-      this.stage.style = `--row: ${row + 2}; --hands: ${hands.length}; --said: ${
-        row > 1 ? `1 / span ${hands.length} / ${row + 1}` : `${row + 4} / span ${hands.length} / -1`}`;
+      this.stage.style = `--row: ${row + 2}`;
       this.largest = Math.max(...values.flat());
       this.fits = words.map(() => element("span", { class: "fit two" }));
-      this.taken = words.map(() => []);
-      const handed = (k) => element("div", { class: "hands three", "aria-hidden": "true" },
-        ...values.map((value, j) => {
-          const bar = element("i", { style: `width: ${100 * value[k] / this.largest}%` });
-          this.taken[j].push(bar);
-          return element("span", {}, bar, value[k] || "");
-        }));
+      this.terms = range(words.length).filter((j) => values[j].some(Boolean));
+      this.given = this.terms.map(() => element("b", { class: "weight" }));
+      this.taken = hands.map((_, k) => this.terms.map((j) =>
+        element("i", { style: this.wide(values[j][k]) })));
       this.bars = hands.map(() => ({ number: element("span", { class: "number" }),
-        parts: words.map((word) => element("div", { class: "part", title: word })) }));
+        parts: this.terms.map((j) => element("div", { class: "part", title: words[j] })) }));
       this.verdict = element("p", { class: "verdict" });
       const other = this.queries[row].map((count, k, all) => // one that asks for what it lacked
         (k === all.indexOf(Math.min(...all)) ? this.total : 0));
@@ -242,16 +234,24 @@ attnbook.define("asking", (shared) => {
         this.label("key", "key"), ...keys.map((key) =>
           element("span", { class: key.some(Boolean) ? "key" : "none" }, this.kind(key))),
         weigh, this.label("fit", "two"), ...this.fits,
-        element("p", { class: "legend three" }, element("i", { style: "--taken: 0%" }), "has",
-          element("i", { style: "--taken: 100%" }), "hands over"),
-        ...hands.flatMap((name, k) => [this.label(name, "name three"), handed(k)]),
         this.label("weight", "weight two"), ...this.shares, this.label("", ""), this.ribbons,
         element("span", { class: "chip asks self two" }, words[row]),
-        mix, element("div", { class: "mixture three" }, ...this.bars.flatMap(({ number, parts }, k) =>
-          [this.label(hands[k], "name"),
-            element("div", { class: "bar" }, ...parts, number)]), this.verdict));
+        mix, element("div", { class: "mixture three" }, this.label("", "name"),
+          ...this.terms.map((j, t) => element("span", { class: "of" }, this.given[t],
+            element("i", {}, " of "), words[j])),
+          ...this.bars.flatMap(({ number, parts }, k) => [this.label(hands[k], "name"),
+            ...this.terms.map((j, t) => element("div", { class: "bar" }, this.taken[k][t], values[j][k] || "")),
+            element("div", { class: "bar sum" }, ...parts, number)]),
+          element("div", { class: "foot" }, element("span", { class: "legend" },
+            element("i", { style: "--taken: 0%" }), "has", element("i", { style: "--taken: 100%" }),
+            "hands over"), this.verdict)));
       this.stage.append(this.words);
       this.play();
+    }
+
+    // how wide an amount of a value is drawn
+    wide(amount) {
+      return `width: ${50 * amount / this.largest}%`;
     }
 
     kind(key) {
@@ -342,14 +342,14 @@ attnbook.define("asking", (shared) => {
         this.fits[j].replaceChildren(...dots);
         return from.map((point, i) => [dots[i], point]);
       });
-      this.taken.forEach((bars, j) =>
-        bars.forEach((bar) => bar.style.setProperty("--taken", `${100 * weights[j]}%`)));
+      this.terms.forEach((j, t) => {
+        this.given[t].textContent = percent(weights[j]);
+        this.taken.forEach((bars) => bars[t].style.setProperty("--taken", `${100 * weights[j]}%`));
+      });
       const output = this.output(this.row);
       this.bars.forEach(({ number, parts }, k) => {
         number.textContent = fixed(output[k], 1);
-        parts.forEach((part, j) => {
-          part.style.width = `${100 * weights[j] * values[j][k] / this.largest}%`;
-        });
+        this.terms.forEach((j, t) => { parts[t].style = this.wide(weights[j] * values[j][k]); });
       });
       const heard = words.filter((_, j) => weights[j] >= HEARD);
       const named = () => heard.flatMap((word, k) => [k ? " and " : "", element("b", {}, word)]);
@@ -358,7 +358,7 @@ attnbook.define("asking", (shared) => {
       this.swap.textContent = this.changed() ? this.again : this.other;
       if (this.changed()) this.hint.replaceChildren("Only the question has changed. Now ", ...named(),
         heard.length > 1 ? " get" : " gets", " most of the weight.");
-      else this.hint.replaceChildren("Press this or drag the dots, and watch where the weight goes.");
+      else this.hint.replaceChildren("Press the button or drag the dots, and watch where the weight goes.");
     }
 
     numbers() {

@@ -1,6 +1,6 @@
 // Words in a row that are chosen from; what one of them asks worked out, from its query to its mixture;
 // and the tables of all of them. A part of asking.js.
-attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) => {
+attnbook.askingTable ??= ({ element, shape, dot, fixed, percent }, Figure) => {
   const ROW = 26; // height of a row
   const PHONE = 480; // pixels below which the tables come below each other
   const WIDE = { label: 50, query: 52, fit: 38, weight: 40, hand: 42, gap: 56 };
@@ -21,11 +21,11 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       .sheet thead :is(td, th) { height: 2.2rem; border: 0; }
       .sheet :is(th.head, tbody th) { text-align: left; font-weight: 600; }
       .sheet .pair { width: 36%; padding-inline: 0; text-align: center; }
+      .sheet td.pair { text-align: left; }
       td.pair i { display: inline-block; vertical-align: middle; height: 16px; box-sizing: border-box;
-        width: calc(50% * var(--part)); margin-left: calc(50% - 50% * var(--part));
-        background: color-mix(in srgb, var(--query) 45%, var(--paper)); }
-      td.pair i + i { margin: 0 calc(50% - 50% * var(--part)) 0 0; background: var(--weights);
-        border-left: 1px solid var(--weights); }
+        width: calc(46% * var(--part)); margin-right: calc(46% - 46% * var(--part));
+        background: color-mix(in srgb, var(--query) 45%, var(--paper)); border-left: 1px solid var(--query); }
+      td.pair i + i { margin-left: 6%; background: var(--weights); border-color: var(--weights); }
       .sheet .weight { font-weight: 400; } .sheet .fit { padding-right: .4rem; }
       .sheet .sum { table-layout: fixed; } .sum .head { width: 15%; }
       .sheet tfoot :is(td, th) { border: 0; border-top: 2px solid var(--value); color: var(--value);
@@ -117,9 +117,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       const span = (role, ...content) => cell("span", role, ...content);
       const product = (key) => key.flatMap((part, k) => (part
         ? [span("query", query[k]), " × ", span("key", part), " + "] : [])).slice(0, -1);
-      const label = (key) => (key.some(Boolean) ? `${this.kind(key)} ${sum(key)}` : "none");
-      const short = (amount) => (amount < 0.05 ? Number(amount.toPrecision(1)) : fixed(amount, 1));
-      const shares = weights.map((weight) => `${Number((100 * weight).toPrecision(2))} %`);
+      const shares = weights.map(percent);
       const table = (role, head, rows, ...foot) => element("table", { class: role },
         element("thead", {}, element("tr", {}, ...head)),
         element("tbody", {}, ...words.map((word, j) =>
@@ -129,7 +127,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
       this.work.replaceChildren(
         table("fitting", [element("th", { class: "key head", colspan: 2 }, this.step(2, "weights"), "key"),
           cell("th", "fit", "fit"), cell("th", "pair", "softmax →"), cell("th", "weight", "weight")],
-        (j) => [cell("td", keys[j].some(Boolean) ? "key" : "none", label(keys[j])),
+        (j) => [cell("td", keys[j].some(Boolean) ? "key" : "none", this.kind(keys[j])),
           cell("td", fits[j] ? "fit" : "fit none", ...product(keys[j]),
             keys[j].some(Boolean) ? " = " : "", element("b", {}, fits[j])),
           cell("td", "pair", element("i", { style: `--part: ${fits[j] / (most || 1)}` }),
@@ -138,7 +136,7 @@ attnbook.askingTable ??= ({ element, shape, sum, dot, fixed, percent }, Figure) 
         table("sum", [cell("th", "value head", this.step(3, "value"), span("", "value")),
           ...hands.map((name) => cell("th", "value", name))],
         (j) => values[j].map((amount) => (amount ? cell("td", "", span("weight", shares[j]), " × ",
-          span("value", amount), ` = ${short(weights[j] * amount)}`) : cell("td", ""))),
+          span("value", amount), ` ≈ ${fixed(weights[j] * amount)}`) : cell("td", ""))),
         element("tfoot", {}, element("tr", {}, cell("th", "head", "mixture"),
           ...this.output(this.row).map((amount) => cell("td", "", fixed(amount, 1)))))));
       this.paintTable();

@@ -42,9 +42,13 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       .part.lit { border-color: var(--set); box-shadow: inset 0 4px var(--set); }
       .part:has([aria-checked="false"]) { color: var(--soft); border-style: dashed; }
       :has([aria-checked="false"]) > .strip { visibility: hidden; }
-      .head { flex-wrap: wrap; justify-content: space-between; padding: 0 .7rem .45rem; row-gap: 0; }
+      .head { flex-wrap: wrap; justify-content: space-between; padding: 0 .7rem .3rem; row-gap: 0; }
+      .head::after { content: "where it looks"; width: 100%; color: var(--soft); font-size: 12px;
+        font-weight: 400; line-height: 1.2; }
+      .head:not(:first-child)::after { visibility: hidden; }
       .part button { display: flex; align-items: center; gap: .5rem; min-height: 2.6rem; padding: 0; border: 0; color: inherit; background: none;
         font-weight: inherit; white-space: nowrap; cursor: pointer; }
+      .head button { min-height: 2rem; }
       .network { grid-area: network; --set: var(--ink); border-color: var(--soft); }
       [aria-checked="false"] { --knob: var(--wrong); }
       .score { margin: 0 0 1.6rem; padding: .25rem .9rem; border-radius: 1rem; font-size: 14px;

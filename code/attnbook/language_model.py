@@ -236,6 +236,7 @@ def generate(
     *,
     max_new_tokens: int,
     temperature: float = 0.0,
+    top_k: int | None = None,
     top_p: float = 1.0,
     seed: int = 0,
     end_tokens: Iterable[int] = (),
@@ -244,33 +245,35 @@ def generate(
     """Go on with a text, one token after the other, each as soon as it is known.
 
     With the temperature 0 the likeliest token is next (greedy). Otherwise it is drawn from the
-    softmax of ``scores / temperature``, of which ``top_p`` keeps only the likeliest tokens, as few
-    as have this probability together. ``seed`` decides the draws. Generation ends before one of the
+    softmax of ``scores / temperature``. Of these, ``top_k`` keeps only so many of the likeliest
+    tokens. Of what is left, ``top_p`` keeps the likeliest, as few as have this share of its
+    probability together. ``seed`` decides the draws. Generation ends before one of the
     ``end_tokens``, or after ``max_new_tokens``. ``cached=False`` computes all tokens again for each
     new one: the same tokens but for rounding, and slower.
 
-    Raises ``ValueError`` for an empty text, a negative temperature, or a ``top_p`` that is not
-    above 0 and at most 1.
-    Source: Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, section 3.1 (top-p).
+    Raises ``ValueError`` for an empty text, a negative temperature, a ``top_k`` below 1, or a
+    ``top_p`` that is not above 0 and at most 1.
+    Source: Fan et al. 2018, https://arxiv.org/abs/1805.04833, section 5.4 (top-k); Holtzman et al.
+    2020, https://arxiv.org/abs/1904.09751, section 3.1 (top-p).
     """
     if len(tokens) == 0:
         raise ValueError("a text to continue needs at least one token: got none")
     require_at_least_1(max_new_tokens=max_new_tokens)
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be 0 or a finite positive number: got {temperature}")
+    if top_k is not None:
+        require_at_least_1(top_k=top_k)
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1: got {top_p}")
-    return _tokens(
-        model, list(tokens), max_new_tokens, temperature, top_p, seed, set(end_tokens), cached
-    )
+    cuts = temperature, top_k, top_p
+    return _tokens(model, list(tokens), max_new_tokens, cuts, seed, set(end_tokens), cached)
 
 
 def _tokens(
     model: LanguageModel,
     tokens: list[int],
     max_new_tokens: int,
-    temperature: float,
-    top_p: float,
+    cuts: tuple[float, int | None, float],
     seed: int,
     end_tokens: set[int],
     cached: bool,
@@ -286,7 +289,7 @@ def _tokens(
         with torch.inference_mode(), inference(model) if trains else nullcontext():
             given = torch.tensor([new if cached else tokens], device=device)
             hidden, _ = model.hidden(given, past)
-            token = _choose(model.output(hidden[0, -1]), temperature, top_p, generator)
+            token = _choose(model.output(hidden[0, -1]), *cuts, generator)
         if token in end_tokens:
             return
         yield token
@@ -297,15 +300,25 @@ def _tokens(
 def _choose(
     scores: Float[Tensor, " vocabulary"],
     temperature: float,
+    top_k: int | None,
     top_p: float,
     generator: torch.Generator,
 ) -> int:
     if temperature == 0:
         return int(scores.argmax().item())
-    scores = scores.float()
-    probabilities = ((scores - scores.max()) / temperature).softmax(dim=-1)
-    likeliest_first, order = probabilities.sort(descending=True)
-    before = likeliest_first.cumsum(dim=-1) - likeliest_first
+    probabilities, tokens = _to_draw(scores.float(), temperature, top_k, top_p)
+    return int(tokens[probabilities.multinomial(1, generator=generator)].item())
+
+
+def _to_draw(
+    scores: Float[Tensor, " vocabulary"], temperature: float, top_k: int | None, top_p: float
+) -> tuple[Float[Tensor, " kept"], Int[Tensor, " kept"]]:
+    """The likeliest tokens first, with their probabilities, which are 0 for what ``top_p`` cuts.
+
+    After a cut they do not sum to 1: drawing needs no more.
+    """
+    likeliest_first, tokens = ((scores - scores.max()) / temperature).sort(descending=True)
+    probabilities = likeliest_first[:top_k].softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
     # the first one always stays
-    likeliest_first = likeliest_first.masked_fill(before >= top_p, 0.0)
-    return int(order[likeliest_first.multinomial(1, generator=generator)].item())
+    return probabilities.masked_fill(before >= top_p, 0.0), tokens[:top_k]

@@ -44,7 +44,7 @@ def setup_cell(root: Path, notebook: Path) -> str:
     a language model.
     """
     place = repository(root)
-    of_language_model = notebook.name.startswith(("00-", "11-"))
+    of_language_model = notebook.name.startswith(("00-", "11-", "12-"))
     package = "attnbook[llm]" if of_language_model else "attnbook"
     return SETUP.format(package=package, url=place["url"], branch=place["branch"]).rstrip()
 

@@ -65,6 +65,12 @@ ROLES = {
     "labels": ["animal", "thing"],
     "hands": ["soft", "wet"],
 }
+STAGES = 3 * torch.randn(4, 3, 40, generator=torch.Generator().manual_seed(7))
+STAGES[2, 1] = STAGES[3, 1]  # the second token has its final guess before the last stage
+STAGES[1, 0, STAGES[3, 0].argmax()] = STAGES[1, 0].max() - 0.1  # the first has it in place 2
+PIECES = [" ", "\n", "</script>", *(f" {i}" for i in range(3, 40))]
+# flat enough for what is not stored to matter
+PROMPTS = {text: 2 * torch.randn(3000, generator=generator) for text in ("It <i>", "</script>")}
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -76,7 +82,11 @@ FIGURES = {
     "all_heads": lambda: interactive.all_heads(
         (BOOK, OF_HEADS), (TWIN, OF_TWIN), link=(3, 1), alt="Twelve heads on two texts."
     ),
+    "lens": lambda: interactive.lens(
+        ["The", " <i>", " is"], STAGES, decode=PIECES.__getitem__, alt="Guesses at four stages."
+    ),
     "roles": lambda: interactive.roles(**ROLES, asks="<i>", alt="Four words."),
+    "sampling": lambda: interactive.sampling(PROMPTS, decode=" <{}>".format, alt="Next tokens."),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
     "attention_map": lambda: interactive.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'

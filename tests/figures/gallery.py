@@ -100,6 +100,12 @@ BLOCK = {
     "features": ["animal", "thing", "drinking", "thirsty", "liquid", "calm"],
     "fires": "An animal that drinks?",
 }
+INDUCTION = {
+    "words": ["The", "owl", "Zibo", "slept", ".", "Then", "Zibo"],
+    "before": ["start", "The", "owl", "Zibo", "slept", ".", "Then"],
+    "weights": [0.0, 0.01, 0.04, 0.7, 0.05, 0.1, 0.1],
+    "guess": "slept",
+}
 
 
 def paper_example():
@@ -150,6 +156,7 @@ def _gallery():
             large, **large_projections, tokens=PINYIN, row=0
         ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
+        "induction": drawings.induction(**INDUCTION),
         "in parallel": drawings.in_parallel(["The", "cat", "drank", "its", "milk"], link=(0, 1)),
         "one vector": drawings.encoder_decoder(["forty", "-two"], ["quarante", "-deux"]),
         "all states": drawings.encoder_decoder(

@@ -10,6 +10,7 @@ from gallery import (
     BLOCK,
     FINDING,
     GALLERY,
+    INDUCTION,
     KEYS,
     NAMED,
     NEURONS,
@@ -32,7 +33,7 @@ from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.positions import WIDE
-from attnbook.figures.drawings.svg import tint
+from attnbook.figures.drawings.svg import SOFT, tint
 from attnbook.positions import sinusoidal_positions
 
 # Looking into an SVG: groups have the names of matrices.
@@ -305,7 +306,7 @@ def test_one_head_has_a_blend_that_other_pairs_give_and_two_heads_get_both_numbe
 
 
 def test_all_words_work_in_step_1_or_one_in_each_step():
-    words, (start, end) = ["The", "cat", "drank", "its", "milk"], (1, 4)
+    words, (start, end) = ["The", "cat", "drank", "its", "milk"], (1, 3)
     root = root_of(drawings.in_parallel(words, link=(start, end)))
     cells = [(float(box.get("y")), box.get("stroke")) for box in root.iter("rect")][1:]
     steps = sorted({y for y, _ in cells})
@@ -317,9 +318,29 @@ def test_all_words_work_in_step_1_or_one_in_each_step():
     }
     ends = sorted(float(text.get("y")) for text in root.iter("text") if text.text == "finished")
     assert lines["step 1"] < ends[0] <= lines["step 2"] < lines["step 5"] < ends[1]
-    assert {"“cat” to “milk”: 3 hand-overs", "“cat” to “milk”: 1 look"} <= lines.keys()
+    assert {"“cat” to “its”: 2 hand-overs", "“cat” to “its”: 1 look"} <= lines.keys()
     heads = [path for path in root.iter("path") if path.get("fill") == figures.WEIGHTS]
     assert len(heads) == end - start
+    others = [path for path in root.iter("path") if path.get("fill") == SOFT]
+    assert len(heads) + len(others) == len(words) - 1
+    assert len(cells) == len(words) ** 2 + len(words), "nobody works later on the right"
+
+
+def test_an_induction_head_looks_at_notes_as_much_as_its_weights_say():
+    root = root_of(GALLERY["induction"])
+    widths = []
+    for path in root.iter("path"):
+        if path.get("d").endswith("z") and path.get("d").count("C") == 2:
+            numbers = [float(n) for n in re.findall(r"-?[\d.]+", path.get("d"))]
+            widths.append(numbers[13] - numbers[0])
+    drawn = [weight for weight in INDUCTION["weights"] if weight >= 0.02]
+    assert widths == pytest.approx([18 * weight for weight in drawn], abs=0.2)
+    # under each word its note: Zibo is two words, and the note of slept
+    at = [(text.text, float(text.get("x"))) for text in root.iter("text")]
+    noted = sorted(x for word, x in at if word == "Zibo")
+    places = {word: x for word, x in at if word in ("The", "owl", "Then")}
+    assert len(noted) == 3 and len({*noted}) == 3 and len(places) == 3
+    assert "2  The last word asks: who comes after “Zibo”?" in dict(at)
 
 
 def test_ribbons_are_as_wide_as_the_weights_at_both_ends():

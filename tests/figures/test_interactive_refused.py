@@ -66,6 +66,16 @@ def headed(*texts, link=(3, 1)):
     return interactive.all_heads(*texts, link=link, alt="")
 
 
+def lensed(tokens, *shape):
+    logits = torch.ones(shape) / (len(tokens) - 1)  # with one token they are infinite
+    return interactive.lens(tokens, logits, decode=str, alt="")
+
+
+def sampled(*shapes, factor=1.0):
+    prompts = {str(i): factor * torch.ones(shape) for i, shape in enumerate(shapes)}
+    return interactive.sampling(prompts, decode=str, alt="")
+
+
 def asked(**options):
     return interactive.asking(**ASKING | {"asks": "cat", "view": "row", "alt": ""} | options)
 
@@ -133,6 +143,15 @@ REFUSED = [
     (lambda: headed((BOOK, OF_HEADS), (BOOK, OF_HEADS[:2])), "need the same blocks and heads"),
     (lambda: headed((BOOK, OF_HEADS), (BOOK, OF_TWIN)), "first 5 tokens are equal, but their w"),
     (lambda: headed((BOOK, OF_HEADS * torch.nan)), "weights must be finite: got nan"),
+    (lambda: lensed("ab", 4, 3, 5), "got 2 tokens and logits of shape (4, 3, 5)"),
+    (lambda: lensed("ab", 1, 2, 5), "at two stages or more"),
+    (lambda: lensed("x" * 13, 4, 13, 5), "1 to 12 tokens"),
+    (lambda: lensed("a", 4, 1, 5), "logits must be finite: got inf"),
+    (lambda: sampled(), "got 0 prompts"),
+    (lambda: sampled(12), "vocabulary of more than 12 tokens: got 1 prompts"),
+    (lambda: sampled(20, 30), "with logits of the shapes [(20,), (30,)]"),
+    (lambda: sampled((1, 20)), "with logits of the shapes [(1, 20)]"),
+    (lambda: sampled(20, factor=torch.nan), "logits must be finite: got nan"),
     (lambda: asked(keys=torch.ones(3, 3)), "got [(4, 3), (3, 3), (4, 2)] for 4 words"),
     (lambda: asked(hands=["soft"]), "of the shapes [(4, 3), (4, 3), (4, 1)]"),
     (lambda: asked(**dict.fromkeys(("queries", "keys"), TWO_BY_FOUR), features="ab"), "got 2"),

@@ -175,6 +175,28 @@ def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
     assert tiny == [order[0]] * 5
 
 
+def test_top_k_keeps_so_many_of_the_likeliest_and_top_p_cuts_what_they_leave():
+    model = make()
+    with torch.no_grad():
+        probabilities = model(torch.tensor([[3, 4]]))[0][0, -1].softmax(dim=-1)
+    likeliest, order = probabilities.topk(4)
+    shares = likeliest / likeliest.sum()
+
+    def drawn(**options):
+        options = {"max_new_tokens": 1, "temperature": 1.0, "top_k": 4} | options
+        found = [next(generate(model, [3, 4], seed=seed, **options)) for seed in range(600)]
+        return torch.tensor(found).bincount(minlength=11) / 600
+
+    found = drawn()
+    assert found.count_nonzero() == 4
+    assert (found[order] - shares).abs().max() < 4 * (0.25 / 600) ** 0.5
+    # the first two have too little of all probability, but enough of what the four have
+    enough = float(shares[:2].sum()) - 1e-3
+    assert likeliest[:2].sum() < enough
+    assert set(drawn(top_p=enough).nonzero().flatten().tolist()) == set(order[:2].tolist())
+    assert drawn(top_k=1)[order[0]] == 1
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -187,6 +209,7 @@ def test_top_p_keeps_as_few_of_the_likeliest_as_have_the_probability():
         (lambda: write([3], max_new_tokens=0), "max_new_tokens must be at least 1: got 0"),
         (lambda: write([3], temperature=-1.0), "0 or a finite positive number: got -1"),
         (lambda: write([3], temperature=math.nan), "0 or a finite positive number: got nan"),
+        (lambda: write([3], top_k=0), "top_k must be at least 1: got 0"),
         (lambda: write([3], top_p=0.0), "top_p must be above 0 and at most 1: got 0"),
         (lambda: write([3], top_p=1.5), "top_p must be above 0 and at most 1: got 1.5"),
     ],

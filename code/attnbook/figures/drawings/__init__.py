@@ -18,6 +18,7 @@ from attnbook.figures.drawings.cost import (
 from attnbook.figures.drawings.encoder_decoder import encoder_decoder
 from attnbook.figures.drawings.heads import heads
 from attnbook.figures.drawings.in_parallel import in_parallel
+from attnbook.figures.drawings.induction import induction
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.network import neurons
@@ -46,6 +47,7 @@ __all__ = [
     "heads_add_up",
     "heard",
     "in_parallel",
+    "induction",
     "looking_back",
     "loop_orders",
     "matrices",

@@ -19,11 +19,13 @@ from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.hero import hero
+from attnbook.figures.interactive.lens import lens
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.roles import roles
+from attnbook.figures.interactive.sampling import sampling
 from attnbook.figures.interactive.scale import scale
 from attnbook.figures.interactive.stack import stack
 from attnbook.figures.interactive.token import token
@@ -40,11 +42,13 @@ __all__ = [
     "clocks",
     "decoding",
     "hero",
+    "lens",
     "online_softmax",
     "permutation",
     "predict",
     "query",
     "roles",
+    "sampling",
     "scale",
     "stack",
     "token",

@@ -89,6 +89,11 @@ def rounded(values: Tensor, digits: int = DIGITS) -> list:
     return shorten(values.tolist())
 
 
+def name_of(piece: str) -> str:
+    """A piece of text as a figure shows it: without spaces around it, and never empty."""
+    return piece.strip() or ("↵" if "\n" in piece else "␣")
+
+
 def still_map(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> plt.Figure:
     """A still picture of weights: a heat map."""
     cell = 0.45 if len(rows) <= 12 else 0.25  # room for the numbers, if there are any

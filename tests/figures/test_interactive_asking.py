@@ -142,7 +142,7 @@ def test_a_button_asks_for_something_else_and_for_the_first_thing_again(show):
     assert hint.inner_text().startswith("Press the button")
     page.get_by_role("button", name="Look for b instead").click()
     check_query(page, [0, 6, 0])
-    changed = "Only the question has changed. Now </script> gets most of the weight."
+    changed = "The question has changed. Now </script> gets most of the weight."
     assert hint.inner_text() == changed
     page.get_by_role("button", name="Look for a again").click()
     check_query(page, [4, 0, 2])

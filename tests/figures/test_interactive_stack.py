@@ -48,7 +48,7 @@ def check(page, number, switches, chosen=None):
     assert f"The next word is “{tokens[chosen]}”." in said(page)
     assert page.locator(".reads .chip").inner_text() == asks
     assert page.locator(".looks").inner_text().startswith(f"{asks} asks, and head ")
-    likely = page.locator(".score").inner_text().removeprefix("next word: ").split(", ")
+    likely = page.locator(".score").inner_text().removeprefix("next: ").split(", ")
     expected = probabilities(switches, words, written, chosen)
     named = [name.replace("\u00a0", " ").split(" ", 1) for name in likely]
     assert named[0][0] == tokens[chosen] and len(named) == 3

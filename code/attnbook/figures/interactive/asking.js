@@ -107,12 +107,12 @@ attnbook.define("asking", (shared) => {
           align-items: center; margin-bottom: .9rem; }
         .wish { --pitch: 21px; } .wish span:first-child { min-width: 0; }
         .try { flex-basis: 100%; display: flex; gap: .8rem; align-items: center; }
-        .try button { flex: none; margin: 0; } .try p { min-height: 0; line-height: 1.15; }
-        .verdict { min-height: 0; }
+        .try button { flex: none; margin: 0; } .try p { height: 2.3em; overflow: hidden; line-height: 1.15; }
+        .verdict { flex: 1; min-width: 0; min-height: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
         .drag { --high: 145; }
         .drag .shares { font-size: calc(15px + 9px * var(--share)); }
         .words .fit { --point: 12px; gap: 3px; }
-        .words .of :is(.weight, i) { display: inline; font-style: normal; }
+        .words .of { white-space: nowrap; overflow: hidden; } .words .of :is(.weight, i) { display: inline; font-style: normal; }
         .mixture { margin-top: 0; padding-top: .5rem; } .self { z-index: 1; margin-bottom: -1.1rem; } }
       .all { max-width: 46rem; margin: 0 auto; }
       @media print { .two, .three { opacity: 1 !important; } }
@@ -356,7 +356,7 @@ attnbook.define("asking", (shared) => {
       this.verdict.replaceChildren(`So “${words[this.row]}” now carries `,
         heard.length > 1 ? "a blend of " : "mostly what it found at ", ...named(), ".");
       this.swap.textContent = this.changed() ? this.again : this.other;
-      if (this.changed()) this.hint.replaceChildren("Only the question has changed. Now ", ...named(),
+      if (this.changed()) this.hint.replaceChildren("The question has changed. Now ", ...named(),
         heard.length > 1 ? " get" : " gets", " most of the weight.");
       else this.hint.replaceChildren("Press the button or drag the dots, and watch where the weight goes.");
     }

@@ -62,12 +62,12 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       .tip { fill: var(--soft); } .tip.blue { fill: var(--query); }
       @media (max-width: 600px) { .frame { padding-inline: .5rem; } }
       @container (max-width: 44rem) {
-        .flow { min-height: 34.6rem; align-content: start; padding-left: .9rem; }
+        .flow { min-height: 35.2rem; align-content: start; padding-left: .9rem; }
         .flow > .row { --gap: .35rem; row-gap: .9rem; font-size: 15px; } .flow .chip { padding-inline: .45em; }
         .block { grid-template: "heads heads" auto "reads network" auto / auto 1fr; padding: .5rem;
           margin-top: 4rem; }
         .block > .title { display: none; } .block > .row { --gap: .25rem; padding: .3rem; }
-        .reads .chip { font-size: 15px; } .score { padding-inline: .5rem; font-size: 13px; }
+        .verdict { min-height: 2.85em; } .reads .chip { font-size: 15px; } .score { max-width: 100%; padding-inline: .5rem; font-size: 12.5px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
         .head { flex-direction: column; padding: .2rem .45rem; }
         .head button { min-height: 1.6rem; font-size: 14px; } }
     `;
@@ -221,7 +221,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       const { probabilities } = this.steps[this.chosen];
       const likely = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]).slice(0, LIKELY)
         .map((token) => [T.END === token ? "end" : this.nameOf(1, token), ` ${percent(probabilities[token])}`]);
-      this.score.replaceChildren("next word: ", ...likely.flatMap(([name, share], i) =>
+      this.score.replaceChildren("next: ", ...likely.flatMap(([name, share], i) =>
         (i ? [", ", name, share] : [element("b", {}, name), share])));
       this.heads.forEach((head, i) => head.lastChild.replaceChildren(...this.looks()[i].map((weight) =>
         element("i", { style: `--share: ${100 * weight}%` }))));

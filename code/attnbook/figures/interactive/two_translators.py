@@ -18,7 +18,7 @@ def two_translators(number: int = 54_321) -> Interactive:
 
     Both run in the page, with the weights of ``attnbook.two_translators``. One squeezes the number
     into one vector. The other keeps a vector for each token and looks back at them for each token
-    that it writes, and ribbons show where it looks. Both translations stand there at once, and a
+    that it writes, and ribbons show where it looks. Both translations are shown at once, and a
     button shows how they are written. Readers lengthen the number, or type one.
 
     Raises ``ValueError`` for a number that is not between 0 and 999,999.

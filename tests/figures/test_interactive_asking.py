@@ -259,8 +259,8 @@ def test_its_three_steps_are_played_once_and_chosen_by_a_button(show):
     page.wait_for_timeout(1500)
     assert step(page) == (["1"], [0, 0]), "nobody has seen it yet"
     page.locator(".frame").scroll_into_view_if_needed()
-    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("2", timeout=3000)
-    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("3", timeout=3000)
+    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("2", timeout=15_000)
+    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("3", timeout=15_000)
     expect(page.locator(".mixture")).to_have_css("opacity", "1")
     for k, (name, seen) in enumerate((("1", [0, 0]), ("2", [1, 0]), ("3", [1, 1]))):
         page.locator(".step").nth(k).click()

@@ -79,6 +79,7 @@ def test_post_norm_leaves_no_sum():
         attribution(model, *inputs, token=3)
 
 
+@pytest.mark.usefixtures("no_shape_checks")
 def test_another_model_has_no_parts_with_names():
     with pytest.raises(ValueError, match="a LanguageModel or a Transformer: got Linear"):
         attribution(nn.Linear(2, 2), TOKENS, token=0)
@@ -145,7 +146,9 @@ def test_patched_heads_hand_over_those_of_the_other_text():
     torch.testing.assert_close(mixed[layer], layer.out_proj(expected))
 
 
+@pytest.mark.usefixtures("no_shape_checks")
 @MODELS
+@torch.no_grad()
 def test_a_compiled_model_is_recorded_and_patched_like_another(make):
     model, inputs = make()
     compiled = torch.compile(model, backend="eager", fullgraph=True)

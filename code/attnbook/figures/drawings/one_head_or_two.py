@@ -13,7 +13,7 @@ from attnbook.figures.style import QUERY, RED, VALUE, WEIGHTS
 
 WORD = 72.0  # width of a word's box
 FULL = 52.0  # of all ribbons of one average together
-LEFT, RIGHT = (36.0, 128.0), (230.0, 347.0)  # the middles of the words, for one head and for two
+LEFT, RIGHT = (36.0, 128.0), (238.0, 355.0)  # the middles of the words, for one head and for two
 WORDS, RESULTS, LINES = 48.0, 160.0, 218.0  # where boxes and lines of text begin, downwards
 SHARES = 0.07, 0.22  # of the colour: the first word, and the second
 GUESSES = 3

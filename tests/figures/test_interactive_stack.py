@@ -155,10 +155,10 @@ def test_a_tour_lights_each_head_once_and_ends_when_somebody_touches_the_figure(
     page.evaluate(AGAIN, 50)
     page.wait_for_timeout(1000)  # of 50 ms for each head
     assert page.evaluate("window.lit") == [1, 2, 3, 0]
-    page.evaluate(AGAIN, 2)
+    page.evaluate(AGAIN, 1)
     page.get_by_role("switch", name="small network").hover()
     seen = page.evaluate("window.lit")
-    page.wait_for_timeout(1500)  # more than one head would have
+    page.wait_for_timeout(3000)  # more than one head would have
     assert page.evaluate("window.lit") == seen
     assert len(seen) < 4
 

@@ -15,7 +15,7 @@ from model.conftest import no_shape_checks, pytest_sessionstart
 __all__ = ["no_shape_checks", "pytest_sessionstart"]  # for all tests, as for those of the model
 
 ROOT = Path(__file__).parents[1]
-MODEL = "smollm2-135m-instruct"
+MODELS = "smollm2-135m-instruct", "all-minilm-l6-v2"
 
 
 def pytest_configure() -> None:
@@ -84,7 +84,8 @@ def why_no_language_model() -> str | None:
     from attnbook import pretrained
 
     try:
-        pretrained.fetch(MODEL, progress=False)
+        for model in MODELS:
+            pretrained.fetch(model, progress=False)
     except (ConnectionError, OSError, ValueError) as error:
         return f"no language model: {error}"
     return None

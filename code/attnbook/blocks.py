@@ -1,25 +1,37 @@
 """Encoder and decoder blocks: attention, then a feed-forward network, around a residual stream."""
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, TypeVar
 
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnbook.checks import require_at_least_1
 from attnbook.multihead import KeysAndValues, KVCache, MultiHeadAttention
 
+Activation: TypeAlias = Callable[[Tensor], Tensor]
+
 
 class FeedForward(nn.Module):
     """The same small network for each position: project to ``d_ff`` features, ReLU, project back.
 
+    ``activation`` is what bends the ``d_ff`` features, by default ReLU. BERT and GPT-2 have GELU.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2; the dropout
     after the ReLU is not in the paper, but in its authors' code and in PyTorch's.
     """
 
-    def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        activation: Activation = F.relu,
+    ) -> None:
         super().__init__()
         require_at_least_1(d_ff=d_ff)
+        self.activation = activation
         self.up_proj = nn.Linear(d_model, d_ff)
         self.down_proj = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)
@@ -28,7 +40,7 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        wide = self.up_proj(x).relu()  # not in place: a hook may have kept what was below 0
+        wide = self.activation(self.up_proj(x))  # not in place: a hook may have kept it
         return self.down_proj(self.dropout(wide))
 
 
@@ -64,6 +76,7 @@ class Residual(nn.Module):
 class EncoderBlock(nn.Module):
     """Self-attention, then the feed-forward network.
 
+    ``epsilon`` keeps the norms from dividing by 0.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.1.
     """
 
@@ -75,15 +88,20 @@ class EncoderBlock(nn.Module):
         d_ff: int,
         dropout: float = 0.0,
         norm_first: bool = True,
+        activation: Activation = F.relu,
+        epsilon: float = 1e-5,
     ) -> None:
         super().__init__()
 
         def residual() -> Residual:
-            return Residual(d_model, dropout=dropout, norm_first=norm_first)
+            norm = nn.LayerNorm(d_model, eps=epsilon)
+            return Residual(d_model, dropout=dropout, norm_first=norm_first, norm=norm)
 
         self.self_attention = MultiHeadAttention(d_model=d_model, num_heads=num_heads)
         self.attention_residual = residual()
-        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
+        self.feed_forward = FeedForward(
+            d_model=d_model, d_ff=d_ff, dropout=dropout, activation=activation
+        )
         self.feed_forward_residual = residual()
 
     def forward(

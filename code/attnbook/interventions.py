@@ -23,7 +23,6 @@ from attnbook.attention import causal_mask
 from attnbook.blocks import DecoderBlock, EncoderBlock, FeedForward, Residual, blocks_of
 from attnbook.language_model import LanguageModel
 from attnbook.multihead import MultiHeadAttention
-from attnbook.positions import TokenEmbedding
 from attnbook.replacing import (
     attentions_of,
     parts,
@@ -396,5 +395,5 @@ def _switch(
 
 
 def _added_positions(within: Sequence[nn.Module]) -> list[nn.Module]:
-    embeddings = [part for part in parts(within) if isinstance(part, TokenEmbedding)]
-    return [part.positions for part in embeddings if part.positions is not None]
+    found = (getattr(part, "positions", None) for part in parts(within))
+    return [positions for positions in found if positions is not None]

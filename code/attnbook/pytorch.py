@@ -117,6 +117,8 @@ def _options(block: EncoderBlock | DecoderBlock) -> dict:
         "nhead": block.self_attention.num_heads,
         "dim_feedforward": block.feed_forward.up_proj.out_features,
         "dropout": residual.dropout.p,
+        "activation": block.feed_forward.activation,
+        "layer_norm_eps": residual.norm.eps,
         "norm_first": residual.norm_first,
         "batch_first": True,
         "dtype": residual.norm.weight.dtype,

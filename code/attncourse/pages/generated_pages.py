@@ -40,8 +40,8 @@ PATH = re.compile(r"All chapters take .*? hours?\.")
 FRONT = (10, "the whole idea in five questions, each with a picture first")  # minutes: its title
 IN_LABORATORY = re.compile(r"(?<=^## Exercises\n\n)[^#\n].*", re.M)  # the paragraph below it
 HOW_TO_ANSWER = (
-    "The icons at the top of the page download or open it as a notebook. In the notebook, write "
-    "your answer into the cell below an exercise, and run this cell. At the end of the cell, "
+    "Use the icons at the top of the page to download it or to open it as a notebook. Write your "
+    "answer in the cell below each exercise, and run that cell. At the end of the cell, "
     "`check` tries your answer, tells you which properties hold, and names your mistake if it "
     "recognises one. "
     '`hint("{first}")` gives you a hint, and a further hint each time that you run it.'

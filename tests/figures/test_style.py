@@ -155,11 +155,26 @@ def test_every_colour_of_the_plots_style_is_in_the_palette(axes):
 
 @pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
 @pytest.mark.parametrize(
-    "name", ["query", "key", "value", "weights", "other", "link", "soft", "right"]
+    "name", ["query", "key", "value", "weights", "other", "link", "soft", "right", "wrong"]
 )
 def test_every_colour_of_text_is_legible_on_both_surfaces(colours, name):
     for surface in (colours["page"], colours["paper"]):
         assert contrast(to_rgb(colours[name]), to_rgb(surface)) >= 4.5
+
+
+def lab(color):
+    """Lightness and two hues as CIELAB has them, in which distances are those that one sees."""
+    linear = np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color])
+    to_xyz = [[0.4339, 0.3762, 0.1899], [0.2126, 0.7152, 0.0722], [0.0178, 0.1095, 0.8728]]
+    x, y, z = np.cbrt(np.array(to_xyz) @ linear)  # of shares of white
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
+@pytest.mark.parametrize("other", ["weights", "key", "accent"])
+def test_nobody_takes_the_red_of_a_mistake_for_the_colour_of_weights(colours, other):
+    distance = np.linalg.norm(lab(to_rgb(colours["wrong"])) - lab(to_rgb(colours[other])))
+    assert distance > 35
 
 
 def test_no_sign_is_missing(axes):

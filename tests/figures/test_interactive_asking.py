@@ -47,6 +47,8 @@ def check_query(page, query):
     fits = KEYS @ query
     assert torch.equal(column(page, "fit"), fits)
     assert count(page, ".fit") == fits.tolist()
+    told = page.locator(".fit:not(.label)").all_inner_texts()
+    assert told == ["" if fit else "no fit" for fit in fits.tolist()]
     assert count(page, ".slots") == query.tolist()
     points = ", ".join(f"{name} {n}" for name, n in zip("abc", query.tolist(), strict=True))
     assert said(page).startswith(
@@ -110,6 +112,7 @@ def slot(page, k, place):
 def test_a_pressed_or_dragged_dot_takes_the_others_from_the_fullest_feature(show):
     page = show(alive("asking"), motion="reduce")
     assert check_query(page, [4, 0, 2]) == "So “cat” now carries mostly what it found at <i>."
+    assert page.locator(".step.ask").inner_text().endswith("What cat looks for is its query.")
     page.mouse.click(*slot(page, 1, 2))
     check_query(page, [2, 2, 2])
     page.mouse.move(*slot(page, 1, 2))
@@ -198,9 +201,19 @@ def plain(text):
     return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
+def tenths(weight):
+    """A weight as it is written where a reader multiplies it."""
+    return f"{100 * weight:.1f} %"
+
+
 def product_of(weight, value):
-    """As it is written: nothing for zero; the weight is rounded, but not the product."""
-    return plain(f"{percent(weight)} × {value} ≈ {weight * value:.2f}") if value else ""
+    """As it is written: nothing for zero; what is shown is right for the weight that is shown."""
+    if not value:
+        return ""
+    shown, result = round(1000 * weight) * value / 1000, round(weight * value, 2)
+    assert abs(shown - result) < 0.0051, "whoever multiplies what is shown gets something else"
+    sign = "=" if abs(shown - result) < 1e-9 else "≈"
+    return f"{tenths(weight)} × {value} {sign} {result:.2f}"
 
 
 @pytest.mark.parametrize("width", [800, 390])
@@ -219,12 +232,10 @@ def test_one_word_is_worked_out_and_the_tables_of_all_are_behind_a_fold(show, wi
         assert page.locator(".wanted b").all_inner_texts() == [str(n) for n in QUERIES[i].tolist()]
         rows = table_of(page, ".fitting tbody")
         assert [row[0] for row in rows] == list(ASKING["words"])
-        assert [row[1] for row in rows] == ["a", "none", "c", "b"]
+        assert [row[1] for row in rows] == ["a", "no label", "c", "b"]
         shown = page.locator("tbody .fit b").all_inner_texts()
         assert [int(text) for text in shown] == all_fits[i].tolist()
-        assert [plain(row[-1]) for row in rows] == [
-            plain(percent(w)) for w in all_weights[i].tolist()
-        ]
+        assert [plain(row[-1]) for row in rows] == [tenths(w) for w in all_weights[i].tolist()]
         pairs = page.locator("td.pair i").evaluate_all(PARTS)
         assert close(torch.tensor(pairs[::2]), all_fits[i] / all_fits.max())
         assert close(torch.tensor(pairs[1::2]), all_weights[i])

@@ -21,13 +21,13 @@ def all_heads(
 ) -> Interactive:
     """One head of a causal model with ribbons for its weights; below, every head as a square.
 
-    Each of ``texts`` is its tokens and the weights of all heads on them. The squares are as dark as
-    their head does what the reader searches for: a weight from one token to another, which is
-    ``link`` at first, the places of these two tokens; looking at the previous token, at itself, at
-    the first; or evenly. Menus for that are behind a fold, which ``explore`` opens. The head that
-    is shown first is the strongest. Of a text after the first, only the rows from the first
-    different token on are stored: those before are the same in a causal model. ``alt`` says what
-    can be seen.
+    Each of ``texts`` is its tokens and the weights of all heads on them. The more a head does what
+    the reader searches for, the stronger is the colour of its square. Readers search for a weight
+    from one token to another, which is ``link`` at first, the places of these two tokens; for
+    looking at the previous token, at itself, at the first; or evenly. Menus for that are behind a
+    fold, which ``explore`` opens. The head that is shown first is the strongest. Of a text after
+    the first, only the rows from the first different token on are stored: those before are the
+    same in a causal model. ``alt`` says what can be seen.
 
     Raises ``ValueError`` without a text, for texts that do not fit their weights or have more than
     24 tokens, for models of different sizes, for weights on a later token or outside 0 to 1, if an

@@ -219,8 +219,8 @@ attnbook.define("asking", (shared) => {
       [this.other, this.again] = [[other, "instead"], [this.queries[row], "again"]].map(([query, when]) =>
         `Look for ${features[query.indexOf(Math.max(...query))]} ${when}`);
       const [ask, weigh, mix] = this.steps = [
-        ["query", bold(words[row]), " looks for"],
-        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), "."],
+        ["query", "What ", bold(words[row]), " looks for is its ", bold("query"), "."],
+        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), ". No fit: small, but never 0."],
         ["value", "Each word hands over that share of its ", bold("value"), ". The sum is the ",
           bold("mixture"), "."],
       ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,
@@ -255,7 +255,7 @@ attnbook.define("asking", (shared) => {
     }
 
     kind(key) {
-      return this.data.features.filter((_, k) => key[k]).join(", ") || "none";
+      return this.data.features.filter((_, k) => key[k]).join(", ") || "no label";
     }
 
     // as many dots as the word gives to one feature, of all that it has
@@ -339,7 +339,7 @@ attnbook.define("asking", (shared) => {
         const from = query.flatMap((count, k) =>
           range(key[k] * count).map((i) => this.wishes[k].dots[i % count]));
         const dots = points(from.length);
-        this.fits[j].replaceChildren(...dots);
+        this.fits[j].replaceChildren(...(dots.length ? dots : ["no fit"]));
         return from.map((point, i) => [dots[i], point]);
       });
       this.terms.forEach((j, t) => {

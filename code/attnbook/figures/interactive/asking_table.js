@@ -1,10 +1,12 @@
 // Words in a row that are chosen from; what one of them asks worked out, from its query to its mixture;
 // and the tables of all of them. A part of asking.js.
-attnbook.askingTable ??= ({ element, shape, dot, fixed, percent }, Figure) => {
+attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
   const ROW = 26; // height of a row
   const PHONE = 480; // pixels below which the tables come below each other
   const WIDE = { label: 50, query: 52, fit: 38, weight: 40, hand: 42, gap: 56 };
   const NARROW = { label: 46, query: 26, fit: 36, weight: 36, hand: 36, gap: 60 };
+  // to a tenth of a percent, so that readers who check a product get what is shown
+  const tenths = (share) => (share < 0.0005 ? "<\u00a00.1\u00a0%" : `${fixed(100 * share, 1)}\u00a0%`);
 
   return class extends Figure {
     static TABLE_STYLE = `
@@ -117,7 +119,12 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed, percent }, Figure) => {
       const span = (role, ...content) => cell("span", role, ...content);
       const product = (key) => key.flatMap((part, k) => (part
         ? [span("query", query[k]), " × ", span("key", part), " + "] : [])).slice(0, -1);
-      const shares = weights.map(percent);
+      const shares = weights.map(tenths);
+      const result = (weight, amount) => {
+        const rounded = fixed(weight * amount);
+        const exact = Math.round(1000 * weight) * amount === Math.round(1000 * rounded);
+        return `${exact ? "=" : "≈"} ${rounded}`;
+      };
       const table = (role, head, rows, ...foot) => element("table", { class: role },
         element("thead", {}, element("tr", {}, ...head)),
         element("tbody", {}, ...words.map((word, j) =>
@@ -136,7 +143,7 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed, percent }, Figure) => {
         table("sum", [cell("th", "value head", this.step(3, "value"), span("", "value")),
           ...hands.map((name) => cell("th", "value", name))],
         (j) => values[j].map((amount) => (amount ? cell("td", "", span("weight", shares[j]), " × ",
-          span("value", amount), ` ≈ ${fixed(weights[j] * amount)}`) : cell("td", ""))),
+          span("value", amount), ` ${result(weights[j], amount)}`) : cell("td", ""))),
         element("tfoot", {}, element("tr", {}, cell("th", "head", "mixture"),
           ...this.output(this.row).map((amount) => cell("td", "", fixed(amount, 1)))))));
       this.paintTable();

@@ -14,6 +14,7 @@ browser.skip_without()
 show = examples.show
 
 NUMBERS = (481, 97, 2003, 30_071)
+ASKS = "To write -un, -vingt asks."  # the last word of 481, and the word before it
 
 
 def probabilities(switches, words, written, chosen):
@@ -47,7 +48,8 @@ def check(page, number, switches, chosen=None):
     assert said(page).startswith(f"“{asks}” asks, and ") and said(page).endswith(ends)
     assert f"The next word is “{tokens[chosen]}”." in said(page)
     assert page.locator(".reads .chip").inner_text() == asks
-    assert page.locator(".looks").inner_text().startswith(f"{asks} asks, and head ")
+    heading = page.locator(".looks").inner_text()
+    assert heading.startswith(f"To write {tokens[chosen]}, {asks} asks. Head ")
     likely = page.locator(".score").inner_text().removeprefix("next: ").split(", ")
     expected = probabilities(switches, words, written, chosen)
     named = [name.replace("\u00a0", " ").split(" ", 1) for name in likely]
@@ -107,7 +109,7 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     def lit():
         (head,) = {*page.locator(".look.on").evaluate_all("all => all.map(p => p.head)")}
         assert page.locator(".part.lit").inner_text() == f"head {head + 1}"
-        assert page.locator(".looks").inner_text() == f"-vingt asks, and head {head + 1} looks at:"
+        assert page.locator(".looks").inner_text() == f"{ASKS} Head {head + 1} looks at:"
         _, rows = numbers(page)
         shares = [float(weight) for weight in rows[f"head {head + 1}"]]
         for label, share in zip(page.locator(".share").all_inner_texts(), shares, strict=True):
@@ -121,7 +123,7 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
 
     page.wait_for_function(
         "() => document.querySelector('[label]').shadowRoot.querySelector('.looks')"
-        ".textContent.includes('head 2')"
+        ".textContent.includes('Head 2')"
     )
     assert lit() == 1, "it goes on by itself"
     page.get_by_role("button", name="head 4").hover()
@@ -131,7 +133,7 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     page.get_by_role("button", name="head 3").focus()
     assert lit() == 2
     page.get_by_role("switch", name="head 3").click()
-    assert page.locator(".looks").inner_text() == "-vingt asks, and head 3 is off"
+    assert page.locator(".looks").inner_text() == f"{ASKS} Head 3 is off."
     assert page.locator(".look.on").count() == 0
 
 
@@ -166,7 +168,7 @@ def test_a_tour_lights_each_head_once_and_ends_when_somebody_touches_the_figure(
 def test_whoever_wants_no_motion_sees_one_head_all_the_time(show):
     page = show(alive("stack"), motion="reduce")
     page.wait_for_timeout(3000)
-    assert page.locator(".looks").inner_text() == "-vingt asks, and head 1 looks at:"
+    assert page.locator(".looks").inner_text() == f"{ASKS} Head 1 looks at:"
 
 
 def test_the_curves_follow_the_width_of_the_page(show):

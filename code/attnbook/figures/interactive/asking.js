@@ -31,6 +31,7 @@ attnbook.define("asking", (shared) => {
       .query { color: var(--query); } .key { color: var(--key); } .value { color: var(--value); }
       .none { color: var(--soft); }
       .words :is(.key, .none, .weight) { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
+      .words .none { line-height: 1.15; }
       .words .label { grid-column: var(--label); text-align: left; font-size: 14px; font-weight: 600;
         line-height: 1.15; }
       .words .found { border-color: var(--key); color: var(--key); }
@@ -80,7 +81,7 @@ attnbook.define("asking", (shared) => {
       .try p { order: 1; margin: 0; min-height: 2.5em; line-height: 1.25; text-align: left; }
       [data-step="3"] .try button { animation: call 1.1s 3; }
       @keyframes call { from { box-shadow: 0 0 var(--query); } to { box-shadow: 0 0 0 12px transparent; } }
-      .words .fit { --point: 7px; display: flex; flex-wrap: wrap; gap: 1px; justify-content: center;
+      .words .fit { --point: 7px; color: var(--soft); display: flex; flex-wrap: wrap; gap: 1px; justify-content: center;
         align-content: center; min-height: 1.2rem; }
       .fit .point { position: relative; z-index: 2; }
       .self { grid-column: calc(var(--label) + var(--row) - 1); }

@@ -30,6 +30,7 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
       td.pair i + i { margin-left: 6%; background: var(--weights); border-color: var(--weights); }
       .sheet .weight { font-weight: 400; } .sheet .fit { padding-right: .4rem; }
       .sheet .sum { table-layout: fixed; } .sum .head { width: 15%; }
+      .sheet .sum td { white-space: normal; } .whole { white-space: nowrap; }
       .sheet tfoot :is(td, th) { border: 0; border-top: 2px solid var(--value); color: var(--value);
         font-weight: 600; font-size: 16px; }
       .table { margin: .6rem 0; }
@@ -47,8 +48,10 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
       @container (max-width: 46rem) {
         .sheet { font-size: 11.5px; }
         .sheet :is(td, th) { padding-inline: 1px; word-spacing: -1.2px; } .sheet .pair { width: 32%; }
+        .sheet .none { word-spacing: 0; }
+        .sheet .sum tbody :is(td, th) { height: 2.1rem; } .sum .whole { display: block; }
         .choose > span { display: none; } .choose .chip { flex: auto; min-width: 0; } }
-      @container (min-width: 52rem) { .sheet { grid-template-columns: 9fr 10fr; } }
+      @container (min-width: 52rem) { .sheet { grid-template-columns: 8fr 11fr; } }
     `;
 
     chipsOf(words) {
@@ -123,7 +126,7 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
       const result = (weight, amount) => {
         const rounded = fixed(weight * amount);
         const exact = Math.round(1000 * weight) * amount === Math.round(1000 * rounded);
-        return `${exact ? "=" : "≈"} ${rounded}`;
+        return element("span", { class: "whole" }, `${exact ? "=" : "≈"} ${rounded}`);
       };
       const table = (role, head, rows, ...foot) => element("table", { class: role },
         element("thead", {}, element("tr", {}, ...head)),
@@ -142,8 +145,9 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
           cell("td", "weight", shares[j])]),
         table("sum", [cell("th", "value head", this.step(3, "value"), span("", "value")),
           ...hands.map((name) => cell("th", "value", name))],
-        (j) => values[j].map((amount) => (amount ? cell("td", "", span("weight", shares[j]), " × ",
-          span("value", amount), ` ${result(weights[j], amount)}`) : cell("td", ""))),
+        (j) => values[j].map((amount) => (amount ? cell("td", "", span("whole",
+          span("weight", shares[j]), " × ", span("value", amount)), " ", result(weights[j], amount))
+          : cell("td", ""))),
         element("tfoot", {}, element("tr", {}, cell("th", "head", "mixture"),
           ...this.output(this.row).map((amount) => cell("td", "", fixed(amount, 1)))))));
       this.paintTable();

@@ -66,6 +66,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
         .flow > .row { --gap: .35rem; row-gap: .9rem; font-size: 15px; } .flow .chip { padding-inline: .45em; }
         .block { grid-template: "heads heads" auto "reads network" auto / auto 1fr; padding: .5rem;
           margin-top: 4rem; }
+        .looks { min-height: 2.8em; } /* it may need two lines */
         .block > .title { display: none; } .block > .row { --gap: .25rem; padding: .3rem; }
         .verdict { min-height: 2.85em; } .reads .chip { font-size: 15px; } .score { max-width: 100%; padding-inline: .5rem; font-size: 12.5px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
         .head { flex-direction: column; padding: .2rem .45rem; }
@@ -230,8 +231,9 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
 
     showLit() {
       const off = this.off.has(this.lit);
-      this.looking.replaceChildren(element("b", {}, this.reads.textContent), " asks, and ",
-        `head ${this.lit + 1} ${off ? "is off" : "looks at:"}`);
+      const writes = this.written.length ? this.nameOf(1, this.written[this.chosen]) : "the end";
+      this.looking.replaceChildren("To write ", element("b", {}, writes), ", ",
+        element("b", {}, this.reads.textContent), ` asks. Head ${this.lit + 1} ${off ? "is off." : "looks at:"}`);
       this.heads.forEach((head, i) => head.classList.toggle("lit", i === this.lit));
       for (const path of this.curves.querySelectorAll(".look"))
         path.classList.toggle("on", path.head === this.lit);

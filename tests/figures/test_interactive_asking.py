@@ -198,7 +198,7 @@ CUT = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textCont
 
 
 def plain(text):
-    return text.replace("\N{NO-BREAK SPACE}", " ")
+    return text.replace("\N{NO-BREAK SPACE}", " ").replace("\n", " ")
 
 
 def tenths(weight):

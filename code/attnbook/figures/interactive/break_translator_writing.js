@@ -247,8 +247,8 @@ attnbook.writing.LOOK ??= `
     border: 1.5px solid var(--knob, var(--soft)); border-radius: 1rem; }
   .toggle::after { content: ""; display: block; width: .75rem; height: .75rem; margin: .15rem;
     border-radius: 50%; background: var(--knob, var(--soft)); }
-  :is([aria-pressed="true"], [aria-checked="true"]) > .toggle { background: var(--set); border-color: var(--set); }
-  :is([aria-pressed="true"], [aria-checked="true"]) > .toggle::after { background: var(--paper);
+  [aria-checked="true"] > .toggle { background: var(--set); border-color: var(--set); }
+  [aria-checked="true"] > .toggle::after { background: var(--paper);
     transform: translateX(.95rem); }
   .again { flex: none; min-height: 2rem; border-radius: 1rem; padding: .1rem .9rem;
     border-color: var(--line); font-size: .9rem; cursor: pointer; }

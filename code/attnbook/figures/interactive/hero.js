@@ -1,10 +1,10 @@
-// A translator that writes one number by itself, and that three switches break in place. Ribbons show
+// A translator that writes one number by itself, and that three buttons break in place. Ribbons show
 // where it looked for each token. translator.js computes it; break_translator_writing.js reads it.
 attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, boxesIn, still }) => {
   const T = attnbook.translator;
-  const STEP = { first: 450, again: 130 }; // milliseconds for each token that is written
-  const TOUR = { first: 4500, again: 4000 }; // until a switch goes on by itself, once, and off again
-  const SHOWS = 1; // the switch that does so: without the English, the ribbons are gone
+  const STEP = { first: 700, again: 130 }; // milliseconds for each token that is written
+  const TOUR = { watch: 6500, hide: 2000, mend: 6200 }; // until the steps of the tour, each after the last
+  const HIDES = 1; // the button that the tour presses: without the English, the ribbons are gone
   const SHOWN = 8; // tokens; more are left out
   const SLICE = 8; // milliseconds of measuring, so that the page stays alive
   const FAINT = 0.02; // weights that are not drawn
@@ -18,7 +18,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         max-width: var(--figure-width, 66rem); padding: 1.2rem 1.6rem 1.3rem; border: 0; border-radius: 1rem;
         background: var(--tint); }
       .text { position: relative; grid-area: text; display: grid; column-gap: 1rem; container-type: inline-size;
-        grid-template: auto auto auto 1fr / 6.2rem minmax(0, 1fr); }
+        grid-template: auto auto auto minmax(2.5rem, 1fr) auto / 6.2rem minmax(0, 1fr); }
       .about { grid-column: 1 / -1; display: flex; justify-content: space-between; align-items: center; gap: 1rem;
         margin: 0 0 .5rem; color: var(--soft); font-size: .92rem; }
       .looks { grid-column: 2; margin-bottom: .5rem; }
@@ -27,14 +27,15 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       .share:empty { display: none; }
       .name { color: var(--key); font-size: .85rem; line-height: 1.2; }
       .name b { display: block; font-size: 2rem; line-height: 1; font-variant-numeric: tabular-nums; }
-      .name.says { align-self: end; padding-bottom: 1.3rem; color: var(--query); }
+      .name.says, .french { grid-row: 5; }
+      .name.says { color: var(--query); }
       .name.says.off b { color: var(--wrong); }
       .name.says.later b, .said.later { opacity: 0; } /* until the last word is written */
       .end { text-align: center; line-height: 1.1; } .end small { display: block; font-size: max(.5em, 11px); }
       svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
       .row { align-content: flex-start;
         font-size: clamp(.95rem, calc((100cqi - 7.2rem) / var(--ems)), 2rem); }
-      .french { align-content: flex-end; row-gap: 1.4rem; padding-bottom: 1.3rem; }
+      .french { row-gap: 1.5rem; padding-bottom: 1.3rem; }
       .french button::after { content: attr(data-gloss) / ""; position: absolute; inset: calc(100% + .15rem) 0 auto; color: var(--soft); font-size: .85rem;
         font-weight: 400; line-height: 1.2; text-align: center; }
       .french .waiting::after { content: none; }
@@ -44,34 +45,36 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       .french .wrong.lit { background: color-mix(in srgb, var(--ink) 25%, var(--wrong)); }
       .said { grid-area: said; max-width: 40rem; margin: .8rem auto 0; text-align: center;
         min-height: 2.8em; font-variant-numeric: normal; text-wrap: balance; }
+      .said.tour { font-weight: 650; }
       .panel { grid-area: panel; display: grid; gap: .55rem; align-content: start; }
       .panel > p { margin: 0; }
       .result { grid-area: result; }
       .title { font-weight: 650; font-size: 1.05rem; }
-      .break { --set: var(--wrong); display: flex; align-items: center; gap: .5rem; width: 100%;
-        min-height: 3.1rem; padding: .3rem .7rem; text-align: left; font-size: .97rem; font-weight: 550;
+      .break { display: flex; align-items: center; gap: .5rem; width: 100%;
+        min-height: 3.1rem; padding: .3rem .9rem; text-align: left; font-size: .97rem; font-weight: 550;
         cursor: pointer; border: 1.5px solid var(--soft); border-radius: .7rem; background: var(--paper); }
       .break:hover { border-color: var(--weights); background: var(--hover); }
-      .break[aria-pressed="true"] { border-color: var(--wrong);
-        background: color-mix(in srgb, var(--wrong) 10%, var(--paper)); }
+      .break.broken { border-color: var(--wrong); color: var(--wrong);
+        background: color-mix(in srgb, var(--wrong) 8%, var(--paper)); }
+      .break.next { border-color: var(--weights); animation: pulse 1.4s; }
+      @keyframes pulse { from { box-shadow: 0 0 var(--weights); } to { box-shadow: 0 0 0 14px transparent; } }
       .try { margin-left: auto; padding: .2rem .55rem; border-radius: 1rem; color: var(--paper);
         background: var(--weights); line-height: 1.15; font-size: .8rem; white-space: nowrap; }
-      .panel:has([aria-pressed="true"]) .try { visibility: hidden; }
-      .cut { stroke: var(--weights); stroke-width: 2; stroke-dasharray: 4 4; }
+      .panel:has(.broken) .try { visibility: hidden; }
+      .cut { fill: none; stroke: var(--wrong); stroke-width: 2; }
+      .look, .french .chip { transition: none; } /* heading, shares and ribbons change together */
       .count { display: flex; align-items: baseline; gap: .5rem; margin-top: .5rem;
         line-height: 1.2; color: var(--soft); font-size: .9rem; }
       .count strong { font-size: 2.4rem; font-weight: 700; line-height: 1;
         color: var(--right); font-variant-numeric: tabular-nums; }
-      .count.low strong { color: var(--wrong); }
+      .count.low strong { color: var(--wrong); } .count.testing strong { color: var(--soft); }
       .meter { display: grid; grid-template-columns: repeat(25, 1fr); gap: 2px; }
       .meter i { aspect-ratio: 1; border-radius: 1px; }
       .meter .right { background: color-mix(in srgb, var(--right) 30%, var(--paper)); }
       .meter .wrong { background: var(--wrong); }
       @media (prefers-reduced-motion: no-preference) {
-        .look.new { animation: reach .5s ease-out; }
         .break { transition: background-color .2s, border-color .2s; }
       }
-      @keyframes reach { from { opacity: 0; clip-path: inset(100% 0 0); } }
       @container page (min-width: 52.01rem) {
         .text { min-height: 23rem; }
       }
@@ -79,11 +82,11 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         .said { min-height: 5.6em; }
       }
       @container page (max-width: 52rem) {
-        .frame { grid-template: "text" "panel" "result" "said" / minmax(0, 1fr);
+        .frame { grid-template: "text" "said" "panel" "result" / minmax(0, 1fr);
           padding: 1rem .8rem; gap: .8rem; }
         .count { margin-top: 0; }
         .meter { grid-template-columns: repeat(50, 1fr); gap: 1px; }
-        .text { min-height: 19rem; column-gap: .5rem; grid-template-columns: 3.9rem minmax(0, 1fr); }
+        .text { min-height: 20.5rem; column-gap: .5rem; grid-template-columns: 3.9rem minmax(0, 1fr); }
         .break { min-height: 2.75rem; }
         .row { --gap: .3rem; }
         .name b { font-size: 1.25rem; }
@@ -114,12 +117,11 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.stage.append(this.ribbons, element("div", { class: "about" }, this.data.about, again),
         this.looking, element("div", { class: "name", "aria-hidden": "true" }, "English", this.reads),
         this.english, this.says, this.french);
-      this.toggles = breaks.map(({ label }, i) => element("button", { type: "button",
-        class: "break", "aria-pressed": false, onclick: () => {
-          this.toggles[0].querySelector(".try")?.remove();
+      this.buttons = breaks.map(({ act }, i) => element("button", { type: "button", class: "break",
+        onclick: () => {
+          this.buttons[0].querySelector(".try")?.remove();
           this.toggleBreak(i);
-        } },
-      element("i", { class: "toggle" }), label,
+        } }, element("span", {}, act),
       ...(i ? [] : [element("small", { class: "try", "aria-hidden": "true" }, "try this")])));
       this.number = element("strong", { "aria-hidden": "true" });
       this.spoken = element("span", { class: "spoken", "aria-live": "polite" });
@@ -128,7 +130,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.cells = tested.map(() => element("i"));
       this.controls.className = "panel";
       this.controls.append(element("p", { class: "title" }, "Break the translator"),
-        ...this.toggles);
+        ...this.buttons);
       this.controls.before(this.stage);
       this.said.after(element("div", { class: "result" }, this.count,
         element("div", { class: "meter", "aria-hidden": "true" }, ...this.cells)));
@@ -140,19 +142,40 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       if (!still()) this.whenSeen(() => this.tour());
     }
 
-    // one switch goes on and off, unless somebody touches the figure; nothing is spoken meanwhile
-    tour(wait = TOUR.first) {
-      this.next = this.next === null ? null : setTimeout(() => {
-        for (const node of [this.said, this.spoken]) node.ariaLive = "off";
-        this.toggleBreak(SHOWS);
-        if (this.broken.size) this.tour(TOUR.again);
-        else this.rest();
-      }, wait);
+    // the English is hidden and shown again, unless somebody touches the figure; nothing is spoken
+    tour() {
+      if (this.next === null) return;
+      for (const node of [this.said, this.spoken]) node.ariaLive = "off";
+      const { classList } = this.buttons[HIDES];
+      const tell = (text) => {
+        this.say(text);
+        this.said.classList.add("tour");
+      };
+      const go = ([[pause, act], ...later]) => {
+        this.next = setTimeout(() => {
+          act();
+          if (later.length) go(later);
+          else this.rest();
+        }, pause);
+      };
+      go([[TOUR.watch, () => {
+        classList.add("next");
+        tell("Watch: we now hide the English.");
+      }], [TOUR.hide, () => {
+        classList.remove("next");
+        this.toggleBreak(HIDES);
+      }], [TOUR.mend, () => {
+        this.toggleBreak(HIDES);
+        tell(`Restored. Now you try.${this.data.hint}`);
+      }]]);
     }
 
     rest() {
       clearTimeout(this.next);
       this.next = null;
+      const { classList } = this.buttons[HIDES];
+      if (classList.contains("next")) this.sentence(); // what was announced does not come
+      classList.remove("next");
       setTimeout(() => {
         for (const node of [this.said, this.spoken]) node.ariaLive = "polite";
       });
@@ -166,8 +189,11 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
     }
 
     toggleBreak(i) {
-      this.broken[this.broken.has(i) ? "delete" : "add"](i);
-      this.toggles[i].setAttribute("aria-pressed", this.broken.has(i));
+      const broken = !this.broken.delete(i);
+      if (broken) this.broken.add(i);
+      const { act, undo } = this.data.breaks[i];
+      this.buttons[i].classList.toggle("broken", broken);
+      this.buttons[i].firstChild.textContent = broken ? undo : act;
       this.show(this.at, "again");
       this.measure();
     }
@@ -187,7 +213,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.pointed = this.pressed = null;
       this.shown = still() ? Infinity : 0;
       this.fill();
-      this.sentence(number);
+      this.sentence();
       clearTimeout(this.writing);
       this.reveal(this.shown, STEP[pace]);
     }
@@ -215,7 +241,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         const looks = this.looks[i].map((share, j) => [share, nameOf(this.source[j])])
           .sort(([a], [b]) => b - a).slice(0, 2).filter(([share]) => share > FAINT)
           .map(([share, name]) => `${name} ${fixed(100 * share, 0)} percent`).join(", ");
-        const told = [text, wrong && "wrong", looks && `looked at ${looks}`].filter(Boolean);
+        const told = [text, wrong && "wrong", looks && `the translator looked at ${looks}`].filter(Boolean);
         return element("button", { type: "button", "aria-pressed": false,
           class: this.kindsOf(1, written, i, "waiting", wrong && "wrong"), "aria-label": told.join(", "),
           onclick: () => this.press(i), onmouseenter: () => this.point(i),
@@ -260,8 +286,9 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       }
       this.queries.forEach((query, i) => query.classList.toggle("lit", i === this.lit));
       const looks = this.looks[this.lit];
-      this.looking.replaceChildren(...(this.queries.length ? [element("b", {}, this.nameOf(1, this.tokens[this.lit])),
-        sum(looks) ? " looks at:" : " cannot see the English"] : []));
+      const [before, after] = sum(looks) ? ["To write ", ", it looks at:"] : ["It writes ", " without the English."];
+      this.looking.replaceChildren(...(this.queries.length
+        ? [before, element("b", {}, this.nameOf(1, this.tokens[this.lit])), after] : []));
       this.keys.forEach((key, j) => {
         const path = [...this.ribbons.children].find(({ query, place }) => query === this.lit && place === j);
         key.lastChild.textContent = path ? `${fixed(100 * path.share, 0)}\u00a0%` : "";
@@ -273,7 +300,6 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
     reveal(upTo, step) {
       this.shown = upTo;
       this.queries.forEach((query, i) => query.classList.toggle("waiting", i > upTo));
-      for (const path of this.ribbons.children) path.classList.toggle("new", path.query === upTo);
       for (const node of [this.says, this.said])
         node.classList.toggle("later", upTo < this.queries.length - 1);
       this.highlight();
@@ -288,14 +314,16 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       const looks = this.looks.slice(0, lookers.length);
       const paths = ribbons(lookers, places, looks, FAINT).map(({ looker, place, share, x, d }) =>
         Object.assign(shape("path", { class: "look", d }), { query: looker, place, share, x: x - places[place].left }));
-      const cut = sum(looks.flat()) ? [] // stubs, where ribbons would begin and end
-        : [...places.map((box) => [box, 1]), ...lookers.map((box) => [box, -1])].map(([{ left, width, y }, down]) =>
-          Object.assign(shape("path", { class: "cut", d: `M${left + width / 2},${y}v${26 * down}` }), { query: 0 }));
+      const cut = sum(looks.flat()) ? [] // stubs that end in a cross, where ribbons would begin and end
+        : [...places.map((box) => [box, 1, 0]), ...lookers.map((box, i) => [box, -1, i])].map(([{ x, y }, down, query]) =>
+          Object.assign(shape("path", { class: "cut",
+            d: `M${x},${y}v${8 * down}m-4,0l8,${8 * down}m0,${-8 * down}l-8,${8 * down}` }), { query }));
       this.ribbons.replaceChildren(...paths, ...cut);
       this.highlight();
     }
 
-    sentence(number) {
+    sentence() {
+      const number = this.data.numbers[this.at];
       const text = this.textOf(this.tokens);
       const right = this.ended && this.tokens.length === this.wanted.length - 1 &&
         this.tokens.every((token, i) => token === this.wanted[i]);
@@ -305,6 +333,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       this.reads.textContent = shown;
       this.writes.textContent = said === null ? "?" : said.toLocaleString("en");
       this.says.classList.toggle("off", said !== number);
+      this.said.classList.remove("tour");
       const written = !this.ended ? "French words without an end" : !text ? "nothing"
         : `“${text}”, which is ${said?.toLocaleString("en") ?? "not a number"}`;
       this.say(`${this.broken.size ? "Now the" : "The"} translator writes ${written}`
@@ -317,6 +346,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       clearTimeout(this.measuring);
       if (this.results.has(key)) return this.setCount(this.results.get(key));
       const found = [];
+      this.setCount(found);
       const slice = () => {
         const end = performance.now() + SLICE;
         while (found.length < tested.length && performance.now() < end)
@@ -339,9 +369,10 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
 
     setCount(found) {
       const [right, done] = [found.filter(Boolean).length, found.length === this.cells.length];
-      this.number.textContent = right;
+      this.number.textContent = found.length ? right : "…";
       this.of.textContent = done ? `of ${found.length} numbers are right`
-        : `of ${found.length} right so far`;
+        : found.length ? `of ${found.length} right so far` : `testing ${this.cells.length} numbers`;
+      this.count.classList.toggle("testing", !found.length);
       this.count.classList.toggle("low", found.length > 0 && right < found.length / 2);
       this.cells.forEach((cell, i) => {
         cell.className = found[i] === undefined ? "" : found[i] ? "right" : "wrong";
@@ -353,7 +384,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
     disconnectedCallback() {
       super.disconnectedCallback();
       clearTimeout(this.measuring);
-      this.rest();
+      if (this.shadowRoot) this.rest();
     }
   };
 });

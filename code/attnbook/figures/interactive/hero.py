@@ -1,4 +1,4 @@
-"""A translator that writes by itself, for the landing page; three switches break it in place."""
+"""A translator that writes by itself, for the landing page; three buttons break it in place."""
 
 from functools import cache
 
@@ -13,17 +13,17 @@ from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out
 
 NUMBERS = (97, 481, 72, 1066, 2003, 30_071, 4_500)  # the first opens; a button shows the rest
 ABOUT = "This small Transformer in your browser turns numbers into French."
-HINT = " Choose a French word to see how much it looks at each English word."
-BREAKS = {  # what each switch says, the switches that it sets, and what is gone then
-    "Mix up the word order": (
+HINT = " Choose a French word to see how much the translator looked at each English word."
+BREAKS = {  # what each button does and how it undoes that, what it switches, what is gone then
+    ("Mix up the word order", "Restore the word order"): (
         {"source_positions": "shuffled"},
         "Each English word now has the position of a different word.",
     ),
-    "Ignore the English": (
+    ("Hide the English", "Show the English again"): (
         {"cross_weights": "off"},
         "Without the English, it writes the same words for every number.",
     ),
-    "Forget its own words": (
+    ("Hide its own words", "Show its own words again"): (
         {"decoder_weights": "off"},
         "The translator no longer sees what it has already written.",
     ),
@@ -35,10 +35,10 @@ def hero() -> Interactive:
 
     It writes a number in French, one token after the other. Ribbons lead from each token to the
     English ones, as wide as the weights of the last cross-attention, averaged over the heads. A
-    switch takes one thing away from the model and shows what it writes then, and how many of 200
-    held-out numbers come out right. Once, when the figure is seen, a switch goes on and off by
-    itself. All of that is computed in the page, but for the numbers that come out right when
-    nothing is broken.
+    button takes one thing away from the model and shows what it writes then, and how many of 200
+    held-out numbers come out right. Once, when the figure is seen, the English is hidden and shown
+    again by itself, and captions say so. All of that is computed in the page, but for the numbers
+    that come out right when nothing is broken.
 
     >>> hero().alt
     'A small Transformer writes “ninety-seven” as “quatre-vingt-dix-sept”. Ribbons show at which \
@@ -57,8 +57,8 @@ English words it looked for each French one.'
         "about": ABOUT,
         "hint": HINT,
         "breaks": [
-            {"label": label, "switches": switches, "why": why}
-            for label, (switches, why) in BREAKS.items()
+            {"act": act, "undo": undo, "switches": switches, "why": why}
+            for (act, undo), (switches, why) in BREAKS.items()
         ],
         **running(),
         "tested": held_out(),

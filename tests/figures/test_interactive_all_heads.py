@@ -120,3 +120,21 @@ def test_ribbons_are_as_wide_as_the_weights_of_the_chosen_word(show):
             "all => all.map(e => e.offsetLeft + e.offsetWidth / 2)"
         )
         assert ends.sub(torch.tensor(middles).double()[: word + 1][drawn]).abs().max() < 1
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_heading_and_shares_stay_in_sight_wherever_a_head_is_pressed(show, width):
+    page = show(alive("all_heads") + "<div style='height: 2000px'></div>", width=width)
+    page.set_viewport_size({"width": width, "height": 360})  # lower than the figure, as its grid is
+    parts = page.locator(".said, .tokens span + span")
+    for place in (0, 5, 11):
+        square = page.locator(f"#head-{place}")
+        square.evaluate("square => square.scrollIntoView({ block: 'end' })")
+        square.click()
+        boxes = [part.bounding_box() for part in parts.all()]
+        assert min(box["y"] for box in boxes) >= 0
+        assert max(box["y"] + box["height"] for box in boxes) <= square.bounding_box()["y"]
+        shares = percents(page.locator(".tokens span + span").all_inner_texts()[:4])
+        assert shares.sub(OF_HEADS.flatten(0, 1)[place, 3, :4]).abs().max() < 0.01
+    page.evaluate("scrollTo(0, 1500)")
+    assert parts.first.bounding_box()["y"] < 0, "it stays within the figure"

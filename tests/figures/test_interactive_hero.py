@@ -152,9 +152,8 @@ def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
         assert torch.allclose(ratio, ratio[:1], rtol=0.01)
         assert under(page, ends) == drawn.nonzero().flatten().tolist()
     told = page.locator(".french button").last.get_attribute("aria-label")
-    assert re.fullmatch(
-        r"-sept, the translator looked at -seven \d+ percent, the end of the number \d+ percent", told
-    )
+    looked = "-sept, the translator looked at"
+    assert re.fullmatch(rf"{looked} -seven \d+ percent, the end of the number \d+ percent", told)
     page.get_by_role("button", name=HIDE).click()
     assert page.locator(".look").count() == 0, "it no longer looks"
     heading = page.locator(".looks").inner_text()
@@ -166,7 +165,8 @@ def test_ribbons_are_as_wide_as_the_mean_weight_of_the_heads(show):
 def test_a_token_that_is_pressed_shows_its_own_ribbons_alone(show):
     page = show(alive("hero"), motion="reduce", width=390)
     token = page.locator(".french button").nth(1)
-    assert re.match(r"-vingt, the translator looked at \S+ \d+ percent", token.get_attribute("aria-label"))
+    told = token.get_attribute("aria-label")
+    assert re.match(r"-vingt, the translator looked at \S+ \d+ percent", told)
 
     def lit():
         on = page.locator(".look.on").evaluate_all("all => all.map(p => p.query)")
@@ -270,7 +270,7 @@ def test_what_was_announced_does_not_come_if_somebody_touches_the_figure(show):
     assert page.locator(".next").count() == 0
 
 
-# in each frame the word that the heading names, the one whose ribbons are strong, and what is written
+# in each frame the word that the heading names, those whose ribbons are strong, and what is written
 FRAMES = """() => {
   const old = document.querySelector("[label]"), figure = old.cloneNode(true);
   old.replaceWith(figure);

@@ -7,7 +7,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import alive, close, fits, ribbons, said
+from examples import alive, close, fits, percent, ribbons, said
 from playwright.sync_api import expect
 
 from attnbook import figure_assets
@@ -68,6 +68,31 @@ def test_a_longer_number_breaks_the_translator_with_one_vector_and_not_the_other
     assert page.locator(".looking_back").locator(".wrong, .missing").count() == 0
     five = [measured()[design][4] for design in (ONE, LOOKING)]
     assert f"{five[0]} come out right with one vector, and {five[1]} with" in said(page)
+
+
+def test_the_share_of_right_numbers_is_printed_above_the_chosen_bar(show):
+    page = opened(show, width=1000)
+    for digits, step in enumerate(STEPS):
+        page.get_by_role("button", name=f"{step:,}", exact=True).click()
+        labels = page.locator(".shares b").filter(visible=True)
+        tested = measured()["tested"][digits]
+        right = [measured()[design][digits] for design in DESIGNS]
+        assert labels.all_inner_texts() == [percent(count / tested) for count in right]
+        for label, bar in zip(labels.all(), page.locator(".shares .on i").all(), strict=True):
+            above, below = label.bounding_box(), bar.bounding_box()
+            assert above["y"] + above["height"] <= below["y"] + 1
+            middles = [box["x"] + box["width"] / 2 for box in (above, below)]
+            assert abs(middles[0] - middles[1]) < 1
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_both_pictures_come_before_the_buttons_and_all_fit_on_a_screen(show, width):
+    page = opened(show, width=width)
+    panels = [panel.bounding_box() for panel in page.locator(".panel").all()]
+    controls = page.locator(".controls").bounding_box()
+    assert panels[1]["y"] + panels[1]["height"] <= controls["y"]
+    assert controls["y"] + controls["height"] - panels[0]["y"] < 790
+    assert fits(page)
 
 
 def test_a_number_is_typed_and_what_cannot_be_translated_is_said(show):

@@ -85,11 +85,14 @@ attnbook.define("all-heads", (shared) => {
       /* on a telephone, words come below each other, and a block is a row */
       @container (max-width: 41.99rem) {
         .wide, .map { display: none; }
-        .looks { grid-template-columns: auto auto; gap: .2rem 5.5rem; }
+        .looks { grid-template-columns: auto auto; gap: .1rem 5.5rem; }
         .looks :is(button, .looker) { grid-area: calc(var(--i) + 1) / 1; align-self: center; }
         .looks button { display: flex; justify-content: space-between; align-items: center;
-          gap: .8rem; min-height: 1.8rem; }
+          gap: .8rem; min-height: 1.6rem; padding-block: 0; }
         .looks .looker { grid-column: 2; }
+        /* a press far down in the map changes what is seen */
+        .head { position: sticky; top: var(--figure-top, 0); z-index: 2; padding-block: .5rem .4rem;
+          border-bottom: 1px solid var(--line); background: var(--paper); }
         .across { grid-template-columns: repeat(var(--heads), minmax(0, 1fr)); }
         .strongest { grid-template-columns: repeat(2, 1fr); }
         .strongest button { padding: .1rem .2rem; font-size: 12px; }
@@ -138,8 +141,9 @@ attnbook.define("all-heads", (shared) => {
       this.map = shape("svg", { class: "map", "aria-hidden": "true" });
       this.caption = element("p", { class: "caption" });
       this.stage.style.setProperty("--heads", heads);
-      this.stage.append(this.said, this.words, this.caption, this.heads(blocks, heads),
-        element("details", { class: "explore", open: explore }, element("summary", {}, "Choose other words, or see all weights of a head"),
+      this.stage.append(element("div", {}, element("div", { class: "head" }, this.said, this.words),
+        this.caption, this.heads(blocks, heads)),
+      element("details", { class: "explore", open: explore }, element("summary", {}, "Choose other words, or see all weights of a head"),
           this.controls, element("div", { class: "both" }, element("div", {},
             element("p", { class: "caption" }, "The strongest heads"), this.strongest, this.rank),
           this.map), this.details));

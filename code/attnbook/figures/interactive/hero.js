@@ -88,11 +88,15 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
         .meter { grid-template-columns: repeat(50, 1fr); gap: 1px; }
         .text { min-height: 20.5rem; column-gap: .5rem; grid-template-columns: 3.9rem minmax(0, 1fr); }
         .break { min-height: 2.75rem; }
-        .row { --gap: .3rem; }
+        .row { --gap: .3rem; } .french { row-gap: 2.1rem; }
+        .looks { grid-column: 1 / -1; }
         .name b { font-size: 1.25rem; }
         .about { flex-wrap: wrap; justify-content: center; gap: .3rem; text-align: center; }
         .chip { padding-inline: .5em; }
         .said { margin: 0; }
+      }
+      @container page (max-width: 21rem) {
+        .text { min-height: 25.5rem; } .looks { min-height: 2.8em; } .said { min-height: 7em; }
       }
       @media print { .panel, .result { display: none; } .frame { display: block; } }
     `;
@@ -147,10 +151,6 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       if (this.next === null) return;
       for (const node of [this.said, this.spoken]) node.ariaLive = "off";
       const { classList } = this.buttons[HIDES];
-      const tell = (text) => {
-        this.say(text);
-        this.said.classList.add("tour");
-      };
       const go = ([[pause, act], ...later]) => {
         this.next = setTimeout(() => {
           act();
@@ -160,13 +160,14 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
       };
       go([[TOUR.watch, () => {
         classList.add("next");
-        tell("Watch: we now hide the English.");
+        this.say("Watch: we now hide the English.");
+        this.said.classList.add("tour");
       }], [TOUR.hide, () => {
         classList.remove("next");
         this.toggleBreak(HIDES);
       }], [TOUR.mend, () => {
         this.toggleBreak(HIDES);
-        tell(`Restored. Now you try.${this.data.hint}`);
+        this.say(`Restored. Now you try.${this.data.hint}`);
       }]]);
     }
 

@@ -1,7 +1,7 @@
 // Two recurrent translators get the same number. One has a single vector of it, whose room stays the
 // same; the other has a vector of each token, and looks back at all. recurrent.js computes both.
 attnbook.define("two-translators", (shared) => {
-  const { Interactive, element, shape, dot, softmax, fixed, ribbons, boxesIn, still } = shared;
+  const { Interactive, element, shape, dot, softmax, fixed, ribbons, percent, boxesIn, still } = shared;
   const T = attnbook.translator;
   const R = attnbook.recurrent({ dot, softmax });
   const PACE = { read: 220, write: 380 }; // milliseconds for a token
@@ -40,13 +40,14 @@ attnbook.define("two-translators", (shared) => {
       .verdict { min-height: 1.4em; font-weight: 600; }
       .verdict.good { color: var(--right); }
       .verdict.bad { color: var(--wrong); }
-      .shares { display: flex; flex-wrap: wrap; align-items: end; gap: 3px; align-self: end; margin-top: .5rem; }
+      .shares { display: flex; flex-wrap: wrap; align-items: end; gap: 3px; align-self: end; margin-top: .2rem; }
       .shares span { flex: 1; color: var(--soft); font-size: 12px; line-height: 1.4; text-align: center; }
       .shares i { display: block; height: 2.2rem; margin-bottom: 2px; border-radius: 2px;
         background: linear-gradient(to top, var(--bar) var(--share), var(--line) 0); --bar: var(--rivals); }
       .shares::after { content: "right, by number of digits"; flex-basis: 100%; color: var(--soft);
         font-size: 12px; }
-      .shares .on { color: var(--ink); font-weight: 600; }
+      .shares b { display: block; margin: 0 -1rem; visibility: hidden; white-space: nowrap; }
+      .shares .on { color: var(--ink); font-weight: 600; } .shares .on b { visibility: visible; }
       .shares .on i { --bar: var(--right); }
       .flow { --scale: 1; position: relative; display: grid; grid-template: auto 1fr auto / minmax(0, 1fr);
         min-width: 0; min-height: 10.5rem; font-size: calc(.92rem * var(--scale)); }
@@ -87,17 +88,18 @@ attnbook.define("two-translators", (shared) => {
       @container (max-width: 47rem) {
         .panel { grid-template-columns: minmax(0, 1fr); gap: .5rem; }
         .about { grid-template-columns: 1fr auto; column-gap: .5rem; }
-        .verdict { grid-area: 1 / 2; }
+        .verdict { grid-area: 1 / 2; white-space: nowrap; } .about .note { grid-area: 2 / 1 / auto / -1; }
         .shares { display: none; }
       }
       @container (max-width: 38rem) {
-        .frame { padding: .8rem .6rem .4rem; }
-        .panel { padding: .6rem .7rem; }
-        .flow { grid-template: minmax(16.4rem, auto) / auto 1fr auto; font-size: .85rem; }
-        .row { flex-direction: column; justify-content: space-around; gap: .2rem; }
+        .frame { display: flex; flex-direction: column; padding: .6rem .6rem .4rem; }
+        .controls { order: 1; margin: .7rem 0 0; } .said { order: 2; } /* both pictures come first */
+        .panel { padding: .4rem .7rem .5rem; gap: .3rem; }
+        .flow { grid-template: minmax(14.2rem, auto) / auto 1fr auto; font-size: .85rem; }
+        .row { flex-direction: column; justify-content: space-around; gap: .1rem; }
         .french { align-items: end; }
         .token { grid-template-columns: minmax(5.2em, max-content) auto; justify-items: start; }
-        .chip { min-height: 1.9em; }
+        .chip { min-height: 1.7em; }
         .steps { gap: .25rem; font-size: .88rem; }
         .steps button { padding-inline: .35rem; }
         .again { margin: 0; }
@@ -146,6 +148,7 @@ attnbook.define("two-translators", (shared) => {
       const verdict = element("span", { class: "verdict" });
       const vector = this.vector();
       const shares = right[design].map((count, i) => element("span", {},
+        element("b", {}, percent(count / right.tested[i])),
         element("i", { style: `--share: ${fixed(100 * count / right.tested[i], 0)}%` }), `${i + 1}`));
       const about = element("div", { class: "about" }, element("span", { class: "title" }, title),
         element("p", { class: "note" }, note(features.length)), verdict,

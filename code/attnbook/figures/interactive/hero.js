@@ -86,7 +86,7 @@ attnbook.define("hero", ({ Interactive, element, shape, sum, fixed, ribbons, box
           padding: 1rem .8rem; gap: .8rem; }
         .count { margin-top: 0; }
         .meter { grid-template-columns: repeat(50, 1fr); gap: 1px; }
-        .text { min-height: 20.5rem; column-gap: .5rem; grid-template-columns: 3.9rem minmax(0, 1fr); }
+        .text { min-height: 21.8rem; column-gap: .5rem; grid-template-columns: 3.9rem minmax(0, 1fr); }
         .break { min-height: 2.75rem; }
         .row { --gap: .3rem; } .french { row-gap: 2.1rem; }
         .looks { grid-column: 1 / -1; }

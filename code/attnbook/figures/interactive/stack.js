@@ -62,7 +62,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       .tip { fill: var(--soft); } .tip.blue { fill: var(--query); }
       @media (max-width: 600px) { .frame { padding-inline: .5rem; } }
       @container (max-width: 44rem) {
-        .flow { min-height: 35.2rem; align-content: start; padding-left: .9rem; }
+        .flow { min-height: 36.6rem; align-content: start; padding-left: .9rem; }
         .flow > .row { --gap: .35rem; row-gap: .9rem; font-size: 15px; } .flow .chip { padding-inline: .45em; }
         .block { grid-template: "heads heads" auto "reads network" auto / auto 1fr; padding: .5rem;
           margin-top: 4rem; }

@@ -112,7 +112,7 @@ def embed(
     [CLS] and [SEP] count, and padding does not. Texts of similar length share a batch, so little
     is padded. A longer text than ``encoder`` has positions is cut, with a warning.
 
-    Raises ``TypeError`` for one text in place of several, and ``ValueError`` for a batch size
+    Raises ``TypeError`` for one text instead of several, and ``ValueError`` for a batch size
     below 1.
     Source: Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084, section 3.
     """

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 
 from attnbook.attention import padding_mask
@@ -42,7 +43,7 @@ class Encoder(nn.Module):
         num_layers: int,
         d_ff: int,
         max_length: int = 512,
-        token_types: int = 2,
+        num_token_types: int = 2,
         dropout: float = 0.1,
         epsilon: float = 1e-12,
     ) -> None:
@@ -50,7 +51,7 @@ class Encoder(nn.Module):
         require_at_least_1(num_layers=num_layers)
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         self.positions = LearnedPositions(max_length, d_model)
-        self.token_types = nn.Embedding(token_types, d_model)
+        self.token_types = nn.Embedding(num_token_types, d_model)
         for table in (self.embedding.weight, self.positions.table, self.token_types.weight):
             nn.init.normal_(table, std=0.02)
         self.norm = nn.LayerNorm(d_model, eps=epsilon)
@@ -107,10 +108,11 @@ def embed(
     batch_size: int = 32,
     progress: bool = False,
 ) -> Float[Tensor, "texts d_model"]:
-    """One vector of length 1 for each text: the mean of its tokens' vectors, then divided.
+    """One vector of length 1 for each text: the mean of its tokens' vectors, over its length.
 
     [CLS] and [SEP] count, and padding does not. Texts of similar length share a batch, so little
-    is padded. A longer text than ``encoder`` has positions is cut, with a warning.
+    is padded. If a text has more tokens than ``encoder`` has positions, a warning says that it is
+    cut before [SEP].
 
     Raises ``TypeError`` for one text instead of several, and ``ValueError`` for a batch size
     below 1.
@@ -123,10 +125,7 @@ def embed(
     limit = len(encoder.positions.table)
     for i, row in enumerate(rows):
         if len(row) > limit:
-            warnings.warn(
-                f"text {i} has {len(row)} tokens: all after the first {limit} are cut off",
-                stacklevel=2,
-            )
+            warnings.warn(f"text {i} has {len(row)} tokens and is cut to {limit}", stacklevel=2)
             rows[i] = [*row[: limit - 1], row[-1]]  # the last one is [SEP]
     weight = encoder.embedding.weight
     vectors = weight.new_empty(len(rows), weight.shape[1])
@@ -135,9 +134,7 @@ def embed(
     with inference(encoder):
         for batch in tqdm(batches, desc="texts", disable=not progress):
             lengths = [len(rows[i]) for i in batch]
-            tokens = torch.zeros(len(batch), max(lengths), dtype=torch.long)
-            for row, i in zip(tokens, batch, strict=True):
-                row[: len(rows[i])] = torch.tensor(rows[i])
+            tokens = pad_sequence([torch.tensor(rows[i]) for i in batch], batch_first=True)
             hidden, _ = encoder(tokens.to(weight.device), lengths)
             # (batch, length, 1)
             real = padding_mask(lengths, max(lengths), device=weight.device).mT

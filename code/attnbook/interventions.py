@@ -396,4 +396,4 @@ def _switch(
 
 def _added_positions(within: Sequence[nn.Module]) -> list[nn.Module]:
     found = (getattr(part, "positions", None) for part in parts(within))
-    return [positions for positions in found if positions is not None]
+    return [positions for positions in found if isinstance(positions, nn.Module)]

@@ -92,8 +92,7 @@ attnbook.define("two-translators", (shared) => {
         .shares { display: none; }
       }
       @container (max-width: 38rem) {
-        .frame { display: flex; flex-direction: column; padding: .6rem .6rem .4rem; }
-        .controls { order: 1; margin: .7rem 0 0; } .said { order: 2; } /* both pictures come first */
+        .frame { padding: .6rem .6rem .4rem; }
         .panel { padding: .4rem .7rem .5rem; gap: .3rem; }
         .flow { grid-template: minmax(14.2rem, auto) / auto 1fr auto; font-size: .85rem; }
         .row { flex-direction: column; justify-content: space-around; gap: .1rem; }

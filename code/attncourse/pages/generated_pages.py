@@ -42,7 +42,7 @@ IN_LABORATORY = re.compile(r"(?<=^## Exercises\n\n)[^#\n].*", re.M)  # the parag
 HOW_TO_ANSWER = (
     "Use the icons at the top of the page to download it or to open it as a notebook. Write your "
     "answer in the cell below each exercise, and run that cell. At the end of the cell, "
-    "`check` tries your answer, tells you which properties hold, and names your mistake if it "
+    "`check` tests your answer, tells you which properties hold, and names your mistake if it "
     "recognises one. "
     '`hint("{first}")` gives you a hint, and a further hint each time that you run it.'
 )

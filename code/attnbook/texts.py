@@ -1,6 +1,7 @@
 """English passages to measure a language model on; their files have the sources.
 
-``TEXTS`` are short, some forty tokens. ``LONG_TEXTS`` have at least 1,500 tokens.
+``TEXTS`` are short, some forty tokens. ``LONG_TEXTS`` have at least 1,500 tokens. ``MEANINGS`` has
+sentences that ask what a model can tell apart.
 """
 
 import re
@@ -8,13 +9,17 @@ import tomllib
 from pathlib import Path
 
 
+def _file(name: str) -> dict:
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf8"))
+
+
 def _passages(name: str) -> tuple[str, ...]:
-    file = tomllib.loads(Path(__file__).with_name(name).read_text("utf8"))
-    return tuple(passage["text"] for passage in file["passages"])
+    return tuple(passage["text"] for passage in _file(name)["passages"])
 
 
 TEXTS = _passages("texts.toml")
 LONG_TEXTS = _passages("long_texts.toml")
+MEANINGS = _file("meanings.toml")
 MEASURED = 20  # of ``TEXTS``, on which everything is measured; the others choose heads for it
 SHORT = range(160, 400)  # letters of a short text
 

@@ -44,7 +44,7 @@ HOW_TO_ANSWER = (
     "answer in the cell below each exercise, and run that cell. At the end of the cell, "
     "`check` tests your answer, tells you which properties hold, and names your mistake if it "
     "recognises one. "
-    '`hint("{first}")` gives you a hint, and a further hint each time that you run it.'
+    '`hint("{first}")` gives you a hint, and another each time you run it again.'
 )
 
 

@@ -1,0 +1,132 @@
+"""What learners might hand in for the exercises of chapter 13."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def pooling(hidden, lengths):
+    real = torch.arange(hidden.shape[1])[None, :] < lengths[:, None]
+    mean = (hidden * real[:, :, None]).sum(dim=1) / lengths[:, None]
+    return mean / mean.norm(dim=1, keepdim=True)
+
+
+def pooling_text_by_text(hidden, lengths):
+    rows = []
+    for text, length in zip(hidden, lengths.tolist(), strict=True):
+        mean = text[:length].mean(dim=0)
+        rows.append(mean / math.sqrt((mean**2).sum()))
+    return torch.stack(rows)
+
+
+def pooling_by_padded_lengths(hidden, lengths):
+    """The number that a sum is divided by does not change its direction."""
+    padding = torch.arange(lengths.max()) >= lengths.unsqueeze(1)
+    return F.normalize(hidden.masked_fill(padding.unsqueeze(2), 0).mean(1))
+
+
+def pooling_as_a_product(hidden, lengths):
+    real = (torch.arange(hidden.size(1)) < lengths[:, None]).to(hidden)
+    return F.normalize(torch.einsum("bt,btd->bd", real, hidden), p=2, dim=1)
+
+
+def found(question, sections, k):
+    cosines = F.cosine_similarity(sections, question[None], dim=1)
+    weights = F.softmax(20 * cosines, dim=0)
+    best = weights.argsort(descending=True)[:k]
+    return torch.stack((best, weights[best]))
+
+
+def found_in_python(question, sections, k):
+    cosines = [
+        (section @ question / (section.norm() * question.norm())).item() for section in sections
+    ]
+    total = sum(math.exp(20 * cosine) for cosine in cosines)
+    order = sorted(range(len(cosines)), key=lambda i: -cosines[i])[:k]
+    return torch.tensor([order, [math.exp(20 * cosines[i]) / total for i in order]])
+
+
+def found_by_attention(question, sections, k):
+    """The question is a query, and the sections are keys."""
+    query, keys = question / question.norm(), sections / sections.norm(dim=1, keepdim=True)
+    weights = torch.softmax(query @ keys.T / 0.05, -1)
+    best = torch.topk(weights, k)
+    return torch.vstack([best.indices, best.values])
+
+
+def each_token_twice(tokens, vector_of):
+    return vector_of(tokens.repeat_interleave(2))
+
+
+def three_copies(tokens, vector_of):
+    return vector_of(torch.cat([tokens, tokens.flip(0), tokens]))
+
+
+def a_list(tokens, vector_of):
+    return vector_of(2 * tokens.tolist())
+
+
+def terms(one, other):
+    n, m = len(one), len(other)
+    products = torch.einsum("nd,md->nm", one, other) / (n * m)
+    return products / one.mean(0).norm() / other.mean(0).norm()
+
+
+def terms_by_loops(one, other):
+    length = torch.linalg.norm(one.sum(0)) * torch.linalg.norm(other.sum(0))
+    return torch.stack([torch.stack([(a * b).sum() / length for b in other]) for a in one])
+
+
+def terms_with_each_text_divided_first(one, other):
+    one, other = (text / text.sum(0).pow(2).sum().sqrt() for text in (one, other))
+    return one @ other.T
+
+
+def cosines_with_the_right_sum(one, other):
+    pairs = F.normalize(one, dim=1) @ F.normalize(other, dim=1).T
+    cosine = F.cosine_similarity(one.mean(0), other.mean(0), dim=0)
+    return pairs * cosine / pairs.sum()
+
+
+WRONG = [
+    ("13.2", lambda hidden, lengths: pooling(hidden.abs(), lengths), "The result is not right"),
+    ("13.2", lambda hidden, lengths: hidden.amax(dim=1), "The vectors of padding do not count."),
+    ("13.2", lambda *given: pooling(*given).cumsum(dim=0), "The result is not right"),
+    ("13.2", lambda *given: pooling(*given).softmax(dim=0), "does not depend on the other texts"),
+    ("13.3", lambda q, s, k: found(q, s, k)[1], "must have the shape"),
+    ("13.3", lambda q, s, k: tuple(found(q, s, k)), "must return a torch tensor"),
+    ("13.3", lambda q, s, k: found(q, s - s.mean(0), k), "The lengths of the vectors"),
+    ("13.3", lambda q, s, k: found(q, s[:k], k), "with the same weights, if you ask for more"),
+    ("13.4", lambda tokens, vector_of: tokens.repeat(2), "must have the shape"),
+    ("13.4", lambda tokens, vector_of: torch.ones(6), "You never run `vector_of`."),
+    ("13.4", lambda tokens, vector_of: vector_of([*tokens, 99]), "tokens are numbers from 0 to 11"),
+    ("13.4", lambda tokens, vector_of: vector_of(tokens[:0]), "a text has 1 to 100 tokens"),
+    ("13.4", lambda tokens, vector_of: vector_of(2.0 * tokens), "a tensor of whole numbers"),
+    (
+        "13.4",
+        lambda tokens, vector_of: vector_of(torch.cat([tokens, tokens, tokens[:1]])),
+        "Your text has the vector of the given one. The vector of your text",
+    ),
+    ("13.5", cosines_with_the_right_sum, "twice as long as another's has twice its terms"),
+    ("13.5", lambda one, other: terms(one, other).sum(), "must have the shape"),
+    ("13.5", lambda one, other: terms(one, other).abs(), "Your terms sum to the cosine"),
+]
+
+RIGHT = [
+    ("13.1", 0.955),
+    ("13.1", torch.tensor([11.0] + 19 * [5.0]).softmax(dim=0)[0]),
+    ("13.2", pooling),
+    ("13.2", pooling_text_by_text),
+    ("13.2", pooling_by_padded_lengths),
+    ("13.2", pooling_as_a_product),
+    ("13.3", found),
+    ("13.3", found_in_python),
+    ("13.3", found_by_attention),
+    ("13.4", each_token_twice),
+    ("13.4", three_copies),
+    ("13.4", a_list),
+    ("13.5", terms),
+    ("13.5", terms_by_loops),
+    ("13.5", terms_with_each_text_divided_first),
+]

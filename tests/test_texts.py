@@ -1,8 +1,10 @@
 """The texts that language models are measured on."""
 
+import re
+
 import pytest
 
-from attnbook.texts import LONG_TEXTS, SHORT, TEXTS, short_text
+from attnbook.texts import LONG_TEXTS, MEANINGS, SHORT, TEXTS, short_text
 
 
 def test_the_first_twenty_seeds_have_the_texts_of_the_book():
@@ -24,3 +26,31 @@ def test_there_is_no_text_before_the_first_nor_after_the_last():
         short_text(-1)
     with pytest.raises(ValueError, match="no text for the seed 9999"):
         short_text(9999)
+
+
+def words(text):
+    return re.findall(r"[\w']+", text.lower())
+
+
+@pytest.mark.parametrize("kind", ["order", "negation", "pronoun"])
+def test_right_and_wrong_are_the_same_words_in_another_order(kind):
+    items = MEANINGS[kind]
+    assert len(items) == 20
+    for item in items:
+        assert sorted(words(item["right"])) == sorted(words(item["wrong"]))
+        assert words(item["right"]) != words(item["wrong"])
+
+
+def test_half_of_the_right_sentences_have_the_order_of_the_text():
+    kept = 0
+    for item in MEANINGS["order"]:
+        text, right, wrong = (words(item[name]) for name in ("text", "right", "wrong"))
+        both = {w for w in text if right.count(w) == 1 and right.index(w) != wrong.index(w)}
+        kept += sorted(both, key=text.index) == sorted(both, key=right.index)
+    assert kept == 10
+
+
+def test_a_bank_is_told_by_words_after_it_in_five_sentences_and_before_it_in_five():
+    for sentences in MEANINGS["bank"].values():
+        assert [words(s).index("bank") == 1 for s in sentences] == 5 * [True] + 5 * [False]
+        assert all(words(s)[-1] == "bank" for s in sentences[5:])

@@ -100,6 +100,15 @@ BLOCK = {
     "features": ["animal", "thing", "drinking", "thirsty", "liquid", "calm"],
     "fires": "An animal that drinks?",
 }
+BOTH_WAYS = {
+    "words": ["The", "bank", "was", "robbed"],
+    "other": "flooded",
+    "asks": 1,
+    "readings": [
+        drawings.Reading("from left to right", [0.88, 0.12, 0.0, 0.0], 1.0),
+        drawings.Reading("in both directions", [0.06, 0.08, 0.04, 0.1], 0.94),
+    ],
+}
 INDUCTION = {
     "words": ["The", "owl", "Zibo", "slept", ".", "Then", "Zibo"],
     "before": ["start", "The", "owl", "Zibo", "slept", ".", "Then"],
@@ -157,6 +166,7 @@ def _gallery():
         ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
         "induction": drawings.induction(**INDUCTION),
+        "both ways": drawings.both_ways(**BOTH_WAYS),
         "in parallel": drawings.in_parallel(["The", "cat", "drank", "its", "milk"], link=(0, 1)),
         "one vector": drawings.encoder_decoder(["forty", "-two"], ["quarante", "-deux"]),
         "all states": drawings.encoder_decoder(

@@ -15,6 +15,7 @@ from gallery import (
     ASKS,
     BASE,
     BLOCK,
+    BOTH_WAYS,
     INDUCTION,
     KEYS,
     LESSONS,
@@ -177,6 +178,9 @@ REFUSED = [
     (lambda: drawings.in_parallel("abcdef", link=(0, 1)), "2 to 5 words: got 6"),
     (lambda: drawings.in_parallel("abc", link=(1, 1)), "to a later one: got (1, 1)"),
     (lambda: drawings.in_parallel("abc", link=(1, 3)), "to a later one: got (1, 3)"),
+    (lambda: drawings.both_ways(**BOTH_WAYS | {"words": "ab"}), "3 to 5 words: got 2"),
+    (lambda: drawings.both_ways(**BOTH_WAYS | {"asks": 3}), "0 to 2, asks: got 3"),
+    (lambda: drawings.both_ways(**BOTH_WAYS | {"words": "abc"}), "got 4 weights for 3 words"),
     (lambda: drawings.induction(**INDUCTION | {"words": "ab"}), "3 to 7 words: got 2"),
     (
         lambda: drawings.induction(**INDUCTION | {"before": "ab"}),

@@ -8,6 +8,7 @@ import torch
 from gallery import (
     ASKS,
     BLOCK,
+    BOTH_WAYS,
     FINDING,
     GALLERY,
     INDUCTION,
@@ -341,6 +342,24 @@ def test_an_induction_head_looks_at_notes_as_much_as_its_weights_say():
     places = {word: x for word, x in at if word in ("The", "owl", "Then")}
     assert len(noted) == 3 and len({*noted}) == 3 and len(places) == 3
     assert "2  The last word asks: who comes after “Zibo”?" in dict(at)
+
+
+def test_a_word_read_both_ways_has_lines_as_thick_as_its_weights_and_pale_words_unread():
+    root = root_of(GALLERY["both ways"])
+    thick = [
+        float(path.get("stroke-width")) for path in root.iter("path") if path.get("fill") == "none"
+    ]
+    looks = [
+        w for _, weights, _ in BOTH_WAYS["readings"] for j, w in enumerate(weights) if j != 1 and w
+    ]
+    assert sorted(thick)[-len(looks) :] == pytest.approx(
+        sorted(1.5 + 9 * w for w in looks), abs=0.06
+    )
+    assert sum(box.get("stroke-dasharray") is not None for box in root.iter("rect")) == 3
+    texts = [text.text for text in root.iter("text")]
+    assert {"0.88", "0.06", "0.04", "0.10"} <= {*texts} and "0.12" not in texts
+    assert "exactly the same vector (cosine 1.00)" in texts
+    assert "a different vector in each (cosine 0.94)" in texts
 
 
 def test_ribbons_are_as_wide_as_the_weights_at_both_ends():

@@ -35,15 +35,15 @@ dog_and_man.wrong_option(
     "B",
     "half of the meaning is in the order",
     "This assumes that the order counts as much as the words. But the mean does not know from "
-    "which place a vector came. The order reaches it only through the small differences that "
+    "which place a vector came. The order reaches the mean only through the differences that "
     "positions make to the vectors of the same five words.",
 )
 dog_and_man.wrong_option(
     "D",
     "a mean has no order",
     "This holds only for an encoder without positions, whose token vectors, and therefore their "
-    "mean, stay the same when tokens are reordered. But here, each token begins with the vector of "
-    "its position, and attention reads it.",
+    "mean, stay the same when tokens are reordered. But here, the vector of its position is "
+    "added to each token before the first block.",
 )
 
 weight_of_the_best = NumericAnswer(
@@ -176,7 +176,7 @@ def _(hidden, lengths):
 @pooled.mistake("one vector of padding counted")
 def _(hidden, lengths):
     """You count one vector too many. In every text but the longest, this is a vector of padding, so
-    a text gets another vector when a longer one joins its batch."""
+    a text gets a different vector when a longer one joins its batch."""
     return _pool(hidden, lengths, too_many=1)
 
 
@@ -273,7 +273,7 @@ search = Exercise(
 def _(question, sections, k):
     cosines = F.normalize(sections, dim=-1) @ F.normalize(question, dim=-1)
     weights, indices = (20 * cosines).softmax(dim=-1).topk(k)
-    return torch.stack([indices.to(weights), weights])
+    return torch.stack([indices, weights])
 
 
 @search.inputs
@@ -285,8 +285,10 @@ def _(generator):
             near = torch.tensor([[-1.0], [1.0]])
         else:  # so near that several sections get weight
             near = question + torch.randn(sections, d, generator=generator)
-        sizes = 0.2 + 3 * torch.rand(sections, 1, generator=generator)
-        yield (0.5 + torch.rand(1, generator=generator)) * question, sizes * near, k
+        # no score is so far below another that its weight is 0, also if nobody normalises
+        sizes = 0.2 + 1.3 * torch.rand(sections, 1, generator=generator)
+        size = 0.3 + torch.rand(1, generator=generator)
+        yield size * F.normalize(question, dim=-1), sizes * F.normalize(near, dim=-1), k
 
 
 @search.holds("The lengths of the vectors do not matter.")
@@ -492,7 +494,7 @@ def _(f, tokens, vector_of):
 @twin.mistake("a reordering")
 def _(tokens, vector_of):
     """Your text has the tokens of the given one, each as often as there. It gets the same vector,
-    but this is no news, and the task asks for a text that is no reordering."""
+    as every reordering does. But the task asks for a text that is no reordering."""
     return vector_of(tokens.flip(0))
 
 
@@ -535,8 +537,8 @@ shares_of_cosine = Exercise(
     "13.5",
     "Which pairs of tokens make a cosine?",
     hints=[
-        "Write the product of the two means as a sum over pairs of tokens. Which number stands "
-        "before the sum?",
+        "Write the product of the two means as a sum over pairs of tokens. By which number is "
+        "the sum divided?",
         "The cosine is this product, divided by the lengths of the two *means*. Each term of the "
         "sum is divided by them as well.",
         "The factor 1 / (n m) cancels if you take the lengths of the sums instead of the means.",

@@ -1,7 +1,7 @@
 """A Sphinx extension: formulas become MathML when the book is built, so that pages need no script.
 
 ``html_math_renderer: mathml`` in the settings chooses it. A formula that it can't set stops the
-build. Numbers such as ``\\tag{3.1}`` stand beside their formulas, and what touches a formula in a
+build. Numbers such as ``\\tag{3.1}`` are beside their formulas, and what touches a formula in a
 sentence, such as a comma, stays in its line.
 """
 

@@ -185,7 +185,7 @@ def _take_out_stills(body: str, app, pathto) -> str:
 
 
 def _size(picture: bytes) -> tuple[int, int]:
-    """Width and height of a PNG, in pixels, which stand at its beginning."""
+    """Width and height of a PNG, in pixels, from its first bytes."""
     return struct.unpack(">II", picture[16:24])
 
 

@@ -2,8 +2,8 @@
 
 In the file they are lists, one below the heading of each chapter. On the page each item gets the
 picture that shows its notebook's result, from the outputs that the notebook has stored, and above
-them stand buttons that leave only the cards of one chapter. The buttons need no script: without
-any, all cards show, and the styles react to the button that is pressed.
+them are buttons that leave only the cards of one chapter. The buttons need no script: without any,
+all cards show, and the styles react to the button that is pressed.
 """
 
 import base64

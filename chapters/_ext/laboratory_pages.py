@@ -45,7 +45,7 @@ def _fold(section: nodes.section, cells: list[nodes.Node]) -> None:
 
 
 def _move_behind_results(section: nodes.section) -> None:
-    """Move a section that shows no result behind those that do."""
+    """Move a section that shows no result after those that do."""
     page = section.parent
     results = [part for part in section if has(part, "hide-input")]
     after = [

@@ -1,6 +1,6 @@
 """A Sphinx extension: how readers come from a page to others.
 
-``_toc.yml`` has the order of the book. A laboratory notebook stands below its chapter, so:
+``_toc.yml`` has the order of the book. A laboratory notebook is listed below its chapter, so:
 
 1. Its page is numbered by this place. "Lab 9 · …" becomes "9.3 · …" in its title, and so wherever
    that is shown.
@@ -40,7 +40,7 @@ def _set_up(app, config) -> None:
 
 
 def _renumbered(app, env, added, changed, removed) -> list[str]:
-    """The pages of the laboratory that have another number than when they were read."""
+    """The pages of the laboratory whose number has changed since they were read."""
     before = getattr(env, "laboratory_numbers", {})
     env.laboratory_numbers = now = app.config.laboratory_numbers
     return [

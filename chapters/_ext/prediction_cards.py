@@ -3,8 +3,8 @@
 A card has the question, the options as buttons, and the result: the cells tagged ``answer`` that
 come first, with the paragraph after them. The result waits behind a veil, which book.js makes,
 unless ``veil_results`` in ``_config.yml`` is false. Further cells tagged ``answer`` have a veil of
-their own, where they stand, and all other text stays in sight. Code that comes between the buttons
-and the result is placed before the card.
+their own in their place, and all other text stays in sight. Code that comes between the buttons and
+the result is placed before the card.
 
 The code of a prediction, which names the right answer, is left out of the page, of search and of
 print. So are the cells of a choice N.0 to answer it by code. The buttons say all that these say,
@@ -121,7 +121,7 @@ def _place(cell: nodes.container, number: int, *, veiled: bool) -> None:
 
 
 def _question(cell: nodes.container) -> list[nodes.Node]:
-    """What stands above the buttons: the quoted question, or the text of a choice N.0."""
+    """What is above the buttons: the quoted question, or the text of a choice N.0."""
     before = cell.parent[: cell.parent.index(cell)]
     if cell.parent["ids"][:1] and cell.parent["ids"][0].startswith("exercise-"):
         return [part for part in before if not isinstance(part, nodes.title)]

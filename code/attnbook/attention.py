@@ -136,7 +136,7 @@ def masked_softmax(
 ) -> Float[Tensor, "*batch query key"]:
     """Turn each row of scores into weights that sum to 1 over the keys the mask allows.
 
-    A row in which nothing is allowed gets weights of zero: its softmax would be 0/0.
+    A row in which nothing is allowed gets weights of zero, because its softmax would be 0/0.
 
     Raises ``TypeError`` if the mask is not boolean, ``ValueError`` if it does not broadcast.
     """
@@ -164,20 +164,20 @@ def attention(
 ]:
     """Mix the values by how well each query fits each key: ``softmax(Q Kᵀ / √d_k) V``.
 
-    Returns ``(output, weights)``. With ``need_weights=True`` the weights are computed in the
-    open, as the formula reads. Without, the same output comes from PyTorch's fused kernel,
-    which never stores the ``L_query × L_key`` weights, and ``weights`` is None.
+    Returns ``(output, weights)``. With ``need_weights=True`` the weights are computed explicitly,
+    as in the formula. Otherwise, the same output comes from PyTorch's fused kernel, which never
+    stores the ``L_query × L_key`` weights, and ``weights`` is None.
 
     The kernel that saves this memory takes four-dimensional inputs ``(batch, heads, length,
-    features)``; for others PyTorch computes the same in the plain way. The kernel has no second
-    derivative.
+    features)``; for other inputs, PyTorch computes the same output step by step. The kernel has no
+    second derivative.
 
     ``mask`` is True where attending is allowed. ``causal=True`` stands for (or adds)
     ``causal_mask(L)``; the fused kernel then skips the forbidden half instead of reading a mask.
     A query for which nothing is allowed gets an output of zeros.
 
     ``dropout`` is the probability that a weight is set to zero, the others being scaled up to
-    keep the expected sum. It acts whenever it is not 0: pass 0.0 when you evaluate. The returned
+    keep the expected sum. It acts whenever it is not 0, so pass 0.0 when you evaluate. The returned
     weights are those that made the output, after dropout.
 
     Raises ``ValueError`` for sizes that do not fit and ``TypeError`` for a mask that is not

@@ -16,7 +16,8 @@ Activation: TypeAlias = Callable[[Tensor], Tensor]
 class FeedForward(nn.Module):
     """The same small network for each position: project to ``d_ff`` features, ReLU, project back.
 
-    ``activation`` is what bends the ``d_ff`` features, by default ReLU. BERT and GPT-2 have GELU.
+    ``activation`` is the non-linear function of the ``d_ff`` features, by default ReLU. BERT and
+    GPT-2 use GELU.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3, eq. 2; the dropout
     after the ReLU is not in the paper, but in its authors' code and in PyTorch's.
     """
@@ -49,8 +50,8 @@ class Residual(nn.Module):
 
     Pre-norm (``norm_first=True``): ``x + dropout(sublayer(norm(x)))``, as analysed by Xiong et al.
     2020, https://arxiv.org/abs/2002.04745. Post-norm: ``norm(x + dropout(sublayer(x)))``, as in
-    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4. The blocks read
-    the same for both: ``add(x, sublayer(before(x)))``.
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.1 and 5.4. The code of the
+    blocks is the same for both: ``add(x, sublayer(before(x)))``.
     """
 
     def __init__(
@@ -62,13 +63,13 @@ class Residual(nn.Module):
         self.norm_first = norm_first
 
     def before(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        """What the sub-layer gets to see of the stream: with pre-norm, its norm."""
+        """The input of the sub-layer: the stream or, with pre-norm, the normalised stream."""
         return self.norm(x) if self.norm_first else x
 
     def add(
         self, x: Float[Tensor, "*batch d_model"], update: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """The stream after the sub-layer, its update added: with post-norm, the norm of that."""
+        """The stream with the sub-layer's update added and, with post-norm, normalised."""
         x = x + self.dropout(update)
         return x if self.norm_first else self.norm(x)
 
@@ -177,7 +178,7 @@ class DecoderBlock(nn.Module):
 
         With ``past``, the keys and values of the tokens before, x is the next token alone; it is
         added to ``past``, and the weights are over all of them. Raises ``ValueError`` for several
-        tokens: they would see each other.
+        tokens, because they would see each other.
         """
         if past is not None and x.shape[1] != 1:
             raise ValueError(

@@ -26,7 +26,7 @@ from attnbook.transformer import Transformer
 
 @contextmanager
 def recorded(*modules: nn.Module, inputs: bool = False) -> Iterator[dict[nn.Module, Tensor]]:
-    """What these modules put out, or get, while the block lasts: the last call of each counts.
+    """The outputs of these modules, or their inputs, in their last calls within the block.
 
     Of several outputs, such as an attention's with its weights, the first one is kept.
     """
@@ -52,7 +52,7 @@ def head_updates(
 ) -> Float[Tensor, "*batch token heads d_model"]:
     """What each head adds to the stream, from the heads' outputs side by side.
 
-    ``merged`` is what ``out_proj`` gets: ``recorded(layer.out_proj, inputs=True)``. The sum over
+    ``merged`` is the input of ``out_proj``: ``recorded(layer.out_proj, inputs=True)``. The sum over
     the heads is the attention's output without its bias.
     """
     heads = merged.unflatten(-1, (layer.num_heads, layer.d_k))
@@ -63,8 +63,8 @@ def head_updates(
 def qk_circuit(layer: MultiHeadAttention, head: int) -> Float[Tensor, "d_model d_model"]:
     """Where a head looks: the matrix A for which ``x_query @ A @ x_key`` is the score, over √d_k.
 
-    Biases and rotations are left out, so with rotary positions it is the score of a token for one
-    in the same place. Raises ``ValueError`` if there is no such head.
+    Biases and rotations are left out, so with rotary positions, the score is that of two tokens at
+    the same place. Raises ``ValueError`` if there is no such head.
     Source: Elhage et al. 2021, https://transformer-circuits.pub/2021/framework.
     """
     query, key = _rows(layer, layer.q_proj, head), _rows(layer, layer.k_proj, head)
@@ -97,8 +97,8 @@ def attribution(
 
     The parts are the embedding, each head, each feed-forward network, and biases if there are any.
     Blocks and heads are counted from 0. The last norm divides all parts by the same number, so
-    that they add up to the logit. It is what a part adds *directly*: what later parts make of it
-    is theirs.
+    that they add up to the logit. Each number is what a part adds *directly*. What later parts make
+    of it counts as theirs.
 
     Raises ``ValueError`` for a model whose norms are on the stream itself (post-norm), because no
     sum remains there.

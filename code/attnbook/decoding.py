@@ -94,14 +94,15 @@ def beam_search(
 ) -> list[list[int]]:
     """Follow the ``beam_size`` likeliest beginnings of each target; return the best that ended.
 
-    A candidate that ends keeps its place, so one beginning less is followed from then on, until
+    A candidate that ends keeps its place, so one beginning fewer is followed from then on, until
     all have ended. They compete by their log-probability divided by
     ``((5 + length) / 6) ** length_penalty``; the length counts the end token. Without the division
     (``length_penalty=0.0``) short targets win, as every token makes a target less likely. A source
     of which no candidate ends within ``max_length`` tokens gets its likeliest beginning.
 
-    Returns lists of tokens as ``greedy_search`` does; with ``beam_size=1`` the same, but for ties.
-    Dropout is off meanwhile. Raises ``ValueError`` for a ``max_length`` or ``beam_size`` below 1.
+    Returns lists of tokens as ``greedy_search`` does. With ``beam_size=1``, they are the same
+    except for ties. Dropout is off meanwhile. Raises ``ValueError`` for a ``max_length`` or
+    ``beam_size`` below 1.
 
     Source: Wu et al. 2016, https://arxiv.org/abs/1609.08144, section 7, eq. 14, without its
     coverage penalty; beam size and exponent from Vaswani et al. 2017,
@@ -162,7 +163,7 @@ def beam_search(
 
 @contextmanager
 def inference(model: nn.Module | Decoder) -> Iterator[None]:
-    """No dropout and no gradients inside; afterwards every module is in its mode again."""
+    """No dropout and no gradients inside; afterwards, every module is back in its mode."""
     training = [module for module in model.modules() if module.training]
     for module in training:
         module.training = False

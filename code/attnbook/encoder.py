@@ -108,7 +108,7 @@ def embed(
     batch_size: int = 32,
     progress: bool = False,
 ) -> Float[Tensor, "texts d_model"]:
-    """One vector of length 1 for each text: the mean of its tokens' vectors, over its length.
+    """One vector of length 1 for each text: the mean of its tokens' vectors, divided by its length.
 
     [CLS] and [SEP] count, and padding does not. Texts of similar length share a batch, so little
     is padded. If a text has more tokens than ``encoder`` has positions, a warning says that it is

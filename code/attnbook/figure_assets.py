@@ -49,7 +49,7 @@ def carries_weights(kind: str) -> bool:
 
 
 def script_of(kind: str) -> str:
-    """All that a kind of figure needs beside the script that all share."""
+    """All that a kind of figure needs besides the script that all share."""
     return "".join(map(script, [*NEEDS.get(kind, ()), kind]))
 
 
@@ -66,7 +66,7 @@ def script(name: str) -> str:
 
 
 def _translator_data() -> str:
-    """The weights of the translator, and how well models learn that never had a part of it."""
+    """The weights of the translator, and how well models learn that were trained without a part."""
     weights = _in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes())
     learned = learned_without(read_runs("09-without"))
     numbers = json.dumps({"weights": weights, "without": learned}, separators=(",", ":"))
@@ -103,7 +103,7 @@ def learned_without(runs: Columns) -> dict:
 def _in_8_bits(file: bytes) -> dict:
     """A file of weights that ``round_weights`` has rounded, as whole numbers and powers of two.
 
-    Raises ``ValueError`` if they are not so rounded.
+    Raises ``ValueError`` if they are not rounded in this way.
     """
     start = 8 + int.from_bytes(file[:8], "little")
     header = json.loads(file[8:start])

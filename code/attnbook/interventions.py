@@ -1,14 +1,14 @@
 """Interventions: change what a trained model computes, for as long as a ``with`` block lasts.
 
 An observation says that a head looks at the right word. An intervention asks whether the model
-needs it to: take it away, and measure what fails.
+needs it to. Switch the head off, and measure what fails.
 
     with without_heads(model.decoder[0].cross_attention, [2]):
         translator.translate(["two thousand three"])
 
 Each works on the modules that it is given and on all within them: ``divisor(model, 1.0)`` on every
-attention of a model. Several may be combined, in any order. Around a training they ask whether a
-model can learn without. They work on a compiled model, too, and cost nothing when none is at work.
+attention of a model. Several may be combined, in any order. Around a training run, they ask whether
+a model can learn without a part. They work on compiled models, too, and cost nothing when unused.
 """
 
 import math
@@ -193,7 +193,7 @@ def patched(
     output: Float[Tensor, "..."],
     tokens: slice | Sequence[int] = slice(None),
 ) -> Iterator[None]:
-    """Let parts put out these vectors instead of their own, at some tokens or at all of them.
+    """Replace the outputs of parts by these vectors, at some tokens or at all of them.
 
     ``output`` usually comes from another text (``attnbook.circuits.recorded``), so the prediction
     shows what the model reads from the part. ``tokens`` are counted from 0.
@@ -263,7 +263,7 @@ def without(*sublayers: nn.Module, tokens: slice | Sequence[int] = slice(None)) 
 
 @contextmanager
 def without_residual(*within: nn.Module) -> Iterator[None]:
-    """Let each sub-layer's update alone go on, instead of its sum with what the sub-layer has read.
+    """Pass on each sub-layer's update alone, instead of adding it to the stream.
 
     Raises ``ValueError`` if there is no residual stream within.
     """
@@ -302,8 +302,8 @@ def without_positions(*within: nn.Module) -> Iterator[None]:
 def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[None]:
     """Give the token at position p the vector of position ``order[p]``.
 
-    Positions beyond the end of ``order`` keep theirs. Raises ``ValueError`` if ``order`` is not
-    a permutation of 0, 1, … or if no positions are added within.
+    Positions beyond the end of ``order`` keep their own vectors. Raises ``ValueError`` if ``order``
+    is not a permutation of 0, 1, … or if no positions are added within.
     """
     if sorted(order) != list(range(len(order))):
         raise ValueError(f"order must have each of 0 to {len(order) - 1} once: got {order}")
@@ -390,7 +390,7 @@ def _switch(
             },
         }.get(name, {})
     if value not in choices:
-        raise ValueError(f"{name}={value!r} is no switch; its value must be one of {list(choices)}")
+        raise ValueError(f"{name}={value!r} is not a switch; {name} can be {list(choices)}")
     return [choices[value]()]
 
 

@@ -1,4 +1,4 @@
-"""Where two computations must agree: stored runs and fresh ones, the book's result and another's.
+"""Where two computations must agree: stored and fresh runs, or two ways to one result.
 
 The package has a file of stored runs for each laboratory notebook. It begins with comments that say
 what made the runs. A table in CSV follows, with one or several rows for each seed.
@@ -41,7 +41,7 @@ def read_runs(name: str) -> Columns:
 def columns(text: str) -> Columns:
     r"""The columns of a file of stored runs. Columns with anything but numbers hold texts.
 
-    Raises ``ValueError`` if a row has not as many cells as the first line has names.
+    Raises ``ValueError`` if a row does not have as many cells as the first line has names.
 
     >>> runs = columns("# torch 2.13.0\nseed,design,right\n0,one head,51.5\n0,two heads,100\n")
     >>> print(*runs["design"], *runs["right"], sep=", ")
@@ -54,7 +54,7 @@ def columns(text: str) -> Columns:
 def comments_and_rows(text: str) -> tuple[list[str], list[dict[str, str]]]:
     """The comments of a file of stored runs, and its rows by the names of their columns.
 
-    Raises ``ValueError`` if a row has not as many cells as the first line has names.
+    Raises ``ValueError`` if a row does not have as many cells as the first line has names.
     """
     lines = list(io.StringIO(text))
     comments = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), lines)]
@@ -159,13 +159,14 @@ def assert_replicates(
     chaotic: Mapping[str, Sequence[str | float]] | None = None,
     **within: float,
 ) -> None:
-    r"""Assert that fresh runs, a row or several by their seed, give what is stored of it.
+    r"""Assert that fresh runs, one row or several for each seed, agree with the stored ones.
 
     ``within`` has columns of numbers, and how much each may differ. The others must be equal.
     ``skip`` names rows that are not compared, by a column and its values: what is not run again.
-    ``chaotic`` names runs that depend on rounding. On another processor these end elsewhere, as
-    another seed would: they must lie where the stored seeds lie, or half their span beyond.
-    Says so in one line. Raises ``AssertionError`` with the seed, the column and both values.
+    ``chaotic`` names runs that depend on rounding. On a different processor, their results differ,
+    as those of a different seed would. So they must lie within the range of all stored seeds, or at
+    most half its width beyond it. Prints one line. Raises ``AssertionError`` with the seed, the
+    column and both values.
 
     >>> stored = columns("seed,design,right\n0,one head,51.5")
     >>> assert_replicates(stored, {0: {"design": "one head", "right": 51.4}}, right=0.5)
@@ -228,7 +229,7 @@ def _compare_with_all(value: Cell, stored: np.ndarray, within: float, place: str
 
 
 def confirm(says: str, ours: ArrayLike, theirs: ArrayLike, *, within: float = 1e-6) -> None:
-    """Assert that two results are equal up to ``within``, and say so in one line.
+    """Assert that two results are equal up to ``within``, and print this in one line.
 
     Raises ``AssertionError`` with the largest difference, or with the shapes if they differ.
 

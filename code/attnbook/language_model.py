@@ -1,4 +1,4 @@
-"""A language model: a decoder alone, as large models have it, which goes on with any text.
+"""A language model: a decoder alone, as in large models, which continues any text.
 
 What changed since 2017: the norm is RMSNorm, positions rotate queries and keys in every layer,
 groups of heads share their keys and values, the feed-forward network has a gate, and there is no
@@ -87,7 +87,7 @@ class LanguageBlock(nn.Module):
     ]:
         """Return the new stream and, on request, the weights of each head.
 
-        With ``past``, the keys and values of the tokens before, x are new tokens alone; they are
+        With ``past``, the keys and values of the tokens before, x holds only new tokens. They are
         added to ``past``, and the weights are over all of them.
         """
         is_first = past is None or past.length == 0
@@ -180,8 +180,8 @@ class LanguageModel(nn.Module):
     ]:
         """Score every possible next token at each position.
 
-        With ``past``, from ``init_cache``, the tokens go on where the last call ended. Returns the
-        scores before softmax and, on request, the weights of all layers and heads.
+        With ``past``, from ``init_cache``, the tokens continue the text where the last call ended.
+        Returns the scores before softmax and, on request, the weights of all layers and heads.
         """
         hidden, maps = self.hidden(tokens, past, need_weights=need_weights)
         return self.output(hidden), maps
@@ -196,7 +196,7 @@ class LanguageModel(nn.Module):
         Float[Tensor, "batch new d_model"],
         Float[Tensor, "layers batch heads new seen"] | None,
     ]:
-        """What comes out of the last norm, from which ``output`` makes the scores."""
+        """The output of the last norm, from which ``output`` makes the scores."""
         x = self.embedding(tokens)
         rotation = None
         if self.rotary_base is not None:
@@ -242,14 +242,14 @@ def generate(
     end_tokens: Iterable[int] = (),
     cached: bool = True,
 ) -> Iterator[int]:
-    """Go on with a text, one token after the other, each as soon as it is known.
+    """Continue a text, one token after the other; yield each as soon as it is known.
 
-    With the temperature 0 the likeliest token is next (greedy). Otherwise it is drawn from the
-    softmax of ``scores / temperature``. Of these, ``top_k`` keeps only so many of the likeliest
-    tokens. Of what is left, ``top_p`` keeps the likeliest, as few as have this share of its
-    probability together. ``seed`` decides the draws. Generation ends before one of the
+    At temperature 0, the likeliest token comes next (greedy). Otherwise, the token is drawn from
+    the softmax of ``scores / temperature``. ``top_k`` keeps only this number of the likeliest
+    tokens. From these, ``top_p`` keeps the smallest number of the likeliest that have this share of
+    their probability together. ``seed`` decides the draws. Generation ends before one of the
     ``end_tokens``, or after ``max_new_tokens``. ``cached=False`` computes all tokens again for each
-    new one: the same tokens but for rounding, and slower.
+    new one, which is slower and gives the same tokens except for rounding.
 
     Raises ``ValueError`` for an empty text, a negative temperature, a ``top_k`` below 1, or a
     ``top_p`` that is not above 0 and at most 1.
@@ -315,7 +315,7 @@ def _to_draw(
 ) -> tuple[Float[Tensor, " kept"], Int[Tensor, " kept"]]:
     """The likeliest tokens first, with their probabilities, which are 0 for what ``top_p`` cuts.
 
-    After a cut they do not sum to 1: drawing needs no more.
+    After a cut they do not sum to 1, which drawing does not require.
     """
     likeliest_first, tokens = ((scores - scores.max()) / temperature).sort(descending=True)
     probabilities = likeliest_first[:top_k].softmax(dim=-1)

@@ -43,9 +43,9 @@ class KVCache:
     ) -> KeysAndValues:
         """Append the keys and values of new tokens; return those of all tokens so far.
 
-        What is returned are views of the buffers: nothing is copied.
+        The returned tensors are views of the buffers, so nothing is copied.
 
-        Raises ``ValueError`` if the buffers are too short or made for another batch.
+        Raises ``ValueError`` if the buffers are too short or made for a different batch.
         """
         batch, heads, max_length, d_k = self._keys.shape
         end = self.length + key.shape[-2]
@@ -126,8 +126,8 @@ class MultiHeadAttention(nn.Module):
     because PyTorch's fused kernel on the CPU cannot drop weights: training with it takes more time
     and ``L²`` memory there.
 
-    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, or this by
-    ``num_kv_heads``, or one of them below 1.
+    Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``, if ``num_heads`` is not
+    divisible by ``num_kv_heads``, or if one of them is below 1.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.2.
 
     >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
@@ -221,7 +221,7 @@ class MultiHeadAttention(nn.Module):
     def keys_and_values(
         self, memory: Float[Tensor, "batch key d_model"], rotation: Rotations | None = None
     ) -> KeysAndValues:
-        """The keys and values of all heads: what is worth keeping while the queries change."""
+        """The keys and values of all heads, which are worth keeping while the queries change."""
         key = self._split(self.k_proj(memory))
         if rotation is not None:
             key = rotate(key, rotation)

@@ -170,7 +170,8 @@ class LearnedPositions(nn.Module):
     ) -> Float[Tensor, "length d_model"]:
         """Vectors to be added to x, for positions ``start``, ``start + 1`` and so on.
 
-        Raises ``ValueError`` beyond ``max_length``: no vector was learned for what lies there.
+        Raises ``ValueError`` beyond ``max_length``, because no vector was learned for those
+        positions.
         """
         length = x.shape[-2]
         end = start + length

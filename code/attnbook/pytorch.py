@@ -1,4 +1,4 @@
-"""The same layers as PyTorch's own modules: to compare results, and to move on to them."""
+"""The same layers as PyTorch's own modules: to compare results, and to continue with them."""
 
 from copy import deepcopy
 from functools import singledispatch
@@ -19,11 +19,11 @@ def to_pytorch(module: nn.Module) -> nn.Module:
     ``MultiHeadAttention``  ``nn.MultiheadAttention``
     ``EncoderBlock``        ``nn.TransformerEncoderLayer``
     ``DecoderBlock``        ``nn.TransformerDecoderLayer``
-    ``Transformer``         ``nn.Transformer``, which has no embeddings and no output map
+    ``Transformer``         ``nn.Transformer``, which has no embeddings and no output projection
     ======================  ================================================================
 
-    All of them are batch first. They do not drop attention weights, because ours do not; those
-    that PyTorch's constructors make do. Their masks are True where attending is **not** allowed:
+    All of them are batch first. They do not drop attention weights, because ours do not; modules
+    from PyTorch's own constructors do. Their masks are True where attending is **not** allowed:
 
     >>> from attnbook.attention import causal_mask
     >>> ours = MultiHeadAttention(d_model=4, num_heads=2)

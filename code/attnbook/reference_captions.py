@@ -1,9 +1,9 @@
-"""Sentences with right translations, to measure a translator on that learned other sentences.
+"""Sentences with correct translations, to measure a translator that learned different ones.
 
 ``SCENES`` are captions with three translations each. ``FOUR_KINDS`` has sentences of the four
 ``KINDS`` with one translation each, as pairs of English and German. ``JUDGED`` are captions as the
 translator that comes with the package writes them, with a judgement of each translation. No number
-in the book rests on ``UNSEEN_SCENES`` and ``UNSEEN_KINDS``.
+in the book depends on ``UNSEEN_SCENES`` and ``UNSEEN_KINDS``.
 """
 
 import tomllib
@@ -14,9 +14,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Scene:
-    """What could be seen on a photograph, with three right translations.
+    """A caption of an imagined photograph, with three correct translations.
 
-    ``words`` has English words, and what stands for each of them in the first translation.
+    ``words`` has English words, and the words that translate each of them in the first translation.
     """
 
     english: str

@@ -27,13 +27,13 @@ PARTS = ("val", *TESTS)  # what is chosen is chosen on val
 def bleu(
     translations: Sequence[str], references: Sequence[str], language: str
 ) -> dict[str, float | str]:
-    """BLEU of translations into a language, in per cent, upper and lower case alike.
+    """BLEU of translations into a language, in per cent, ignoring case.
 
-    ``tokenised`` is the figure of Multi30k's literature, that of the script multi-bleu.perl: both
-    sides lower-cased and cut into words as Moses does. ``sacrebleu`` is SacreBLEU's own, which cuts
-    the words itself, and ``signature`` says exactly how. The two may differ. ``interval`` is half
-    the width of the first one's 95 % interval, from 1000 draws of the sentences with replacement
-    (Koehn 2004, https://aclanthology.org/W04-3250/).
+    ``tokenised`` is the number that papers on Multi30k report, from the script multi-bleu.perl:
+    both sides are lower-cased and cut into words as Moses does. ``sacrebleu`` is SacreBLEU's own,
+    which cuts the words itself, and ``signature`` says exactly how. The two may differ.
+    ``interval`` is half the width of the first one's 95 % interval, from 1000 draws of the
+    sentences with replacement (Koehn 2004, https://aclanthology.org/W04-3250/).
 
     Raises ``ValueError`` if there are more or fewer translations than references, or none.
     Sources: Papineni et al. 2002, https://aclanthology.org/P02-1040/; Post 2018,

@@ -92,7 +92,7 @@ class Seq2Seq(nn.Module):
 
     With ``energy=None`` the decoder gets the same context vector at every step: the encoder's
     last states. With an energy it makes a new one at every step: its state before the step is the
-    query, the encoder's states are the keys and the values. Both have the same parameters but
+    query, the encoder's states are the keys and the values. Both have the same parameters except
     for the energy's own. The decoder's state and the context together give the scores, by one
     linear projection.
 
@@ -152,7 +152,7 @@ class Seq2Seq(nn.Module):
         Float[Tensor, "batch target readout"],
         Float[Tensor, "batch target source"] | None,
     ]:
-        """The decoder's states beside their contexts, 2 · d_model features, for ``output``."""
+        """The decoder's states, each joined to its context: 2 · d_model features for ``output``."""
         state = self.prefill(source, source_lengths)
         hidden, alignments = [], []
         for embedded in self.target_embedding(target).unbind(dim=1):
@@ -173,7 +173,7 @@ class Seq2Seq(nn.Module):
     ) -> RecurrentState:
         """Read the source. ``max_length`` is ignored: a recurrent state does not grow.
 
-        Raises ``ValueError`` for a source without tokens, and for no source at all.
+        Raises ``ValueError`` if a source has no tokens, or if there is no source at all.
         """
         batch, length = source.shape
         mask, lengths = None, torch.full((batch,), length)
@@ -200,7 +200,7 @@ class Seq2Seq(nn.Module):
     def decode_step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> Float[Tensor, "batch target_size"]:
-        """Take one more token of each target and score the next; ``state`` goes on by one."""
+        """Take one more token of each target and score the next; ``state`` moves on by one."""
         readout, _ = self._advance(self.target_embedding(tokens), state)
         return self.output(readout)
 

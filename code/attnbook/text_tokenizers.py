@@ -7,8 +7,8 @@ from pathlib import Path
 class TextTokenizer:
     """Any text as tokens and back: byte pair encoding, the pieces that a model was trained with.
 
-    ``tokens`` are all pieces in the order of their numbers, ``merges`` the pairs of pieces that
-    are joined, the first first. A digit is a token of its own. A ``special`` token, such as
+    ``tokens`` are all pieces in the order of their numbers, ``merges`` the pairs of pieces that are
+    joined, in this order. A digit is a token of its own. A ``special`` token, such as
     ``<|im_end|>``, is one token wherever a text has it.
 
     Source: Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, of bytes as in Radford et al.
@@ -41,7 +41,7 @@ class TextTokenizer:
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of these tokens; bytes that make no character become ``�``."""
+        """The text of these tokens; bytes that are no valid character become ``�``."""
         return self._tokenizer.decode(list(tokens), skip_special_tokens=False)
 
     def split(self, text: str) -> list[str]:
@@ -67,7 +67,7 @@ class TextTokenizer:
 class WordPieceTokenizer:
     """Any text as tokens and back: WordPiece, the longest known pieces of each word.
 
-    Letters become small, and accents are dropped. A piece that goes on with a word begins with
+    Texts are lower-cased, and accents are dropped. A piece that continues a word begins with
     ``##``. ``path`` is a file ``tokenizer.json`` as the library tokenizers writes it.
 
     Source: Schuster and Nakajima 2012, section 3; the rule of the longest piece is that of Devlin
@@ -89,7 +89,7 @@ class WordPieceTokenizer:
         return self._tokenizer.encode(text).ids
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of these tokens, in small letters, without [CLS] and [SEP]."""
+        """The text of these tokens, in lower case, without [CLS] and [SEP]."""
         return self._tokenizer.decode(list(tokens))
 
     def split(self, text: str) -> list[str]:

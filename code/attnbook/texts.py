@@ -25,7 +25,7 @@ SHORT = range(160, 400)  # letters of a short text
 
 
 def short_text(seed: int) -> str:
-    """The text of an experiment with this seed: of twenty ``TEXTS``, then sentences of a long one.
+    """The text for this seed: one of twenty ``TEXTS``, and from 20 on, sentences of a long one.
 
     So every experiment can be run on texts that nobody has chosen. Raises ``ValueError`` for a
     negative seed and if no text is left.

@@ -8,9 +8,9 @@ Numbers: "four hundred eighty-one" into "quatre cent quatre-vingt-un", in half a
 cores. Multi30k: English descriptions of photographs into German, in minutes on a GPU, in hours on
 a CPU. The data of Multi30k are downloaded, or read from the folder ATTNBOOK_MULTI30K.
 
-The folder keeps the training (settings.json, state.json and the tensors step-N.safetensors): start
-the same command again after an interruption, and it continues from where it was saved last. At the
-end it receives the model in half precision (config.json, model.safetensors and, for sentences, the
+The folder holds the training run (settings.json, state.json and the tensors step-N.safetensors).
+Start the same command again after an interruption, and it continues from the last save. At the end
+it receives the model in half precision (config.json, model.safetensors and, for sentences, the
 subwords), which attnbook.translator.Translator.load(folder) reads, and the curve of its training
 (curve.json). Its BLEU comes from python -m attnbook.scoring. A translator of numbers is tested on
 all that were held out, and README.md, its card, says how many it got right.
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--task", required=True, choices=DEFAULTS)
     command.add_argument(
-        "--folder", required=True, type=Path, help="folder to keep the training in"
+        "--folder", required=True, type=Path, help="folder that holds the training run"
     )
     group = command.add_argument_group("settings, with defaults for each task")
     for name, about in SETTINGS.items():
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--threads",
         type=int,
-        help="threads of the CPU (default: one for each core; 1 is best while other programs run)",
+        help="CPU threads (default: one for each core; 1 is best while other programs run)",
     )
     group.add_argument(
         "--evaluate-every",
@@ -94,7 +94,7 @@ def parser() -> argparse.ArgumentParser:
 def settings_of(options: argparse.Namespace) -> TaskSettings:
     """The settings of the task, with defaults for those not given.
 
-    Raises ``ValueError`` for a setting that the task does not have, or that cannot be.
+    Raises ``ValueError`` for a setting that the task does not have, or for an impossible value.
     """
     defaults = DEFAULTS[options.task]
     given = {
@@ -107,7 +107,7 @@ def settings_of(options: argparse.Namespace) -> TaskSettings:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command; what is wrong with its options is said without a traceback."""
+    """Run the command; faults in its options are reported without a traceback."""
     command = parser()
     options = command.parse_args(arguments)
     try:
@@ -132,8 +132,8 @@ def main(arguments: list[str] | None = None) -> None:
 def prepare(options: argparse.Namespace, settings: TaskSettings) -> tuple[Task, Translator]:
     """Read the data, build the model and note the settings in the folder.
 
-    Raises ``ValueError`` for settings of which no model can be built, or other ones than those
-    of the training that the folder holds; ``OSError`` if the data cannot be had.
+    Raises ``ValueError`` for settings of which no model can be built, or that differ from those of
+    the training run in the folder; ``OSError`` if the data cannot be read or downloaded.
     """
     if isinstance(settings, NumberSettings):
         task = teach_numbers(settings)
@@ -217,7 +217,7 @@ def _keep_curve(folder: Path, history: History) -> None:
 
 
 def _keep_settings(folder: Path, settings: dict) -> None:
-    """Write the settings beside the training; only the number of steps may change later."""
+    """Write the settings beside the training run; only the number of steps may change later."""
     path = folder / "settings.json"
     if path.exists() and (folder / "state.json").exists():
         steps = {"steps": settings["steps"]}

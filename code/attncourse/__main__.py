@@ -35,7 +35,7 @@ ROOT = Path()  # the commands run in the repository's root, or in the folder of 
 
 
 def missing(notebook: str = "") -> None:
-    """Say what a notebook still lacks, in the order in which to add it."""
+    """List what a notebook still lacks, in the order in which to add it."""
     from attncourse.rules import missing  # needs what builds the book
 
     found = missing.report(ROOT, notebook)
@@ -53,7 +53,7 @@ def run(chapter: list[str]) -> None:
 
 
 def replicate(notebook: str, *, seeds: int = 20, workers: int = 0, again: bool = False) -> None:
-    """Run a laboratory notebook's experiment for many seeds, and store what comes out."""
+    """Run a laboratory notebook's experiment for many seeds, and store the results."""
     from attncourse.replicate import replicate  # needs what a grader has no use for
 
     path = find_chapter(ROOT, notebook)
@@ -65,7 +65,7 @@ def replicate(notebook: str, *, seeds: int = 20, workers: int = 0, again: bool =
 
 
 def unseen(notebook: list[str], *, seeds: int = 3, workers: int = 0, again: bool = False) -> None:
-    """Run experiments with the seeds that follow the stored ones, and set them against these."""
+    """Run experiments with the seeds after the stored ones, and compare the results with them."""
     from attncourse.unseen import unseen  # needs what a grader has no use for
 
     os.environ.setdefault("MPLBACKEND", "agg")  # the figures are not looked at
@@ -79,11 +79,11 @@ def unseen(notebook: list[str], *, seeds: int = 3, workers: int = 0, again: bool
 def home(url: str) -> None:
     """Set the address of the book's repository."""
     set_repository(ROOT, url)
-    print(f"_config.yml and all notebooks say {url}; push them")
+    print(f"_config.yml and all notebooks now have {url}; push them")
 
 
 def labels() -> None:
-    """Bring up to date what chapters and reference pages state of the chapters."""
+    """Bring up to date what chapters and reference pages state about the chapters."""
     from attncourse.pages import screenshots  # needs what builds the book
     from attncourse.pages.generated_pages import outdated, pages
 
@@ -155,7 +155,7 @@ def slides(folder: Path, chapter: list[str]) -> None:
 
 
 def collect(assignment: str, archive: Path) -> None:
-    """Sort what students handed in on a platform into the folder of a course."""
+    """Sort the files that students handed in on a platform into the folder of a course."""
     from attncourse.grading.collect import collect
 
     _check_assignment(assignment)
@@ -167,10 +167,10 @@ def collect(assignment: str, archive: Path) -> None:
         {
             "handed in again, to be graded again": done.again,
             "older than what was collected before, left alone": done.older,
-            "of several notebooks the newest was taken": done.several,
+            "several notebooks, of which the newest was taken": done.several,
             "no notebook with these exercises": done.without_notebook,
             "not on the roster, collected under their own names": done.not_on_roster,
-            "whose is this? put it into submitted/NAME/ASSIGNMENT by hand": done.unknown,
+            "of unknown students: put these into submitted/NAME/ASSIGNMENT by hand": done.unknown,
         }
     )
     print(f"next: python -m attncourse grade {assignment}")
@@ -196,7 +196,7 @@ def grade(assignment: str, *, processes: int = os.cpu_count() or 1, minutes: flo
 
 
 def give_back(assignment: str, table: Path, *, column: str = "") -> None:
-    """Fill marks into a table of Moodle or Canvas, and zip the feedback under its names."""
+    """Fill marks into a table from Moodle or Canvas, and zip the feedback for it."""
     from attncourse.grading.give_back import give_back
     from attncourse.grading.marks import marks  # needs nbgrader
 
@@ -299,15 +299,15 @@ HELP = {  # of arguments; what follows * in a function is an option of its comma
     "chapter": "chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
     "notebooks, such as lab/02-values; by default all",
     "seeds": "number of seeds; by default 20, or 3 that nobody has looked at",
-    "workers": "number of seeds at the same time; by default one for each core",
-    "again": "drop the runs that different code or versions have stored",
+    "workers": "number of seeds that run at the same time; by default one for each core",
+    "again": "drop stored runs of different code or versions",
     "url": "https://github.com/OWNER/REPOSITORY",
     "folder": "where to write",
     "only": "what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",
     "assignment": "its name, such as 03-scaling",
     "archive": "the zip archive from Moodle or Canvas, or its unpacked folder",
-    "processes": "number of submissions at the same time; by default one for each core",
-    "minutes": "time after which a submission is stopped; by default 20",
+    "processes": "number of submissions that run at the same time; by default one for each core",
+    "minutes": "minutes after which a submission is stopped; by default 20",
     "table": "the CSV file from Moodle (grading worksheet) or Canvas (gradebook) to fill in",
     "column": "name of the column of marks, if it is neither Grade nor the assignment's",
 }
@@ -343,7 +343,7 @@ def _add(command: argparse.ArgumentParser, argument: inspect.Parameter) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command; what it is told wrongly is said without a traceback."""
+    """Run one command; wrong arguments are reported without a traceback."""
     told = vars(parser().parse_args(arguments))
     command, function = told.pop("command"), told.pop("function")
     try:

@@ -40,8 +40,8 @@ def repository(root: Path) -> dict[str, str]:
 def setup_cell(root: Path, notebook: Path) -> str:
     """The source of a notebook's setup cell, for the address in _config.yml.
 
-    It is the same in all, except that the front chapter, chapters 11 to 13 and their laboratory
-    also install what reads a language model.
+    It is the same in all notebooks, except that the front chapter, chapters 11 to 13 and their
+    laboratory also install what reads a language model.
     """
     place = repository(root)
     of_language_model = notebook.name.startswith(("00-", "11-", "12-", "13-"))

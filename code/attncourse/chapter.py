@@ -169,7 +169,7 @@ def opening(notebook: NotebookNode) -> str:
 def linked_title(path: Path, notebook: NotebookNode) -> str:
     """A chapter's number and its question, which links to it from another page.
 
-    A laboratory notebook has its question alone: it stands below its chapter.
+    A laboratory notebook has its question alone, because it is listed below its chapter.
     """
     n, question = title(notebook)
     link = f"[{question}]({seen_from_chapters(path)})"
@@ -235,7 +235,7 @@ def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
             stub, solution = cells_to_answer_in(chapter, i)
             folded = SOLUTION.fullmatch(solution.source)
             if not folded:
-                raise UsageError(f"exercise {task.id}: no folded solution stands below its stub")
+                raise UsageError(f"exercise {task.id}: there is no folded solution below its stub")
             task.stub, task.solution = stub.source, folded["code"]
         yield task
 

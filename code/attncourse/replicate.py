@@ -1,10 +1,9 @@
-"""Run the experiment of a laboratory notebook for many seeds, and store what comes out.
+"""Run the experiment of a laboratory notebook for many seeds, and store the results.
 
 The cells tagged ``experiment`` are the one source. The package attnbook has a file with their rows,
 and with what made them: the experiment's fingerprint and the versions. Each finished seed is stored
-at once, so that whoever starts again after an interruption goes on where it was. Each seed has a
-process of its own. This costs a second, keeps one run from changing another, and lets a crash
-concern one seed alone.
+at once, so that the same command continues after an interruption. Each seed has a process of its
+own. This costs a second, keeps one run from changing another, and limits a crash to one seed.
 """
 
 import contextlib
@@ -141,7 +140,7 @@ def _write(file: Path, runs: Runs, seed: int) -> None:
     except OSError as error:
         raise UsageError(
             f"seed {seed} could not be stored: {error.strerror}: {file}; {len(runs.rows) - 1} "
-            "seeds are there. Once there is room, the same command goes on from these"
+            "seeds are there. Once there is room, the same command continues from these"
         ) from error
 
 

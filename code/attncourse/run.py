@@ -59,7 +59,7 @@ def run(path: Path) -> None:
 
 
 def fold(notebook: NotebookNode) -> None:
-    """Let JupyterLab and Colab hide the code that the page hides, each by a word of its own.
+    """Let JupyterLab and Colab hide the code that the page hides, each by its own metadata.
 
     JupyterLab then shows the first line, so this is a comment that says what is hidden. It also
     hides the result of a prediction until the cell is run; ``predict_results`` says what then.
@@ -120,8 +120,8 @@ def pictures(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, NotebookNod
 
     A picture can depend on every cell above. So the hash covers the code of its own cell, the code
     above except the setup and exercises, and the stored runs that this code reads.
-    Comments and layout do not change the hash. It does not cover the packages: whoever changes how
-    ``attnbook`` draws has to run all notebooks again.
+    Comments and layout do not change the hash. It does not cover the packages. So if you change how
+    ``attnbook`` draws, run all notebooks again.
     """
     above = hashlib.sha256()
     for cell in notebook.cells:

@@ -1,4 +1,4 @@
-"""Run experiments with seeds that nobody has looked at, and set them against the stored runs.
+"""Run experiments with seeds that nobody has looked at, and compare them with the stored runs.
 
 What a notebook says was written while its stored runs were in view. The seeds that follow them were
 not: where an experiment's seed chooses a text, theirs are other texts. Their rows are stored in a
@@ -25,7 +25,7 @@ from attncourse.replicate import replicate
 
 @dataclass
 class Comparison:
-    """What runs with new seeds give, beside the stored ones."""
+    """The results of runs with new seeds, beside the stored ones."""
 
     values: int  # measured by the new seeds
     outside: int  # of these, how many lie outside the range of the stored ones
@@ -83,7 +83,7 @@ def _by_setting(runs: Columns, texts: list[str]) -> dict[tuple, list[int]]:
 
 
 def _failed_assertions(path: Path, runs: Columns) -> Iterator[str]:
-    """Which cells of a notebook assert what does not hold of these runs, and what that means.
+    """Which cells of a notebook assert something that is not true of these runs, and what.
 
     Where a cell stops at an assertion, later ones may lack a name. They are said to be untried.
     """

@@ -2,10 +2,10 @@
 
     python code/benchmarks --help
 
-Both sides run in turn, round after round, so that whatever else the machine does hits both
-alike; a ratio is taken within each round (ours / theirs: below 1 is faster). Memory is the peak
-above what the inputs and the weights hold; on the CPU each side runs in a process of its own for
-that. Before anything is timed, both sides have to give the same result.
+Both sides run in turn, round after round, so that other work of the machine affects both alike; a
+ratio is taken within each round (ours / theirs: below 1 is faster). Memory is the peak above what
+the inputs and the weights hold; on the CPU each side runs in a process of its own for that. Before
+anything is timed, both sides have to give the same result.
 """
 
 import argparse

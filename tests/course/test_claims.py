@@ -119,7 +119,7 @@ def test_a_value_may_be_a_shape_or_a_list_or_in_the_code_or_be_shown_only(tmp_pa
 def test_a_renamed_column_is_refused_with_the_keys_near_to_it(tmp_path):
     gone = r"\[\[two \| right, %\]\] is in no cell of 03-scaling\.ipynb"
     with pytest.raises(
-        UsageError, match=rf"C05: {gone}; near to it are .*\[\[two \| correct, %\]\]"
+        UsageError, match=rf"C05: {gone}; similar keys: .*\[\[two \| correct, %\]\]"
     ):
         line(tmp_path, SENTENCE, cell(header=["design", "steps", "correct, %", "weight"]))
 

@@ -167,7 +167,7 @@ def test_what_is_no_notebook_of_these_exercises_is_listed(course, capsys):
     assert "1 new submissions" in printed and "MACOSX" not in printed
     for line in ("Ada (solution.pdf)", "Emmy (04-softmax.ipynb)", "Karl (03-scaling.ipynb)"):
         assert f"    {line}\n" in printed
-    assert "whose is this?" in printed and "    submissions/ada.ipynb\n" in printed
+    assert "of unknown students" in printed and "    submissions/ada.ipynb\n" in printed
 
 
 @pytest.mark.parametrize(

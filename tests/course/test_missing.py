@@ -98,13 +98,13 @@ BROKEN = [
     (CHAPTER, use_an_id_twice, "another notebook has these cell ids, too: 04-"),
     (CHAPTER, drop("import google.colab"), r"is the setup cell: copy it from index"),
     (CHAPTER, tag("import google.colab", "setup"), "the tags setup and remove-cell, not"),
-    (CHAPTER, add("```{note}\nx\n```"), "MyST is understood on the page alone"),
-    (CHAPTER, add("{math}`x`"), "MyST is understood on the page alone"),
+    (CHAPTER, add("```{note}\nx\n```"), "MyST is understood only on the page"),
+    (CHAPTER, add("{math}`x`"), "MyST is understood only on the page"),
     (CHAPTER, add("<b>x</b>"), "<details> and <summary>"),
     (CHAPTER, add("![x](y.png)"), "must be the output of a cell"),
     (CHAPTER, add("[x](#measure-it)"), "needs its file"),
     (CHAPTER, add("$$x = 1"), "a formula is not closed"),
-    (CHAPTER, add(r"$\\alpha$"), "a new line in TeX"),
+    (CHAPTER, add(r"$\\alpha$"), "as a new line"),
     (CHAPTER, add("It is trained anew."), r"'anew' \(write: again\) in: It is trained anew"),
     (CHAPTER, say("    # your code here\n", f"    # {'x' * 100}\n"), "a line has 1.. characters"),
     (CHAPTER, say("# 3 · Why divide by √d?", "# Why"), r"begins with .*`# 3 · …\?`"),
@@ -123,10 +123,14 @@ BROKEN = [
     (CHAPTER, drop("### Exercise 3.2 "), "no cell begins with `### Exercise 3.2"),
     (CHAPTER, drop("### Exercise 3.9 "), "its last exercise, and no other, has a model answer"),
     (CHAPTER, promise_no_points, "the model answer of 3.9 must say what gets points"),
-    (CHAPTER, drop("<summary>Solution 3.2<"), "3.2: a stub, tagged exercise, stands below"),
+    (CHAPTER, drop("<summary>Solution 3.2<"), "3.2: below its text there must be a stub"),
     (CHAPTER, say("<summary>Solution 3.2<", "<summary>Mine<"), "3.2: its solution is a text, so"),
     (CHAPTER, say("```python\ndef scaled_scores(", "```python\ndef f("), "it defines the function"),
-    (CHAPTER, say("# drawing\n", "# drawing\nscaled_scores = 1\n"), "call `scaled_scores` otherw"),
+    (
+        CHAPTER,
+        say("# drawing\n", "# drawing\nscaled_scores = 1\n"),
+        "give `scaled_scores` a different name",
+    ),
     (CHAPTER, say('check("3.2", ', 'check("3.3", '), r'it ends with `check\("3.2", …\)`'),
     (CHAPTER, say("- **B** ", "- **E** "), "exercise 3.0: its text has"),
     (CHAPTER, no_text_for_a_picture, "a text for those who can't see the picture"),
@@ -135,7 +139,7 @@ BROKEN = [
     (
         CHAPTER,
         lambda n: n.code[3].update(execution_count=9),
-        "run it, which stores what it shows: python -m attncourse run chapters/03-",
+        "run it, and its outputs are stored: python -m attncourse run chapters/03-",
     ),
     (CHAPTER, show(output_type="stream", name="stderr", text="?"), "prints a warning"),
     (CHAPTER, show(output_type="stream", text="<X at 0x7f>"), "an address in memory"),
@@ -152,7 +156,7 @@ BROKEN = [
     (LAB, say("# Lab 3 · ", "# "), "begins with its question, `# Lab 3 ·"),
     (LAB, say("> **Result.**", "Result:"), r"needs a line `> \*\*Result"),
     (LAB, say("](../03-scaling.ipynb)", "]"), "links to its chapter"),
-    (LAB, lambda n: n.code[1].outputs.clear(), "the figure that shows the result stands above"),
+    (LAB, lambda n: n.code[1].outputs.clear(), "the figure that shows the result must be above"),
     (LAB, say("## What would refute it", "## Else"), "needs a section `## What would refute"),
     (LAB, say("def experiment(seed)", "def run(seed)"), "defines `def experiment"),
     (LAB, say('read_runs("03-root")', 'read_runs("03-sharp-start")'), 'read_runs."03-root"'),
@@ -193,7 +197,7 @@ def test_what_stands_beside_a_chapter_is_found_and_the_file_is_named():
         "ch03_scaling.py: exercise 3.1: it knows 0 mistakes and needs 4",
         "ch03_scaling.py: exercise 3.1: it has 0 properties and needs one or two",
         "ch03_scaling.py: exercise 3.1: the mistake 'x' needs two sentences",
-        "tests/exercises/answers/ch03.py: it has two lists, `WRONG` and `RIGHT`",
+        "tests/exercises/answers/ch03.py: it must have two lists, `WRONG` and `RIGHT`",
         "There is none yet for WRONG, RIGHT, 3.1",
         "chapters/claims.toml: C01 belongs to chapter 3, but no cell",
         "chapters/glossary.md: no term leads to the chapter",
@@ -209,7 +213,7 @@ def test_a_laboratory_notebook_must_be_listed_below_its_own_chapter():
     place = others.index(CHAPTER.with_name("04-softmax.ipynb")) + 1
     notebook.book.listed = [*others[:place], LAB, *others[place:]]
     (lack,) = missing.lacks(notebook)
-    assert lack == "_toc.yml: list it below chapter 3, not behind 04-softmax"
+    assert lack == "_toc.yml: list it below chapter 3, not after 04-softmax"
 
 
 def test_stored_runs_are_demanded(tmp_path):

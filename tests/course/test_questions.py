@@ -41,7 +41,7 @@ def test_each_answer_stands_on_a_number():
         ({"measured": ["C99"]}, "C99 is not a claim"),
         (
             {"measured": [{"notebook": "03-scaling", "say": "It is [[1024 | such]]."}]},
-            r"\[\[1024 \| such\]\] is in no cell of 03-scaling\.ipynb; near to it are \[\[1024",
+            r"\[\[1024 \| such\]\] is in no cell of 03-scaling\.ipynb; similar keys: \[\[1024",
         ),
         ({"measured": [{"notebook": "03-none", "say": "It is [[a | b]]."}]}, "no notebook 03-none"),
     ],

@@ -184,7 +184,7 @@ REFUSED = [
     (lambda: drawings.induction(**INDUCTION | {"words": "ab"}), "3 to 7 words: got 2"),
     (
         lambda: drawings.induction(**INDUCTION | {"before": "ab"}),
-        "before needs one for each of 7 words: got 2",
+        "before needs one entry for each of 7 words: got 2",
     ),
     (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
@@ -240,7 +240,7 @@ REFUSED = [
     (lambda: one_block(words=["wasserspielplatz"] * 3), "has no room in the drawing"),
     (lambda: split(X.T, SPLITS["view alone"]), "all 12 numbers of x must differ: 1 do"),
     (lambda: split(NAMED, NAMED.view(1, 3, 4)), "gives no cell of x (3, 4) to each of 2 heads"),
-    (lambda: two_orders(order=[0, 1, 1]), "each of 3 words once: got [0, 1, 1]"),
+    (lambda: two_orders(order=[0, 1, 1]), "must list each of 3 words once: got [0, 1, 1]"),
     (lambda: two_orders(key=KEYS[:2]), "each of 3 words: got 2 keys and 3 values"),
     (lambda: two_orders(key=KEYS / 0), "must be finite"),
     (
@@ -266,7 +266,7 @@ REFUSED = [
         lambda: drawings.teacher_forcing(**LESSONS | {"says": LESSONS["reads"]}, lesson=0),
         "shifted by one",
     ),
-    (lambda: drawings.teacher_forcing(**LESSONS, lesson=7), "lessons are 0 to 6: got 7"),
+    (lambda: drawings.teacher_forcing(**LESSONS, lesson=7), "lesson must be from 0 to 6: got 7"),
     (
         lambda: drawings.beam_tree("a", [*TREE, [drawings.Beginning("b", -1.0, 3, True)]]),
         "step 3: b continues nothing",

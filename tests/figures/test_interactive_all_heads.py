@@ -39,7 +39,7 @@ def entropy(rows):
 
 SEARCHES = {
     "the blue word looks at": lambda maps: maps[..., 3, 1],
-    "each word looks at the word before": lambda maps: maps.diagonal(-1, -2, -1).mean(dim=-1),
+    "each word looks at the word before it": lambda maps: maps.diagonal(-1, -2, -1).mean(dim=-1),
     "each word looks at itself": lambda maps: maps.diagonal(0, -2, -1)[..., 1:].mean(dim=-1),
     "each word looks at the first word": lambda maps: maps[..., 1:, 0].mean(dim=-1),
     "each word looks at all words evenly": lambda maps: (

@@ -98,7 +98,9 @@ def test_weights_and_mixture_without_a_projection_are_pytorchs(show, case):
 def test_without_a_query_of_its_own_a_word_with_no_key_gives_all_the_same_weight(show):
     page = show(alive("roles"))
     assert said(page).startswith("The query of “<i>” is animal 3 and thing 2. So it finds ")
-    assert said(page).endswith("%). The mixture it takes along stays apart from its own features.")
+    assert said(page).endswith(
+        "%). The mixture that it takes in stays apart from its own features."
+    )
     page.get_by_role("button", name="separate query").click()
     assert "which is nothing. So every word gets the same weight, 25" in said(page)
     assert page.locator(".voice").inner_text() == "<i> looks for nothing"

@@ -67,7 +67,7 @@ def test_a_longer_number_breaks_the_translator_with_one_vector_and_not_the_other
     assert len(lines) > 5 and {*lines} == {"none2px"}  # nothing is weighted
     assert page.locator(".looking_back").locator(".wrong, .missing").count() == 0
     five = [measured()[design][4] for design in (ONE, LOOKING)]
-    assert f"{five[0]} come out right with one vector, and {five[1]} with" in said(page)
+    assert f"the first gets {five[0]} right, and the second gets {five[1]}" in said(page)
 
 
 def test_the_share_of_right_numbers_is_printed_above_the_chosen_bar(show):
@@ -113,7 +113,7 @@ def test_a_number_is_typed_and_what_cannot_be_translated_is_said(show):
     page.get_by_role("button", name="Translate").click()
     assert page.locator("[role=alert]").inner_text() == ""
     assert field.get_attribute("aria-invalid") is None
-    assert said(page).startswith("With one vector, the French for 4,321 is ")
+    assert said(page).startswith("The translator with one vector gets 4,321 ")
     pressed = page.locator(".steps [aria-pressed=true]").all_inner_texts()
     assert pressed == ["4,321"]
 

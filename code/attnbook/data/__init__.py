@@ -1,4 +1,4 @@
-"""Texts as numbers: vocabularies, number words without end, Multi30k, batches of like length."""
+"""Texts as numbers: vocabularies, number words without end, Multi30k, batches of similar length."""
 
 from attnbook.data.batches import (
     Batch,

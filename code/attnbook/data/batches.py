@@ -1,4 +1,4 @@
-"""Pairs of token lists as batches: padded, of like length, and in a new order each epoch."""
+"""Pairs of token lists as batches: padded, of similar length, and in a new order each epoch."""
 
 import random
 from bisect import bisect_right
@@ -64,7 +64,7 @@ def _pad(rows: list[list[int]]) -> Int[Tensor, "batch length"]:
 def batches_by_length(
     lengths: Sequence[int], max_tokens: int, *, seed: int | str = 0
 ) -> list[list[int]]:
-    """Group examples of like length: the less padding, the less work.
+    """Group examples of similar length, since padding costs work.
 
     Returns lists of indices, each of as many examples as fit into ``max_tokens`` when all are
     padded to the longest. Equally long examples and the batches are shuffled by ``seed``.
@@ -94,8 +94,8 @@ def batches_by_length(
 class EpochSampler:
     """A finite set of pairs as batches without end: each epoch in a new order.
 
-    Calling it with the number of a step gives that step's pairs, whatever was asked before, so
-    that an interrupted training can go on exactly where it stopped.
+    Calling it with the number of a step gives that step's pairs, whatever was asked before, so that
+    an interrupted training run can continue exactly where it stopped.
     """
 
     def __init__(self, pairs: Sequence[Pair], max_tokens: int, *, seed: int = 0) -> None:

@@ -38,7 +38,7 @@ class Multi30k:
 
     def __init__(self, source: str = "en", target: str = "de") -> None:
         if {source, target} != {"en", "de"}:
-            raise ValueError(f"Multi30k pairs 'en' with 'de' here: got {source!r} and {target!r}")
+            raise ValueError(f"the languages must be 'en' and 'de': got {source!r} and {target!r}")
         self.source, self.target = source, target
 
     def texts(self, part: str) -> list[tuple[str, str]]:
@@ -78,7 +78,7 @@ class Multi30k:
         return content
 
     def _download(self, name: str) -> Path:
-        """Where a file is; if it isn't there yet, or is damaged, it is downloaded first."""
+        """Where a file is; if it is not there yet, or is damaged, it is downloaded first."""
         try:
             import pooch
         except ImportError as error:

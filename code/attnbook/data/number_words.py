@@ -18,7 +18,7 @@ class NumberTokenizer:
     """The words that a language's numbers are made of, as tokens: every number can be written.
 
     A token that continues a word starts with ``-`` if a hyphen joins it, and with ``+`` if nothing
-    stands between. For number words ``join`` undoes ``split``. English is spelt without commas and
+    separates them. For number words ``join`` undoes ``split``. English is spelt without commas and
     without "and": four hundred eighty-one.
 
     Raises ``ValueError`` for a language that is not among ``LANGUAGES``.

@@ -373,8 +373,9 @@ def _(gap, n, target):
 
 @temperature_for.mistake("all n keys counted as others")
 def _(gap, n, target):
-    """You count n other keys. But one of the n keys is the best key itself, so there is one other
-    key fewer."""
+    """You count n other keys. But one of the n keys is the best key itself, so only n − 1 others
+    are left.
+    """
     return gap / math.log(target * n / (1 - target))
 
 

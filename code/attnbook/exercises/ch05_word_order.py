@@ -219,7 +219,7 @@ def _(generator):
 def _(f, counts):
     clear = torch.zeros_like(counts)
     clear[..., 0] = counts.sum(dim=-1)
-    return changed(torch.ones(len(counts)), f(clear), "not {} but {} is returned")
+    return changed(torch.ones(len(counts)), f(clear), "it should be {}, but you return {}")
 
 
 @order_blind_ceiling.holds(

@@ -593,7 +593,7 @@ def _(step, peak, warmup):
 class _Decoder:
     """A made-up model that writes one sentence, and nonsense after any other beginning.
 
-    Without an END to say it never ends.
+    Without an END among its words, it never stops.
     """
 
     says: tuple[int, ...]
@@ -615,7 +615,7 @@ class _Decoder:
     def __repr__(self):
         said = ", ".join("END" if t == END else str(t) for t in self.says[:9])
         more = ", …" if len(self.says) > 9 else ""
-        return f"<a model that says {said}{more}>"
+        return f"<a model that writes {said}{more}>"
 
 
 greedy = Exercise(
@@ -981,7 +981,7 @@ clipped_precision = Exercise(
     "9.7",
     "BLEU's clipped precision",
     hints=[
-        "How many sequences of n words stand one after another in a list of L words? Try L = 4 "
+        "How many sequences of n neighbouring words are there in a list of L words? Try L = 4 "
         "and n = 3.",
         "`collections.Counter` counts only objects that can be keys of a dictionary, such as "
         "tuples. Lists can't.",

@@ -76,7 +76,7 @@ share_of_the_best.wrong_value(
 
 
 def _head(token, note, *, query=None, key=None, value=None, hide=None):
-    """The second head, of which something may be changed."""
+    """The second head, parts of which may be changed."""
     query, key = (token if query is None else query), (note if key is None else key)
     scores = 60 * query @ key.mT / math.sqrt(token.shape[-1])
     weights = (hide or _without_later)(scores)

@@ -51,7 +51,7 @@ class Exercise:
     ...     yield (3.0,)
     >>> @double.mistake("the square")
     ... def _(x):
-    ...     \"\"\"You multiply x by itself. That is right for 2 alone.\"\"\"
+    ...     \"\"\"You multiply x by itself. That is right only for 2.\"\"\"
     ...     return x**2
     >>> double.trial(seed=0)
     Trial(probes=[(3.0,)], expected=[6.0], of_mistakes={})
@@ -93,7 +93,7 @@ class Exercise:
         """Decorator: a test ``(f, *arguments)`` that returns None or what contradicts it.
 
         One or two are enough, those whose failure teaches most; inputs do the rest. A test that
-        ``presupposes`` that all else is right is not believed once a mistake is recognised.
+        ``presupposes`` that all else is right is ignored once a mistake is recognised.
         """
 
         def add(function: Callable) -> Callable:

@@ -48,7 +48,7 @@ class Outcome:
 
 
 class Sandbox:
-    """Calls a learner's function, at most so long a call and so long in all.
+    """Calls a learner's function, with a time limit for each call and for all calls together.
 
     While it is open, whatever is printed or displayed is kept out of the notebook.
     """

@@ -1,4 +1,4 @@
-"""The result of a prediction, folded under a switch: *Run all* is not to give it away.
+"""The result of a prediction, folded under a switch: *Run all* must not give it away.
 
 The book's pages veil results by themselves, and the book stores results open. So a result is
 folded only where a person reads: JupyterLab and VS Code send the id of the cell that they run, and
@@ -19,7 +19,7 @@ _FOLD = (
 
 
 def fold_results() -> None:
-    """From now on, put what a cell shows behind a switch if it begins with ``# answer``."""
+    """From now on, fold the output of each cell that begins with ``# answer`` under a switch."""
     if "IPython" not in sys.modules:
         return
     from IPython import get_ipython

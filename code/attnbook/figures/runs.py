@@ -44,7 +44,7 @@ def strips(
     runs for each of them, or None. A row of one number is a bar from 0. Rows that are ``named`` are
     in plum, or in a colour of their own in a mapping, and the others are grey; a name may also be
     that of a group, or a pair of both. Rows that are ``joined`` have thin lines between runs of one
-    seed. At the right of each row stands its median, formatted as ``shows`` says, below the word
+    seed. To the right of each row is its median, in the format ``shows``, below the word
     ``header``.
 
     Other settings go to the axes; one that is a list has an entry for each column. Returns the axes
@@ -101,10 +101,10 @@ def lines(
 ) -> Axes:
     """Draw a line through the medians of each name, its runs as dots or, as a band, their range.
 
-    A curve has its runs by their place on the horizontal axis. Its label stands where it ends. The
+    A curve maps each place on the horizontal axis to its runs. Its label is where it ends. The
     curves that are ``named`` are in plum, or in a colour of their own in a mapping, and the others
-    are grey. A label that finds no room there stands ``at`` another place, with a thin line to its
-    curve. Other settings go to the axes. Raises ``ValueError`` for a name that no curve has.
+    are grey. A label that has no room there is put ``at`` a different place, with a thin line to
+    its curve. Other settings go to the axes. Raises ``ValueError`` for a name that no curve has.
     """
     if axes is None:
         _, axes = subplots(height=height, wide=True)
@@ -142,8 +142,8 @@ def mark(
 ) -> None:
     """Draw a dashed line at a number to compare with, such as guessing, and say what it is.
 
-    The words stand above a line at ``y``, at the left or right ``side`` of the plot. Beside one at
-    ``x`` they have a free row at the foot, at its left or right, usually where there is more
+    The words are above a line at ``y``, on the left or right ``side`` of the plot. Those for a line
+    at ``x`` are in a free row at the bottom, to its left or right, usually where there is more
     room.
     """
     look = {"color": color, "linestyle": (0, (4, 3)), "linewidth": 1.2, "zorder": 1}

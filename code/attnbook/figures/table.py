@@ -37,7 +37,7 @@ class Table:
 
 
 def in_words(number: float) -> str:
-    """A number with two digits, as one reads it aloud.
+    """A number rounded to two digits, as one reads it aloud.
 
     >>> in_words(1.63e11), in_words(2_560_000), in_words(12_345)
     ('160 billion', '2.6 million', '12,000')
@@ -50,9 +50,9 @@ def in_words(number: float) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> Table:
-    """A table of results. Columns of numbers, with their spread or as percentages, stand right.
+    """A table of results. Numbers, with their spread or as percentages, are aligned right.
 
-    Raises ``ValueError`` if there are no rows, or if one has not as many cells as the header.
+    Raises ``ValueError`` if there are no rows, or if one does not have as many cells as the header.
 
     >>> table(["design", "right"], [["one head", "51 ± 7"], ["two heads", 100]])
     design      right

@@ -1,4 +1,4 @@
-"""A training in a folder: saved so that no interruption loses it, continued where it was."""
+"""A training run in a folder: saved so that no interruption loses it, continued where it was."""
 
 import json
 import re
@@ -15,20 +15,20 @@ from attnbook.checks import require_at_least_1
 
 
 class History(TypedDict):
-    """How a training went: the loss of each step, and each evaluation with its step."""
+    """How a training run went: the loss of each step, and each evaluation with its step."""
 
     losses: list[float]
     evaluations: list[dict[str, float]]
 
 
 class Checkpoint:
-    """A training in a folder: its tensors as safetensors, everything else as JSON, no pickles.
+    """A training run in a folder: its tensors as safetensors, all else as JSON, no pickles.
 
     The tensors are the parameters and what Adam keeps of each, not a module's buffers.
 
     ``state.json`` names the file of tensors that belongs to it and is replaced last, in one go.
-    So whenever the process is killed, the folder holds one complete training: the new or the old.
-    The tensors of the last ``keep`` saves stay in the folder.
+    So whenever the process is killed, the folder holds one complete state, either the new one or
+    the old one. The tensors of the last ``keep`` saves stay in the folder.
     """
 
     def __init__(self, folder: str | Path, *, keep: int = 1) -> None:
@@ -59,7 +59,7 @@ class Checkpoint:
     ) -> History | None:
         """Bring model and optimizer to the saved state; return its history, None if there is none.
 
-        Raises ``ValueError`` if it was saved with other settings or for another model.
+        Raises ``ValueError`` if it was saved with different settings or for a different model.
         """
         path = self.folder / "state.json"
         if not path.exists():
@@ -84,7 +84,7 @@ class Checkpoint:
 
 
 def saved_tensors(folder: str | Path) -> list[Path]:
-    """The files of tensors that a training has left in its folder, the oldest first."""
+    """The files of tensors that a training run has left in its folder, the oldest first."""
     files = Path(folder).glob("step-*.safetensors")
     return sorted(files, key=lambda file: int(file.stem.split("-")[1]))
 
@@ -92,10 +92,10 @@ def saved_tensors(folder: str | Path) -> list[Path]:
 def average_checkpoints(model: nn.Module, folder: str | Path, last: int) -> None:
     """Give a model the mean of the weights in the ``last`` checkpoints of its training.
 
-    With a rate that never reaches 0, the weights of each step wander around a better place: their
-    mean is nearer to it. Where fewer checkpoints are there, it is the mean of those.
+    With a rate that never reaches 0, the weights of each step wander around a better place, and
+    their mean is nearer to it. If there are fewer checkpoints, the model gets the mean of those.
 
-    Raises ``ValueError`` if there is none, or they are of another model.
+    Raises ``ValueError`` if there is no checkpoint, or if they belong to a different model.
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 6.1.
     """
     require_at_least_1(last=last)
@@ -119,7 +119,7 @@ def require_same_settings(folder: Path, saved: dict, settings: dict) -> None:
     ]
     if changed:
         raise ValueError(
-            f"{folder} holds a training with other settings ({'; '.join(changed)}): "
+            f"{folder} holds a training run with different settings ({'; '.join(changed)}): "
             "choose a different folder"
         )
 
@@ -163,8 +163,8 @@ def round_weights(model: nn.Module, bits: int) -> None:
 def load_weights(model: nn.Module, path: str | Path) -> None:
     """Read what ``save_weights`` wrote.
 
-    Raises ``ValueError`` if the parameters' names or shapes are those of another model. (The number
-    of heads changes neither.)
+    Raises ``ValueError`` if the parameters' names or shapes are those of a different model. (The
+    number of heads changes neither.)
     """
     _copy_into(model, _read_tensors(Path(path)), Path(path))
 

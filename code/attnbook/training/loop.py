@@ -1,7 +1,8 @@
 """One training loop: on a CPU or a GPU, in one process or many, interrupted and resumed at will.
 
-A training is a function of its settings: the pairs of step n, and the random numbers drawn in it,
-depend on n and on the seed alone. So it can stop anywhere and go on as if it had not.
+A training run is a function of its settings: the pairs of step n, and the random numbers drawn in
+it, depend on n and on the seed alone. So it can stop anywhere and continue as if it had not
+stopped.
 """
 
 import math
@@ -80,7 +81,7 @@ def train(
     a compiled model, compile ``model.hidden``, which is what the loop calls.
 
     Under ``torchrun`` each process takes its share of every batch; the result is that of one
-    process, but for rounding and dropout. Call it inside ``processes``.
+    process, except for rounding and dropout. Call it inside ``processes``.
 
     With a ``folder``, the training is saved there every ``save_every`` steps and at the end, and
     continues from what it finds there. The last ``keep`` of these checkpoints stay, for
@@ -92,7 +93,7 @@ def train(
     the mean over the batch's target tokens, in nats, with label smoothing. Raises ``ValueError`` if
     a number is impossible, a loss or a gradient is not finite (raised at the next read, naming the
     step; its update is not applied, and nothing is saved after it), or the folder holds a training
-    of more steps, with other settings or of another model.
+    run with more steps, different settings or a different model.
 
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 5.3 and 5.4; clipping
     and bfloat16 came later.
@@ -125,7 +126,7 @@ def train(
     first = len(history["losses"])
     require_equal_everywhere(first, folder)
     if first > steps:
-        raise ValueError(f"{folder} holds a training of {first} steps: got steps={steps}")
+        raise ValueError(f"{folder} holds a training run of {first} steps: got steps={steps}")
     model.train()
     unread: list[Tensor] = []  # loss and gradient's norm of the steps since the last read
     if first < steps:

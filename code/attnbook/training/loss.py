@@ -1,4 +1,4 @@
-"""The loss of a training: cross-entropy with smoothed targets, without storing all scores."""
+"""The loss of training: cross-entropy with smoothed targets, without storing all scores."""
 
 import torch
 from jaxtyping import Float, Int

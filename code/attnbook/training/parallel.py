@@ -1,4 +1,4 @@
-"""One training in several processes, each with a share of every batch."""
+"""One training run in several processes, each with a share of every batch."""
 
 import os
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def wait_for_all() -> None:
 
 
 def require_equal_everywhere(first: int, folder: str | Path | None) -> None:
-    """Raise ``ValueError`` if not all processes have found a training of ``first`` steps."""
+    """Raise ``ValueError`` if not all processes have found a training run of ``first`` steps."""
     if not dist.is_initialized():
         return
     steps = [None] * dist.get_world_size()
@@ -69,5 +69,5 @@ def require_equal_everywhere(first: int, folder: str | Path | None) -> None:
     if len(set(steps)) > 1:
         raise ValueError(
             f"the processes found different training runs in {folder}, after {steps} steps: "
-            "it must be one folder that all of them see"
+            "all processes must share one folder"
         )

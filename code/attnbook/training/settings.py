@@ -1,4 +1,4 @@
-"""The settings of a training, and their defaults for each task."""
+"""The settings of a training run, and their defaults for each task."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -13,7 +13,7 @@ def setting(meaning: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the result of a training depends on, whatever the task.
+    """What the result of a training run depends on, whatever the task.
 
     Raises ``ValueError`` for numbers with which no training can run.
     """
@@ -26,14 +26,14 @@ class Settings:
     d_ff: int = setting("width of the feed-forward networks")
     dropout: float = setting("probability of dropping a feature")
     norm: str = setting("pre or post: layer norm before or after a sub-layer")
-    batch: int = setting("size of a batch: numbers; tokens of multi30k")
-    steps: int = setting("steps of training in all")
+    batch: int = setting("size of a batch: in numbers or, for multi30k, in tokens")
+    steps: int = setting("training steps in all")
     peak_rate: float = setting("highest learning rate")
     warmup: int = setting("steps until the highest rate is reached")
     label_smoothing: float = setting("probability spread over all words")
     clip: float = setting("largest norm of a gradient")
     save_every: int = setting("steps from one checkpoint to the next")
-    average: int = setting("take the mean of so many last checkpoints")
+    average: int = setting("how many of the last checkpoints to average")
     seed: int = setting("of weights, data and dropout")
 
     def __post_init__(self) -> None:
@@ -52,8 +52,8 @@ class NumberSettings(Settings):
     """Settings of the task numbers."""
 
     below: int = setting("train and test on numbers below this one")
-    longest: int | None = setting("hold out all numbers of more tokens than this")
-    round_share: float = setting("share of a batch below 1,000 or divisible by 100")
+    longest: int | None = setting("hold out all numbers with more tokens than this")
+    round_share: float = setting("share of numbers below 1,000 or divisible by 100")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -71,7 +71,7 @@ def _mark(cell: NotebookNode) -> dict:
 
 
 def _parts(nb: NotebookNode) -> Iterator[dict]:
-    """What stands on the page below the points, cell by cell; each has a kind."""
+    """What is on the page below the points, cell by cell; each has a kind."""
     for cell in nb.cells[1:]:  # the first tells how to fill in the notebook
         about = cell.metadata.get("nbgrader", {})
         part = {"comment": _comment(about)}

@@ -45,7 +45,7 @@ class Returned:
             "without a mark, because it is not complete": self.no_score,
             "without a mark, because they are not in the table": self.not_in_table,
             "without a page; first: nbgrader generate_feedback": self.no_page,
-            "put into submitted/ by hand, so the platform's number is not known": (
+            "put into submitted/ by hand, so their number on the platform is not known": (
                 self.not_from_platform
             ),
         }

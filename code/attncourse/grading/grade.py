@@ -1,8 +1,8 @@
 """Grade a class in several processes, so that no submission holds up or brings down another.
 
 nbgrader grades each student in a process of its own. One that takes too long is ended with all that
-it started; the others go on. What was graded before an interruption stays, so that the same command
-goes on where it was.
+it started; the others go on. What was graded before an interruption stays graded, so the same
+command continues from there.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def grade(course: Path, assignment: str, processes: int, minutes: float) -> list
                     del running[process]
                     text = said.read_text("utf8").strip() if said.exists() else ""
                     if late or process.exitcode:
-                        stopped = f"not done after {minutes:g} minutes, and stopped"
+                        stopped = f"stopped after {minutes:g} minutes, before it was done"
                         failed[student] = stopped if late else _reason(text)
                         _forget(course, assignment, student)
                         text = f"{student}: {failed[student]}"

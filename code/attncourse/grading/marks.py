@@ -24,7 +24,7 @@ class MarksExport(ExportPlugin):
     """Writes ``grades.csv``: a row for each student and assignment.
 
     A score is there only if it is whole. Otherwise ``status`` says what is missing, and the
-    score is empty: nobody takes it for a zero.
+    score is empty, so that nobody takes it for a zero.
     """
 
     def export(self, gradebook: Gradebook) -> None:

@@ -91,8 +91,8 @@ class Restore(NbGraderPreprocessor):
     """Put a student's answers into a fresh copy of the assignment.
 
     Cells that were deleted, locked cells that were edited and metadata that an editor dropped
-    (Google Colab does) are thus as they were released. Cells that the student added stay, after the
-    cell that they stood after.
+    (Google Colab does) are thus as they were released. Cells that the student added stay after the
+    cells that they followed.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:

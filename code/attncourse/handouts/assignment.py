@@ -47,7 +47,7 @@ def assignment(
     of the exercises to take; by default all that have points.
 
     The notebook has what the exercises need from the chapter, then for each exercise its text,
-    a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions stand
+    a cell to answer in, with a visible check, and a cell that nbgrader grades. Solutions are
     between the marks that ``nbgrader generate_assignment`` cuts at.
     """
     todo = [

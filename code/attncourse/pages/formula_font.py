@@ -37,7 +37,7 @@ def cut(font: TTFont) -> None:
 
 
 def level_subscripts(font: TTFont) -> None:
-    """Let the index of q stand as high as that of k, though q reaches below the line.
+    """Put the index of q as high as that of k, though q reaches below the line.
 
     TeX does so beside a single letter; browsers lower each index to where its letter ends.
     """

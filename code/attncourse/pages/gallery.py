@@ -13,13 +13,13 @@ SHORT = 25  # letters; a first sentence such as "It is." says too little alone
 
 
 def result(path: Path, notebook: NotebookNode) -> str:
-    """What came out, in the first sentence or two of the line that begins a laboratory notebook.
+    """The result, in the first sentence or two of the line that begins a laboratory notebook.
 
     Raises ``UsageError`` if the notebook has no such line.
     """
     found = RESULT.search(notebook.cells[0].source)
     if not found:
-        raise UsageError(f"{path}: the first cell needs a line > **Result.** with what came out")
+        raise UsageError(f"{path}: the first cell needs a line > **Result.** with the result")
     said, *others = re.split(r"(?<=[.!?]) (?=[A-Z])", found[1])
     while others and len(said) < SHORT:
         said += f" {others.pop(0)}"

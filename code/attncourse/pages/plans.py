@@ -126,7 +126,7 @@ def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
         if rest < LEAST_REST:
             raise UsageError(
                 f"{PLANS}: session {entry['session']} takes {length - rest} of its {length} "
-                f"minutes, and {LEAST_REST} must be left"
+                f"minutes, but {LEAST_REST} must be left"
             )
         besides = [f"polls {parts['polls']}"] if parts else []
         besides += [f"together {plans.together(entry)}"] if solving else []

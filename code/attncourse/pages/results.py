@@ -150,7 +150,7 @@ def _why_none_fits(keys: Sequence[str], cells: Sequence[Cell]) -> str:
             near = difflib.get_close_matches(key, known, n=5, cutoff=0)
             return (
                 f"{_places([key])} is in no cell of {_notebooks(cells)}; "
-                f"near to it are {_places(near) or 'no others'}"
+                f"similar keys: {_places(near) or 'none'}"
             )
     return f"no single cell of {_notebooks(cells)} shows all of {_places(keys)}"
 

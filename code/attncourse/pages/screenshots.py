@@ -74,7 +74,7 @@ SCENES = {  # what each picture shows, and what is done with the page before
 def fingerprint(page: str) -> str:
     """A short text that changes with what is photographed.
 
-    The picture that stands where scripts do not run is not seen, and differs between machines.
+    The picture for places where scripts do not run is not seen, and differs between machines.
     """
     return hashlib.sha256(re.sub(r'src="data:[^"]*"', "", page).encode()).hexdigest()[:16]
 

@@ -19,7 +19,7 @@ def stands_in_the_contents(notebook: Notebook) -> Iterator[str]:
     elif notebook.in_laboratory:
         before = listed[listed.index(notebook.path) - 1]  # its chapter, or another one of these
         if before.stem[:2] != notebook.path.stem[:2]:
-            yield f"list it below chapter {notebook.number}, not behind {before.stem}"
+            yield f"list it below chapter {notebook.number}, not after {before.stem}"
 
 
 def begins_with_its_question(notebook: Notebook) -> Iterator[str]:
@@ -39,7 +39,7 @@ def begins_with_its_question(notebook: Notebook) -> Iterator[str]:
 
 
 def shows_before_it_says(notebook: Notebook) -> Iterator[str]:
-    """Each section of the front chapter begins with a figure and leads to the chapter behind it."""
+    """Each section of the front chapter begins with a figure and leads to its chapter."""
     if not re.match(r"# \D+\n", notebook.first):
         yield "the first cell begins with a title without a number, `# …`"
     starts = [i for i, cell in enumerate(notebook.cells) if cell.source.startswith("## ")]
@@ -65,7 +65,7 @@ def numbers_its_equations(notebook: Notebook) -> Iterator[str]:
 
 
 def asks_before_it_answers(notebook: Notebook) -> Iterator[str]:
-    """The buttons of a prediction stand under its question, and before what answers it."""
+    """The buttons of a prediction come after its question, and before what answers it."""
     asked = False
     for above, cell in itertools.pairwise(notebook.cells):
         if "predict" in tags(cell):
@@ -82,7 +82,10 @@ def asks_before_it_answers(notebook: Notebook) -> Iterator[str]:
         behind_the_veil = re.split(r"^##+ ", cell.source, flags=re.M)[0]
         hides = "answer" in tags(above) and cell.cell_type == "markdown"
         if hides and "**Predict.**" in behind_the_veil:
-            yield f"cell {cell.id}: it hides a question with the answer above: use a new cell"
+            yield (
+                f"cell {cell.id}: it hides a question together with the answer above, so use a "
+                "new cell"
+            )
 
 
 def ends_with_its_sums_and_sources(notebook: Notebook) -> Iterator[str]:
@@ -101,7 +104,7 @@ def proves_what_the_ledger_claims(notebook: Notebook) -> Iterator[str]:
     for id in here:
         if f"claim-{id}" not in tagged:
             yield (
-                f"{id} belongs to chapter {notebook.number}, but no cell of it or of its "
+                f"{id} belongs to chapter {notebook.number}, but no cell of this chapter or of its "
                 f"laboratory has the tag claim-{id}"
             )
 

@@ -65,8 +65,8 @@ def _lacks_of_exercise(task: Exercise) -> Iterator[str]:
         yield "it needs a hint or more, `hints=[…]`"
     if len(task.mistakes) < fewest:
         yield (
-            f"it knows {len(task.mistakes)} mistakes and needs {fewest} or more: write wrong "
-            'answers that people give, each a function with `@….mistake("…")`'
+            f"it knows {len(task.mistakes)} mistakes and needs {fewest} or more. Write wrong "
+            'answers that people give, each as a function with `@….mistake("…")`'
         )
     teaching = {each.sentence for each in task.properties} - {GRADIENTS}
     if _is_function(task) and len(teaching) not in PROPERTIES:
@@ -76,7 +76,9 @@ def _lacks_of_exercise(task: Exercise) -> Iterator[str]:
         )
     for name, explanation in task.explanations.items():
         if not name or explanation.count(". ") < 1:
-            yield (f"the mistake {name!r} needs two sentences: what was done, then what it causes")
+            yield (
+                f"the mistake {name!r} needs two sentences: what was done, then what that causes"
+            )
 
 
 def has_tested_answers(notebook: Notebook) -> Iterator[str]:
@@ -87,9 +89,9 @@ def has_tested_answers(notebook: Notebook) -> Iterator[str]:
     lists = [name for name in ("WRONG", "RIGHT") if not re.search(rf"^{name}\b", text, re.M)]
     if lists or untried:
         yield (
-            "it has two lists, `WRONG` and `RIGHT`, of answers that are not in the module: to each "
-            "exercise a wrong one that is no mistake of its catalogue, and a right one. There is "
-            f"none yet for {', '.join([*lists, *untried])}"
+            "it must have two lists, `WRONG` and `RIGHT`, with answers to each exercise that are "
+            "not in the module: a wrong one that is no mistake of the catalogue, and a right one. "
+            f"There is none yet for {', '.join([*lists, *untried])}"
         )
 
 
@@ -144,8 +146,8 @@ def _lacks_of_cells(notebook: Notebook, task: Exercise, place: int) -> Iterator[
     found = cells_to_answer_in(notebook.node, place) if below else []
     if [tags(cell) for cell in found] != [["exercise"], ["solution"]]:
         yield (
-            "a stub, tagged exercise, stands below its text, and then a text with the solution, "
-            "tagged solution"
+            "below its text there must be a stub, tagged exercise, and then a text with the "
+            "solution, tagged solution"
         )
         return
     stub, solution = found
@@ -176,7 +178,10 @@ def leave_the_readers_names_alone(notebook: Notebook) -> Iterator[str]:
     for cell in notebook.tagged("exercise"):
         for name in sorted(names(cell.source)[1]):
             if name in known:
-                yield f"cell {cell.id}: call `{name}` otherwise, for the cell {known[name]} has it"
+                yield (
+                    f"cell {cell.id}: give `{name}` a different name, because the cell "
+                    f"{known[name]} has it"
+                )
             known[name] = cell.id
 
 
@@ -189,7 +194,7 @@ def are_not_attempted(notebook: Notebook) -> Iterator[str]:
 
 
 def has_its_choice_in_the_story(notebook: Notebook) -> Iterator[str]:
-    """The choice N.0 stands before the experiment that decides it, with the module's options."""
+    """The choice N.0 comes before the experiment that decides it, with the module's options."""
     choice = notebook.book.exercises.get(f"{notebook.number}.0")
     place = dict(notebook.exercises()).get(f"{notebook.number}.0")
     if not isinstance(choice, MultipleChoice) or place is None:

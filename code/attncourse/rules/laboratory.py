@@ -21,7 +21,7 @@ def begins_with_its_result(notebook: Notebook) -> Iterator[str]:
     if not title or not first.startswith(f"# Lab {number} · ") or title["question"][-1] != "?":
         yield f"the first cell begins with its question, `# Lab {number} · …?`"
     if not RESULT.search(first):
-        yield "the first cell needs a line `> **Result.** …` with what came out"
+        yield "the first cell needs a line `> **Result.** …` with the result"
     if not re.search(rf"\]\(\.\./{number:02d}-[\w-]+\.ipynb", first):
         yield f"the first cell links to its chapter, as in [Chapter {number}](../{number:02d}-…)"
     if "What would refute it" not in notebook.headings:
@@ -29,11 +29,11 @@ def begins_with_its_result(notebook: Notebook) -> Iterator[str]:
 
 
 def shows_its_result_first(notebook: Notebook) -> Iterator[str]:
-    """The figure that shows the result stands above the first section."""
+    """The figure that shows the result is above the first section."""
     above = itertools.takewhile(lambda cell: "\n## " not in f"\n{cell.source}", notebook.cells[1:])
     shown = [output.get("data", {}) for cell in above for output in cell.get("outputs", [])]
     if notebook.in_laboratory and not any({PNG, SVG} & {*data} for data in shown):
-        yield "the figure that shows the result stands above the first section"
+        yield "the figure that shows the result must be above the first section"
 
 
 def has_an_experiment(notebook: Notebook) -> Iterator[str]:

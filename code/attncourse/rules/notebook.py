@@ -21,8 +21,8 @@ NOT_PLAIN = {  # what must not stand in the text, and why
     r"!\[": "an image must be the output of a cell, or it is missing on Colab",
     r"\]\(#": "a link to a heading needs its file, as in [words](03-scaling.ipynb#measure-it)",
     r"\\(?:begin|label|eqref)\b": "\\begin, \\label and \\eqref are not shown alike everywhere",
-    r"\\\\[a-zA-Z,;]": "a doubled backslash is a new line in TeX, and its command mere letters",
-    r"<(?!/?(?:details|summary)\b)/?[a-z]+[^>]*>": "of HTML, only <details> and <summary>",
+    r"\\\\[a-zA-Z,;]": "TeX reads a doubled backslash as a new line, and its command as letters",
+    r"<(?!/?(?:details|summary)\b)/?[a-z]+[^>]*>": "only <details> and <summary> are allowed",
 }
 MYST = re.compile(r"^\s*(?::::|```\{)|(?<!`)\{[a-z:]+\}`", re.M)
 
@@ -37,7 +37,7 @@ def exists(notebook: Notebook) -> Iterator[str]:
     except nbformat.ValidationError as error:
         yield f"it is not a valid notebook: {error}"
     if (size := notebook.path.stat().st_size) >= MOST_BYTES:
-        yield f"it has {size:,} bytes and may have {MOST_BYTES:,}: show less in its outputs"
+        yield f"it has {size:,} bytes and may have {MOST_BYTES:,}, so show less in its outputs"
 
 
 def has_ids_of_its_own(notebook: Notebook) -> Iterator[str]:
@@ -74,19 +74,19 @@ def is_plain(notebook: Notebook) -> Iterator[str]:
     """Plain Markdown reads well on the page, on Colab, in JupyterLab and on GitHub."""
     text = re.sub(r"<!--.*?-->", "", notebook.prose, flags=re.S)
     if found := MYST.search(notebook.text):
-        yield f"the text has {found[0].strip()!r}, but MyST is understood on the page alone"
+        yield f"the text has {found[0].strip()!r}, but MyST is understood only on the page"
     for pattern, why in NOT_PLAIN.items():
         if found := re.search(pattern, text, re.M):
             yield f"the text has {found[0].strip()!r}, but {why}"
     if text.count("$$") % 2:
-        yield "the text has $$ an odd number of times: a formula is not closed"
+        yield "the text has $$ an odd number of times, so a formula is not closed"
 
 
 def was_run(notebook: Notebook) -> Iterator[str]:
     """Its cells were run in their order, all at once, and they store what they show."""
     counts = [cell.execution_count for cell in notebook.code]
     if not counts or counts != [*range(1, len(counts) + 1)]:
-        yield f"run it, which stores what it shows: python -m attncourse run {notebook.name}"
+        yield f"run it, and its outputs are stored: python -m attncourse run {notebook.name}"
 
 
 def was_run_by_the_command(notebook: Notebook) -> Iterator[str]:
@@ -119,7 +119,7 @@ def shows_no_error(notebook: Notebook) -> Iterator[str]:
     for cell in notebook.code:
         for output in cell.outputs:
             if output.output_type == "error" or output.get("name") == "stderr":
-                yield f"cell {cell.id}: it ends with an error or prints a warning: mend its code"
+                yield f"cell {cell.id}: it ends with an error or prints a warning, so correct it"
             if " at 0x" in json.dumps(output):
                 yield f"cell {cell.id}: it prints an address in memory, which differs every time"
 
@@ -163,7 +163,7 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
             continue
         number += 1
         if len(pictures) > 1:
-            yield f"cell {cell.id}: it shows {len(pictures)} pictures: one cell shows one"
+            yield f"cell {cell.id}: it shows {len(pictures)} pictures, but a cell may show only one"
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
         if len(alt) <= 80 or "\n" in alt:
             yield (
@@ -176,4 +176,4 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
         if "hide-input" not in tags(cell):
             yield f"cell {cell.id}: code that draws a figure has the tag hide-input"
     if not number:
-        yield "it has no figure, and needs one: draw the mechanism or the result"
+        yield "it needs a figure, so draw the mechanism or the result"

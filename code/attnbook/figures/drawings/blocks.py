@@ -26,7 +26,7 @@ def encoder_block(
 ) -> Drawing:
     """An encoder block: the residual stream goes up, two sub-layers read from it and add to it.
 
-    ``norm_first=False`` is post-norm: the norm stands on the stream after each addition.
+    ``norm_first=False`` is post-norm: the norm is on the stream after each addition.
 
     Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
     """

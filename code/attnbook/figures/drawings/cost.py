@@ -213,7 +213,9 @@ def caching(steps: Sequence[int]) -> Drawing:
     Raises ``ValueError`` for a step that is not 1 to 6, or steps that are too many for the width.
     """
     if not steps or not all(1 <= step <= MOST_STEP for step in steps) or len(steps) > 4:
-        raise ValueError(f"up to 4 steps, each of 1 to {MOST_STEP} tokens: got {list(steps)}")
+        raise ValueError(
+            f"at most 4 steps are drawn, each of 1 to {MOST_STEP} tokens: got {list(steps)}"
+        )
     canvas, cell = Canvas(), 14
     places, x = [], 134.0
     for step in steps:

@@ -44,8 +44,8 @@ def draw_matrix(
 ) -> None:
     """Draw a matrix whose left upper corner is (x, y).
 
-    ``title`` says where name and shape stand: ``above``, ``below`` or ``left``. Above a matrix that
-    is narrower than both stands its name only, and the shape below.
+    ``title`` says where name and shape are: ``above``, ``below`` or ``left``. If a matrix is
+    narrower than both, its name is above it and its shape below.
     """
     _demand_drawn(matrix, *scale.axes(matrix))
     width, height = scale.size(matrix)
@@ -253,7 +253,9 @@ def text_box(
 ) -> None:
     """A box as tall as a cell, with a line of text. Raises ``ValueError`` if that has no room."""
     if formula_width(text, TEXT) > wide:
-        raise ValueError(f"{text} has no room in a box of the drawing: fewer features or digits")
+        raise ValueError(
+            f"{text} has no room in a box of the drawing: use fewer features or digits"
+        )
     with canvas.group(name, x, y):
         canvas.box(0, 0, wide, CELL_HEIGHT, fill=tint(color, share), stroke=color, round=4)
         canvas.text(wide / 2, CELL_HEIGHT / 2, text, formula=True, color=BLACK)

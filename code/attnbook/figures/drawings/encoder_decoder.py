@@ -33,10 +33,11 @@ def encoder_decoder(
     """
     for tokens in (source, target):
         if not 2 <= len(tokens) <= MOST_TOKENS:
-            raise ValueError(f"2 to {MOST_TOKENS} tokens on each side: got {len(tokens)}")
+            raise ValueError(f"needs 2 to {MOST_TOKENS} tokens on each side: got {len(tokens)}")
     if weights is not None and weights.shape != (len(target), len(source)):
         raise ValueError(
-            f"a weight for each of {len(target)} × {len(source)} pairs: got {tuple(weights.shape)}"
+            f"needs a weight for each of {len(target)} × {len(source)} pairs: got "
+            f"{tuple(weights.shape)}"
         )
     canvas = Canvas()
     reads, writes = (_middles(len(tokens)) for tokens in (source, target))

@@ -54,7 +54,7 @@ def heads(
     length = len(tokens)
     if tuple(weights.shape[1:]) != (length, length) or not 2 <= length <= MOST_TOKENS:
         raise ValueError(
-            f"maps for 2 to {MOST_TOKENS} tokens: got weights {tuple(weights.shape)} and "
+            f"needs maps for 2 to {MOST_TOKENS} tokens: got weights {tuple(weights.shape)} and "
             f"{length} tokens"
         )
     names = [fitted(token, LONGEST, SMALL) for token in tokens]
@@ -122,7 +122,7 @@ def _lane(
 
 
 def _names(canvas: Canvas, x: float, y: float, names: Sequence[str], color: str) -> None:
-    """The tokens below each other, in lines that end at x."""
+    """The tokens one below the other, in lines that end at x."""
     for i, name in enumerate(names):
         canvas.text(x, y + (i + 0.5) * ROW, name, size=SMALL, color=color, anchor="end")
 

@@ -27,10 +27,10 @@ def in_parallel(words: Sequence[str], *, link: tuple[int, int]) -> Drawing:
     """
     count = len(words)
     if not 2 <= count <= MOST_WORDS:
-        raise ValueError(f"2 to {MOST_WORDS} words: got {count}")
+        raise ValueError(f"needs 2 to {MOST_WORDS} words: got {count}")
     start, end = link
     if not 0 <= start < end < count:
-        raise ValueError(f"a link goes from one of {count} words to a later one: got {link}")
+        raise ValueError(f"a link must go from one of {count} words to a later one: got {link}")
     canvas = Canvas()
     right = LEFT + count * CELL + BETWEEN
     far = end - start

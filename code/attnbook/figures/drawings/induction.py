@@ -25,10 +25,10 @@ def induction(
     """
     count = len(words)
     if not 3 <= count <= MOST_WORDS:
-        raise ValueError(f"3 to {MOST_WORDS} words: got {count}")
+        raise ValueError(f"needs 3 to {MOST_WORDS} words: got {count}")
     for name, given in (("before", before), ("weights", weights)):
         if len(given) != count:
-            raise ValueError(f"{name} needs one for each of {count} words: got {len(given)}")
+            raise ValueError(f"{name} needs one entry for each of {count} words: got {len(given)}")
     canvas = Canvas()
     middles = [(j + 0.5) * CELL for j in range(count)]
     first = "1  Each word looks one place back and notes what it finds."

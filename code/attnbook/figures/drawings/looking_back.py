@@ -38,7 +38,7 @@ def looking_back(
     """
     if len(tokens) != len(memory) or not 2 <= len(tokens) <= MOST_TOKENS:
         raise ValueError(
-            f"2 to {MOST_TOKENS} tokens with a state each: got {len(tokens)} tokens and "
+            f"needs 2 to {MOST_TOKENS} tokens with a state each: got {len(tokens)} tokens and "
             f"{len(memory)} states"
         )
     energies = memory @ query

@@ -98,7 +98,7 @@ def product(
     """The product of two matrices: it is in the corner where rows meet columns.
 
     ``row`` of ``left`` and ``column`` of ``right`` are framed, and the entry that they make; below
-    stands how it comes about.
+    them is the calculation.
 
     Raises ``ValueError`` if the sizes do not fit, or there is no such row or column.
     """

@@ -47,7 +47,7 @@ def neurons(
     d, d_ff = up_proj.shape
     if (len(features), len(questions)) != (d, d_ff) or d > MOST_FEATURES or d_ff > MOST_NEURONS:
         raise ValueError(
-            f"at most {MOST_FEATURES} named features and {MOST_NEURONS} questions: got "
+            f"needs at most {MOST_FEATURES} named features and {MOST_NEURONS} questions: got "
             f"{len(features)} and {len(questions)} for a projection {tuple(up_proj.shape)}"
         )
     if (down_proj != 0).sum(dim=0).max() > 1:
@@ -111,7 +111,7 @@ def _answer(
 
 def _demand_room(text: str, room: float) -> None:
     if text_width(text, SMALL) > room:
-        raise ValueError(f"{text} has no room in the drawing: fewer features or digits")
+        raise ValueError(f"{text} has no room in the drawing: use fewer features or digits")
 
 
 def _neuron(

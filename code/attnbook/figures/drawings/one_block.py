@@ -49,8 +49,8 @@ def one_block(
     """
     if (len(features), len(words)) != (stages.shape[1], len(weights)) or len(features) > MOST:
         raise ValueError(
-            f"at most {MOST} named features, and a weight for each word: got {len(features)} names "
-            f"for stages {tuple(stages.shape)}, {len(words)} words and {len(weights)} weights"
+            f"needs at most {MOST} named features, and a weight for each word: got {len(features)} "
+            f"names for stages {tuple(stages.shape)}, {len(words)} words and {len(weights)} weights"
         )
     updates = [stages[0], *stages.diff(dim=0)]
     if min(update.min() for update in updates) < 0:

@@ -1,4 +1,4 @@
-"""The same words in two orders: what one makes of all, and whom each hears behind a mask."""
+"""The same words in two orders: the output of one, and whom each hears under a mask."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ def two_orders(
 ) -> Drawing:
     """One query meets the same words in two orders: ``words`` as they come, and then in ``order``.
 
-    Each word brings its key and its value; below stand its weight and, at the right, the output.
+    Each word brings its key and its value; below are its weight and, on the right, the output.
     Lines join a word's weights in the two sentences. ``asks`` is the word whose query it is.
 
     Raises ``ValueError`` if there are not as many keys and values as words, 2 to 4, if ``order``
@@ -49,7 +49,7 @@ def two_orders(
     _demand_orders(words, order)
     if not len(key) == len(value) == len(words):
         raise ValueError(
-            f"a key and a value for each of {len(words)} words: got {len(key)} keys and "
+            f"needs a key and a value for each of {len(words)} words: got {len(key)} keys and "
             f"{len(value)} values"
         )
     canvas = Canvas()
@@ -101,15 +101,15 @@ def heard(
 ) -> Drawing:
     """Whom each word has heard after one layer with this mask, in two orders of the same words.
 
-    The mask is True where a place may attend to another one. Words that have heard others in one
-    order than in the other one are set off.
+    The mask is True where a place may attend to another one. Words that have heard different words
+    in the two orders are highlighted.
 
     Raises ``ValueError`` if the mask does not fit 2 to 4 words, or ``order`` does not list each
     once.
     """
     _demand_orders(words, order)
     if tuple(mask.shape) != (len(words), len(words)):
-        raise ValueError(f"a mask for {len(words)} words: got shape {tuple(mask.shape)}")
+        raise ValueError(f"needs a mask for {len(words)} words: got shape {tuple(mask.shape)}")
     orders = [[*range(len(words))], [*order]]
     sets = [
         {word: [listed[j] for j in range(len(words)) if mask[i, j] and j != i]
@@ -156,6 +156,6 @@ def heard(
 
 def _demand_orders(words: Sequence[str], order: Sequence[int]) -> None:
     if not 2 <= len(words) <= MOST_WORDS:
-        raise ValueError(f"2 to {MOST_WORDS} words: got {len(words)}")
+        raise ValueError(f"needs 2 to {MOST_WORDS} words: got {len(words)}")
     if sorted(order) != [*range(len(words))]:
-        raise ValueError(f"an order lists each of {len(words)} words once: got {list(order)}")
+        raise ValueError(f"an order must list each of {len(words)} words once: got {list(order)}")

@@ -28,14 +28,14 @@ GAP, APART = 6, 10  # beside a number; between the columns
 def softmax(scores: Float[Tensor, " key"], value: Float[Tensor, " key"]) -> Drawing:
     """Scores as bars, their exponentials, and weights: parts of one bar that is 1 long.
 
-    Below it stands the mixture of the values, one number for each key.
+    Below it is the mixture of the values, one number for each key.
 
     Raises ``ValueError`` if there are none or more than 3 keys, not as many values, if a score is
     below −5 or above 5, or if a number is not finite.
     """
     if scores.ndim != 1 or scores.shape != value.shape or not 1 <= len(scores) <= MOST:
         raise ValueError(
-            f"1 to {MOST} keys with a score and a value each: "
+            f"needs 1 to {MOST} keys with a score and a value each: "
             f"got shapes {tuple(scores.shape)} and {tuple(value.shape)}"
         )
     if not ((scores.abs() <= LARGEST).all() and value.isfinite().all()):

@@ -217,7 +217,7 @@ def splits(
     """Which cells of x two heads get, in one way of splitting it and in another.
 
     Above, x in the colours of the heads; below, what each head gets. ``ways`` are named results of
-    splits. All numbers of x must differ, for by them a cell is found again.
+    splits. All numbers of x must differ, because they identify the cells.
 
     Raises ``ValueError`` if they do not, or if a way does not give each cell of x to one of two
     heads.

@@ -233,7 +233,7 @@ class Canvas:
         self.elements.append("</g>")
 
     def finish(self, alt: str) -> Drawing:
-        """Put everything on a white ground, with a margin around it."""
+        """Put everything on a white background, with a margin around it."""
         x, y = self.left - MARGIN, self.top - MARGIN
         width, height = self.width, self.bottom - self.top + 2 * MARGIN
         svg = (

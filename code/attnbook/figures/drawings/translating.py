@@ -39,19 +39,19 @@ def teacher_forcing(
     ``lesson`` is set off: it sees the source and what has been read so far. Slanted lines join the
     token that is predicted with the same one as it is read, one place on.
 
-    Raises ``ValueError`` if there are not as many chances and tokens to say as tokens to read, 2 to
-    9, if ``says`` is not ``reads`` shifted by one, or there is no such lesson.
+    Raises ``ValueError`` if there are not as many tokens to predict and probabilities as tokens to
+    read, 2 to 9, if ``says`` is not ``reads`` shifted by one, or there is no such lesson.
     """
     count = len(reads)
     if not len(says) == len(chances) == count or not 2 <= count <= MOST_LESSONS:
         raise ValueError(
-            f"2 to {MOST_LESSONS} lessons are drawn, each with what is read and said: got "
-            f"{count} tokens to read, {len(says)} to say and {len(chances)} chances"
+            f"2 to {MOST_LESSONS} lessons are drawn, each with a token to read, a token to predict "
+            f"and its probability: got {count}, {len(says)} and {len(chances)}"
         )
     if list(says[:-1]) != list(reads[1:]):
         raise ValueError(f"{list(says)} is not {list(reads)} shifted by one")
     if not 0 <= lesson < count:
-        raise ValueError(f"lessons are 0 to {count - 1}: got {lesson}")
+        raise ValueError(f"lesson must be from 0 to {count - 1}: got {lesson}")
     canvas, step = Canvas(), WIDEST / count
     wide = step - GAP
     canvas.text(0, 0, "it sees the whole source", anchor="start")

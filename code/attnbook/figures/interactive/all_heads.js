@@ -12,7 +12,7 @@ attnbook.define("all-heads", (shared) => {
     sum(map.slice(first).map((row, i) => score(row, i + first))) / (map.length - first);
   const SEARCHES = [
     ["the blue word looks at", null],
-    ["each word looks at the word before", (map) => over(map, 1, (row, i) => row[i - 1])],
+    ["each word looks at the word before it", (map) => over(map, 1, (row, i) => row[i - 1])],
     ["each word looks at itself", (map) => over(map, 1, (row, i) => row[i])],
     ["each word looks at the first word", (map) => over(map, 1, (row) => row[0])],
     // entropy, as a share of the largest that a row can have
@@ -82,7 +82,7 @@ attnbook.define("all-heads", (shared) => {
         .both { grid-template-columns: minmax(0, 1fr) 17rem; align-items: start; }
         .narrow { display: none; }
       }
-      /* on a telephone, words come below each other, and a block is a row */
+      /* on a telephone, words come one below the other, and a block is a row */
       @container (max-width: 41.99rem) {
         .wide, .map { display: none; }
         .looks { grid-template-columns: auto auto; gap: .1rem 5.5rem; }

@@ -22,25 +22,25 @@ def all_heads(
     """One head of a causal model with ribbons for its weights; below, every head as a square.
 
     Each of ``texts`` is its tokens and the weights of all heads on them. The more a head does what
-    the reader searches for, the stronger is the colour of its square. Readers search for a weight
-    from one token to another, which is ``link`` at first, the places of these two tokens; for
-    looking at the previous token, at itself, at the first; or evenly. Menus for that are behind a
-    fold, which ``explore`` opens. The head that is shown first is the strongest. Of a text after
-    the first, only the rows from the first different token on are stored: those before are the
-    same in a causal model. ``alt`` says what can be seen.
+    the reader searches for, the stronger is the colour of its square. Readers search for heads with
+    a large weight from one token to another, which at first are the two places in ``link``, or for
+    heads that look at the previous token, at the token itself, at the first token, or at all tokens
+    evenly. The menus for this are in a fold, which ``explore`` opens. The head that is shown first
+    is the strongest. Of a text after the first, only the rows from the first different token on are
+    stored, because the rows before are the same in a causal model. ``alt`` says what can be seen.
 
     Raises ``ValueError`` without a text, for texts that do not fit their weights or have more than
     24 tokens, for models of different sizes, for weights on a later token or outside 0 to 1, if an
     equal beginning has different weights, or if there is no such link.
     """
     if not texts:
-        raise ValueError("needs a text at least: got none")
+        raise ValueError("needs at least one text: got none")
     looks, looked_at = link
     shortest = min(len(tokens) for tokens, _ in texts)
     if not 0 <= looked_at <= looks < shortest:
         raise ValueError(
-            f"a link goes from a token of all texts, 0 to {shortest - 1}, to itself or one before: "
-            f"got {link}"
+            f"a link must go from a token that all texts have, 0 to {shortest - 1}, to itself or "
+            f"to an earlier one: got {link}"
         )
     first_tokens, first = texts[0]
     stored = []
@@ -75,13 +75,13 @@ def all_heads(
 def _demand_causal(weights: Tensor, length: int) -> None:
     if weights.ndim != 4 or weights.shape[2:] != (length, length) or not 2 <= length <= MOST_TOKENS:
         raise ValueError(
-            f"weights (blocks, heads, token, token) of 2 to {MOST_TOKENS} tokens: got "
+            f"needs weights (blocks, heads, token, token) of 2 to {MOST_TOKENS} tokens: got "
             f"{tuple(weights.shape)} for {length} tokens"
         )
     finite(weights=weights)
     if weights.min() < 0 or weights.max() > 1 + 1e-5:
         raise ValueError(
-            f"weights are from 0 to 1: got {weights.min().item()} to {weights.max().item()}"
+            f"weights must be from 0 to 1: got {weights.min().item()} to {weights.max().item()}"
         )
     if weights.triu(diagonal=1).max() > 0:
         raise ValueError("no token may look at a later one: got weights above the diagonal")

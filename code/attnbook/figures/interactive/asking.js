@@ -221,7 +221,7 @@ attnbook.define("asking", (shared) => {
         `Look for ${features[query.indexOf(Math.max(...query))]} ${when}`);
       const [ask, weigh, mix] = this.steps = [
         ["query", "What ", bold(words[row]), " looks for is its ", bold("query"), "."],
-        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), ". No fit: small, but never 0."],
+        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), ". Without a fit, it is small, but never 0."],
         ["value", "Each word hands over that share of its ", bold("value"), ". The sum is the ",
           bold("mixture"), "."],
       ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,

@@ -44,15 +44,15 @@ def asking(
     wanted = [(len(names), len(features)), (len(names), len(features)), (len(names), len(hands))]
     if shapes != wanted or not 1 <= len(names) <= MOST_WORDS:
         raise ValueError(
-            f"1 to {MOST_WORDS} words with queries, keys and values of the shapes {wanted}: got "
-            f"{shapes} for {len(names)} words"
+            f"needs 1 to {MOST_WORDS} words with queries, keys and values of the shapes {wanted}: "
+            f"got {shapes} for {len(names)} words"
         )
     if len(features) != FEATURES:
-        raise ValueError(f"a query has {FEATURES} features: got {len(features)}")
+        raise ValueError(f"a query must have {FEATURES} features: got {len(features)}")
     if (lowest := min(each.min().item() for each in (queries, keys, values))) < 0:
-        raise ValueError(f"all numbers are 0 or more: got {lowest}")
+        raise ValueError(f"all numbers must be 0 or more: got {lowest}")
     if asks not in names:
-        raise ValueError(f"one of {names} asks first: got {asks!r}")
+        raise ValueError(f"the word that asks first must be one of {names}: got {asks!r}")
     row = names.index(asks)
     weights = (queries @ keys.mT).double().softmax(dim=-1)
     data = {

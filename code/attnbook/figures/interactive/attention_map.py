@@ -34,12 +34,12 @@ def attention_map(
     """
     if weights.ndim > 4 or weights.shape[-2:] != (len(rows), len(columns)):
         raise ValueError(
-            f"weights of shape {tuple(weights.shape)} need that many tokens, and up "
-            f"to two more axes: got {len(rows)} rows and {len(columns)} columns"
+            f"needs weights with an entry for each row and column, and at most two axes before: "
+            f"got {tuple(weights.shape)} for {len(rows)} rows and {len(columns)} columns"
         )
     if not 1 <= len(rows) <= MOST_TOKENS or not 1 <= len(columns) <= MOST_TOKENS:
         raise ValueError(
-            f"1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
+            f"needs 1 to {MOST_TOKENS} tokens on each side: got {len(rows)} rows and "
             f"{len(columns)} columns"
         )
     (weights,) = finite(weights=weights)
@@ -49,11 +49,11 @@ def attention_map(
     block, head = start
     if not 0 <= block < blocks or not 0 <= head <= heads:
         raise ValueError(
-            f"{blocks} blocks and {heads} heads have no start {start}: from (0, 0) "
-            f"to ({blocks - 1}, {heads}), which is the mean"
+            f"{blocks} blocks and {heads} heads have no start {start}, only (0, 0) to "
+            f"({blocks - 1}, {heads}), where head {heads} is the mean"
         )
     if row is not None and not 0 <= row < len(rows):
-        raise ValueError(f"{len(rows)} tokens look: there is no row {row}")
+        raise ValueError(f"only {len(rows)} tokens look, so there is no row {row}")
     shown = weights[block].mean(dim=0) if head == heads else weights[block, head]
     still = still_map(shown, rows, columns)
     data = {

@@ -33,7 +33,7 @@ class Interactive:
         self._json = json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def to_html(self) -> str:
-        """The figure as HTML that stands by itself and makes no network request."""
+        """The figure as HTML that needs nothing else and makes no network request."""
         element = f"attnbook-{self.kind.replace('_', '-')}"
         # "<" in a token could end the script element, or begin another
         data = self._json.replace("<", r"\u003c")
@@ -53,7 +53,7 @@ class Interactive:
 
 
 def without_script(figure: str) -> str:
-    """The HTML of a figure less its script; other HTML stays as it is."""
+    """The HTML of a figure without its script; other HTML is not changed."""
     return figure.split(_SCRIPT_START)[0]
 
 

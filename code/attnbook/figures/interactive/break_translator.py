@@ -34,16 +34,18 @@ def break_translator(
 ) -> Interactive:
     """A translator of numbers, English to French, whose parts the reader switches off.
 
-    It runs in the page, with the weights of ``NUMBERS_TO_FRENCH``. One types a number below
-    100,000, watches its French being written token by token, and sees where each head looks. Under
-    any switches one can measure how many of 200 held-out numbers it still writes right, and sees
-    some that it does not. On the book's pages each switch has a link to its chapter.
+    It runs in the page, with the weights of ``NUMBERS_TO_FRENCH``. Readers type a number below
+    100,000, watch its French being written token by token, and see where each head looks. With any
+    switches set, they can measure how many of 200 held-out numbers the translator still writes
+    correctly, and they see some that it gets wrong. On the book's pages each switch has a link to
+    its chapter.
 
-    ``number`` is the one to begin with, or its English words. ``show`` names the switches that
-    stand open; the others wait behind "More switches". ``switches`` are set at the start:
+    ``number`` is the number to begin with, or its English words. ``show`` names the switches that
+    are visible at first; the others are behind "More switches". ``switches`` are set at the start:
     ``{"source_positions": "off"}``, as ``attnbook.interventions.broken`` takes them.
 
-    Raises ``ValueError`` for a switch that does not exist or words that the translator has not.
+    Raises ``ValueError`` for a switch that does not exist or words that the translator does not
+    know.
 
     >>> break_translator(2003, show=["source_positions"]).alt
     'A translator that runs in this page. It writes “two thousand three” as “deux mille trois”. \

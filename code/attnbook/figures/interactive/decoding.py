@@ -17,7 +17,7 @@ def decoding(
     likeliest: Sequence[Sequence[tuple[str, float]]],
     alt: str,
 ) -> Interactive:
-    """A translation token by token: where each one looks, and what else it could have been.
+    """A translation token by token: where the model looks, and what it could have written instead.
 
     ``weights`` are those of cross-attention: row t is where the model looks while it writes token
     t of ``written``, on the tokens of ``source``. ``likeliest`` has for each step some tokens and
@@ -30,7 +30,7 @@ def decoding(
     if not all(sizes) or weights.shape != sizes or len(likeliest) != sizes[0]:
         raise ValueError(
             f"{sizes[0]} written tokens and {sizes[1]} of the source need as many rows and "
-            f"columns of weights, and a list of the likeliest for each that is written: got "
+            f"columns of weights, and a list of likely tokens for each written one: got "
             f"weights of shape {tuple(weights.shape)} and {len(likeliest)} lists"
         )
     chances = [chance for step in likeliest for _, chance in step]

@@ -37,8 +37,8 @@ def hero() -> Interactive:
     English ones, as wide as the weights of the last cross-attention, averaged over the heads. A
     button takes one thing away from the model and shows what it writes then, and how many of 200
     held-out numbers come out right. Once, when the figure is seen, the English is hidden and shown
-    again by itself, and captions say so. All of that is computed in the page, but for the numbers
-    that come out right when nothing is broken.
+    again by itself, and captions say so. All of this is computed in the page, except for the
+    numbers that are right when nothing is broken.
 
     >>> hero().alt
     'A small Transformer writes “ninety-seven” as “quatre-vingt-dix-sept”. Ribbons show at which \

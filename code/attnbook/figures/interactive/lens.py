@@ -36,8 +36,8 @@ def lens(
     stages, length, vocabulary = logits.shape
     if len(tokens) != length or not 1 <= length <= MOST_TOKENS or stages < 2:
         raise ValueError(
-            f"1 to {MOST_TOKENS} tokens, with logits at two stages or more: got {len(tokens)} "
-            f"tokens and logits of shape {tuple(logits.shape)}"
+            f"needs 1 to {MOST_TOKENS} tokens, with logits at two stages or more: got "
+            f"{len(tokens)} tokens and logits of shape {tuple(logits.shape)}"
         )
     (logits,) = finite(logits=logits)
     probabilities = logits.softmax(dim=-1)

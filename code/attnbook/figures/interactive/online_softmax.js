@@ -108,7 +108,7 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       const right = fixed(a / l) === fixed(whole);
       this.say(`Block ${this.step + 1} of ${states.length}. ` +
         (this.step === 0 ? "" : !grown ? "The largest score stays the same, and so do the old sums. "
-          : this.kept ? "The largest score has grown, but the old sums still use the old one. "
+          : this.kept ? "The largest score has grown, but the old sums still use its old value. "
           : "The largest score has grown, so the old sums shrink. ") +
         (!ready ? `So far the output is ${fixed(a / l)}.`
           : right ? `The output is ${fixed(a / l)}, the same as from softmax over all scores at once.`

@@ -19,7 +19,7 @@ def online_softmax(
     After each block the reader sees the largest score so far m, the denominator ℓ = Σ e^(s − m),
     the numerator a = Σ e^(s − m) v and their quotient, with the numbers that made them. The reader
     steps through the blocks, chooses their size (a power of two, two scores at first), and may
-    leave the old sums as they are when m grows, which goes wrong.
+    leave the old sums as they are when m grows, which gives a wrong output.
 
     ``scores`` and ``values`` are 2 to 16 numbers, each of at most 10,000; ``alt`` says what can be
     seen.
@@ -30,12 +30,13 @@ def online_softmax(
     sizes = tuple(scores.shape), tuple(values.shape)
     if scores.ndim != 1 or sizes[0] != sizes[1] or not 2 <= len(scores) <= MOST_SCORES:
         raise ValueError(
-            f"2 to {MOST_SCORES} scores, and as many values: got shapes {sizes[0]} and {sizes[1]}"
+            f"needs 2 to {MOST_SCORES} scores, and as many values: got shapes {sizes[0]} and "
+            f"{sizes[1]}"
         )
     scores, values = finite(scores=scores, values=values)
     largest = torch.cat([scores, values]).abs().max().item()
     if largest > LARGEST:
-        raise ValueError(f"scores and values lie within ±{LARGEST}: got {largest:g}")
+        raise ValueError(f"scores and values must lie within ±{LARGEST}: got {largest:g}")
 
     still, (left, right) = style.subplots(2, height=3.0, sharey=False)
     counts = range(1, len(scores) + 1)

@@ -39,7 +39,7 @@ def permutation(
         or tuple(positions.shape) != shape
     ):
         raise ValueError(
-            "3 to 8 tokens, with embeddings and positions of 2 to 8 features for each: got "
+            "needs 3 to 8 tokens, with embeddings and positions of 2 to 8 features for each: got "
             f"{len(tokens)} tokens, embeddings of shape {shape} and positions of shape "
             f"{tuple(positions.shape)}"
         )

@@ -18,18 +18,18 @@ def predict(
 
     ``predict("2.0")`` asks the choice 2.0 of the catalogue: its options are letters, and what they
     stand for is the list in the text above. For any other question, ``options`` has the answers,
-    each with what is said to whoever chooses it: what speaks against it or, for the answer that is
-    ``right``, why it is so. In JupyterLab, the result that decides is then behind a switch.
+    each with the feedback to readers who choose it: the evidence against it or, for the answer that
+    is ``right``, the reason. In JupyterLab, the result that decides is then behind a switch.
 
     >>> figure = predict(
     ...     options={
-    ...         "the same": "A weighted mean of other tokens is another vector.",
-    ...         "another one": "The weights depend on what stands around.",
+    ...         "the same": "A weighted mean of other tokens is a different vector.",
+    ...         "a different one": "The weights depend on the other words of the sentence.",
     ...     },
-    ...     right="another one",
+    ...     right="a different one",
     ... )
     >>> figure.alt
-    'Your prediction: the same or another one?'
+    'Your prediction: the same or a different one?'
 
     Raises ``KeyError`` if the catalogue has no such choice, and ``ValueError`` if there are fewer
     than two options, or if ``right`` is none of them.
@@ -42,7 +42,7 @@ def predict(
         ]
     texts = [answer["text"] for answer in answers]
     if len(texts) < 2 or right not in texts:
-        raise ValueError(f"two or more options, one of them right: got {texts} and right={right!r}")
+        raise ValueError(f"needs two or more options, one of them right: got {texts} and {right=}")
     fold_results()
     data = {"options": answers, "right": texts.index(right)}
     return Interactive("predict", data, alt=f"Your prediction: {listed(texts, last='or')}?")

@@ -41,9 +41,9 @@ def query(
             f"({count},) or ({count}, 2): got {tuple(keys.shape)} and {tuple(values.shape)}"
         )
     if not 1 <= count <= MOST_KEYS:
-        raise ValueError(f"1 to {MOST_KEYS} keys: got {count}")
+        raise ValueError(f"needs 1 to {MOST_KEYS} keys: got {count}")
     if query.shape != (2,):
-        raise ValueError(f"a query has two numbers: got shape {tuple(query.shape)}")
+        raise ValueError(f"a query must have two numbers: got shape {tuple(query.shape)}")
     keys, values, query = finite(keys=keys, values=values, query=query)
     points = [keys, query, values] if values.ndim == 2 else [keys, query]
     step, reach = _grid(max(point.abs().max().item() for point in points))

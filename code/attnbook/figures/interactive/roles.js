@@ -174,8 +174,8 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
       const bars = (rows) => element("ul", {}, ...rows.map((row) => this.bar(row, most)));
       this.after.replaceChildren(...(this.removed.value
         ? [title(`what “${word}” is by itself`), bars(was),
-          title(`what “${word}” takes along`), bars(found)]
-        : [title(`what “${word}” is and takes along, in one sum`), bars(both)]));
+          title(`what “${word}” takes in`), bars(found)]
+        : [title(`what “${word}” is and takes in, in one sum`), bars(both)]));
     }
 
     bar({ name, own, parts }, most) {
@@ -197,7 +197,7 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
       const wanted = list(this.names("query").flatMap((name, k) =>
         (query[k] ? `${name} ${query[k]}` : []))) || "nothing";
       return [
-        `The query of “${word}” is ${wanted}. ${finds} The mixture it takes along stays `
+        `The query of “${word}” is ${wanted}. ${finds} The mixture that it takes in stays `
           + "apart from its own features.",
         `Without a separate query, “${word}” has to ask with its own key, which is ${wanted}. `
           + finds,

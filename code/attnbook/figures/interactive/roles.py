@@ -44,13 +44,13 @@ def roles(
     shapes = [tuple(tensor.shape) for tensor in tensors.values()]
     if shapes != wanted or not 1 <= len(words) <= MOST_WORDS or len(features) > MOST_FEATURES:
         raise ValueError(
-            f"1 to {MOST_WORDS} words, at most {MOST_FEATURES} features, and x, W_Q, W_K, W_V of "
-            f"the shapes {wanted}: got {shapes} for {len(words)} words"
+            f"needs 1 to {MOST_WORDS} words, at most {MOST_FEATURES} features, and x, W_Q, W_K, "
+            f"W_V of the shapes {wanted}: got {shapes} for {len(words)} words"
         )
     if (lowest := min(tensor.min().item() for tensor in tensors.values())) < 0:
-        raise ValueError(f"all numbers are 0 or more: got {lowest}")
+        raise ValueError(f"all numbers must be 0 or more: got {lowest}")
     if asks not in words:
-        raise ValueError(f"one of {list(words)} asks first: got {asks!r}")
+        raise ValueError(f"the word that asks first must be one of {list(words)}: got {asks!r}")
     row = list(words).index(asks)
     data = {name: tensor.tolist() for name, tensor in tensors.items()}
     data |= {

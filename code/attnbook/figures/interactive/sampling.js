@@ -126,7 +126,7 @@ attnbook.define("sampling", ({ Interactive, element, range, sum, fixed, percent 
       });
       const [count, exact] = [sum(kept), !kept.slice(pieces.length).some(Boolean)];
       const number = exact ? whole(count) : `About ${whole(100 * Math.round(count / 100))}`;
-      this.say(!this.temperature ? "At the temperature 0, the likeliest token is always taken (greedy decoding)."
+      this.say(!this.temperature ? "At temperature 0, the likeliest token is always taken (greedy decoding)."
         : count === vocabulary ? `All ${whole(vocabulary)} tokens can be drawn.`
           : `${number} of ${whole(vocabulary)} tokens can be drawn. Before the cut, `
             + `${count > 1 ? "they" : "it"} had ${percent(share)} of the probability.`);

@@ -19,7 +19,7 @@ ERROR = 1e-3  # of the denominator, from the tokens that are not stored
 def sampling(
     prompts: Mapping[str, Float[Tensor, " vocabulary"]], *, decode: Callable[[int], str], alt: str
 ) -> Interactive:
-    """The likeliest next tokens of some prompts, of which the reader cuts some and draws.
+    """The likeliest next tokens of some prompts; the reader cuts some and draws from the others.
 
     A mapping gives the logits of each prompt's next token. Sliders set the temperature, top-k and
     top-p, in the order of ``attnbook.language_model.generate``. Bars show the probability of a
@@ -36,8 +36,8 @@ def sampling(
     sizes = {shape[0] for shape in shapes if len(shape) == 1 and shape[0] > SHOWN}
     if len(shapes) != 1 or not sizes:
         raise ValueError(
-            f"a prompt at least, with logits of one vocabulary of more than {SHOWN} tokens: got "
-            f"{len(prompts)} prompts with logits of the shapes {sorted(shapes)}"
+            f"needs at least one prompt, with logits of one vocabulary of more than {SHOWN} "
+            f"tokens: got {len(prompts)} prompts with logits of the shapes {sorted(shapes)}"
         )
     stored = []
     for prompt, logits in prompts.items():

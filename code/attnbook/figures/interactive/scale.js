@@ -182,7 +182,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       side.moves.textContent = fixed(jacobian, 3);
       side.meter.style.width = `${200 * jacobian}%`; // no Jacobian of softmax is larger than 0.5
       side.verdict.textContent = jacobian < SATURATED
-        ? "One key has all the weight, and nothing reacts."
+        ? "One key has all the weight; softmax no longer reacts."
         : largest >= 0.95 ? "One key has nearly all of it; softmax hardly reacts."
           : largest >= 0.6 ? "One key has most of the weight; softmax still reacts."
             : "Several keys share the weight; softmax reacts.";

@@ -24,8 +24,8 @@ def scale(
     ``query`` and ``key`` are some draws, which a button shows one after the other: in each, one
     query and its 2 to 12 keys. ``alt`` says what can be seen.
 
-    Raises ``ValueError`` if query and key do not match, if there are fewer than 2 features, or
-    keys beyond 2 to 12, or if a number is not finite.
+    Raises ``ValueError`` if query and key do not match, if there are fewer than 2 features, if
+    there are not 2 to 12 keys, or if a number is not finite.
     """
     shapes = f"got {tuple(query.shape)} and {tuple(key.shape)}"
     if (
@@ -34,9 +34,9 @@ def scale(
         or (len(key), key.shape[-1]) != query.shape
         or len(query) < 1
     ):
-        raise ValueError(f"query of shape (draws, d) and key of shape (draws, keys, d): {shapes}")
+        raise ValueError(f"needs query (draws, d) and key (draws, keys, d): {shapes}")
     if query.shape[-1] < 2 or not 2 <= key.shape[1] <= MOST_KEYS:
-        raise ValueError(f"2 or more features, and 2 to {MOST_KEYS} keys: {shapes}")
+        raise ValueError(f"needs 2 or more features, and 2 to {MOST_KEYS} keys: {shapes}")
     query, key = finite(query=query, key=key)
     sizes = [2**n for n in range(1, query.shape[-1].bit_length())]
     partial = (query[:, None] * key).cumsum(dim=-1)  # (draws, keys, d)

@@ -1,4 +1,4 @@
-"""The running translator as what it is made of: words, heads, a network, and what it writes."""
+"""The running translator and its parts: words, heads, a network, and what it writes."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ as “soixante-seize”. Heads and network can be switched off.'
     """
     unknown = [number for number in numbers if not 0 <= number <= LARGEST]
     if unknown or not numbers:
-        raise ValueError(f"numbers from 0 to {LARGEST:,}, at least one: got {list(numbers)}")
+        raise ValueError(f"needs at least one number, from 0 to {LARGEST:,}: got {list(numbers)}")
     translator = trained()
     words = translator.source_tokenizer.spell(numbers[0])
     (written,) = translator.translate([words], max_length=MOST_WRITTEN)

@@ -27,7 +27,7 @@ def token(
     follow: int = 1,
     alt: str,
 ) -> Interactive:
-    """Self-attention of one token in seven steps, every number of it drawn and to be opened.
+    """Self-attention of one token in seven steps, with every number, and how it is computed.
 
     The steps are x → q, k, v → scores → ÷ √d_k → softmax → mix → output. The query q = x W_Q of
     the followed token meets the key of each token; softmax((q · k) / √d_k) weighs the values.
@@ -37,7 +37,7 @@ def token(
     another. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match or are larger than that, if there is no such
-    token to follow, if a number is not finite, or if one on the way is too large for its cell
+    token to follow, if a number is not finite, or if a number of any step is too large for its cell
     (above 999).
     Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.1.
     """
@@ -50,7 +50,7 @@ def token(
     steps = _attend(*numbers)
     largest = max(tensor.abs().max().item() for tensor in [*numbers, *steps.values()])
     if largest > LARGEST:
-        raise ValueError(f"numbers up to {LARGEST} fit into the cells: got {largest:g}")
+        raise ValueError(f"only numbers up to {LARGEST} fit into the cells: got {largest:g}")
     still = _still(tokens, follow, steps)
     data |= {"tokens": list(tokens), "follow": follow}
     return Interactive("token", data, alt=alt, still=still)
@@ -66,14 +66,14 @@ def _demand_sizes(tokens: Sequence[str], x: Tensor, W_Q: Tensor, W_K: Tensor, W_
     )
     if not match:
         raise ValueError(
-            "x of shape (tokens, d_model), W_Q and W_K (d_model, d_k), W_V (d_model, d_v): got "
-            f"{len(tokens)} tokens and {', '.join(map(str, shapes))}"
+            "needs x of shape (tokens, d_model), W_Q and W_K (d_model, d_k), W_V (d_model, d_v): "
+            f"got {len(tokens)} tokens and {', '.join(map(str, shapes))}"
         )
     features = x.shape[1], W_K.shape[1], W_V.shape[1]
     if not 2 <= len(tokens) <= MOST_TOKENS or not all(1 <= d <= MOST_FEATURES for d in features):
         raise ValueError(
-            f"2 to {MOST_TOKENS} tokens, and d_model, d_k and d_v from 1 to {MOST_FEATURES}: got "
-            f"{len(tokens)} tokens and {features}"
+            f"needs 2 to {MOST_TOKENS} tokens, and d_model, d_k and d_v from 1 to {MOST_FEATURES}: "
+            f"got {len(tokens)} tokens and {features}"
         )
 
 

@@ -178,7 +178,7 @@ def _line(kind: str, *points: tuple[int, int]) -> dict:
 def _both_stacks() -> dict:
     """Boxes and lines of encoder and decoder.
 
-    A box that stands elsewhere in post-norm has this place too, or none if it is gone.
+    A box whose place is different in post-norm has this place too, or none if it is gone.
     """
     boxes, lines, frames = [], [], []
     layers = {

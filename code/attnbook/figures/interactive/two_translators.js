@@ -315,11 +315,11 @@ attnbook.define("two-translators", (shared) => {
       const digits = String(number).length;
       const [one, looking] = Object.keys(DESIGNS).map((design) => data.right[design][digits - 1]);
       const tested = data.right.tested[digits - 1];
-      const whose = digits < 3 ? `all ${tested} numbers of ${DIGITS[digits]}`
-        : `${tested} unseen numbers of ${DIGITS[digits]}`;
+      const whose = digits < 3 ? `all ${tested} numbers with ${DIGITS[digits]}`
+        : `${tested} unseen numbers with ${DIGITS[digits]}`;
       const [first, second] = this.panels.map(({ right }) => (right ? "right" : "wrong"));
-      this.say(`With one vector, the French for ${number.toLocaleString("en")} is ${first}. With looking back, it is ` +
-        `${second}. Of ${whose}, ${one} come out right with one vector, and ${looking} with looking back.`);
+      this.say(`The translator with one vector gets ${number.toLocaleString("en")} ${first}, and the one that looks ` +
+        `back gets it ${second}. Of ${whose}, the first gets ${one} right, and the second gets ${looking} right.`);
     }
 
     // smaller letters where a row would be too long, and what joins its tokens

@@ -19,8 +19,8 @@ def waves(
 ) -> Interactive:
     """The waves of sinusoidal positions under a row of words, and what they add to each word.
 
-    Under each word stand three rows of bars: the heights of the waves there, which are the vector
-    of its position, the vector of the word, and the sum of both. The reader moves a line along the
+    Under each word are three rows of bars: the heights of the waves there, which are the vector of
+    its position, the vector of the word, and the sum of both. The reader moves a line along the
     words, which reads the heights off. Of a token that comes more than once, it begins at the last,
     and brackets say whether its vectors, and their sums, are the same.
 
@@ -33,11 +33,13 @@ def waves(
     length, features = words.shape
     if not 2 <= length <= MOST_WORDS or not 2 <= features <= min(MOST_WAVES, d_model):
         raise ValueError(
-            f"2 to {MOST_WORDS} words of 2 to {MOST_WAVES} features, at most d_model: "
+            f"needs 2 to {MOST_WORDS} words of 2 to {MOST_WAVES} features, at most d_model: "
             f"got shape {tuple(words.shape)} and d_model={d_model}"
         )
     if len(tokens) != length:
-        raise ValueError(f"a token for each word: got {len(tokens)} tokens and {length} words")
+        raise ValueError(
+            f"needs a token for each word: got {len(tokens)} tokens and {length} words"
+        )
     (words,) = finite(words=words)
     first = next((token for token in tokens if list(tokens).count(token) > 1), tokens[-1])
     twins = [place for place, token in enumerate(tokens) if token == first]

@@ -264,7 +264,7 @@ search = Exercise(
         "their lengths?",
         "All sections compete for the weight, so the softmax comes before the choice of the best.",
         "`topk(k)` gives the k largest numbers, largest first, and their places. `torch.stack` "
-        "puts two tensors of the same shape above each other.",
+        "joins two tensors of the same shape along a new axis.",
     ],
 )
 

@@ -51,6 +51,13 @@ def test_half_of_the_right_sentences_have_the_order_of_the_text():
 
 
 def test_a_bank_is_told_by_words_after_it_in_five_sentences_and_before_it_in_five():
-    for sentences in MEANINGS["bank"].values():
+    for sentences in MEANINGS["senses"]["bank"].values():
         assert [words(s).index("bank") == 1 for s in sentences] == 5 * [True] + 5 * [False]
         assert all(words(s)[-1] == "bank" for s in sentences[5:])
+
+
+@pytest.mark.parametrize("word", MEANINGS["senses"])
+def test_a_word_has_as_many_sentences_in_both_meanings_and_is_in_each_once(word):
+    one, other = MEANINGS["senses"][word].values()
+    assert len(one) == len(other)
+    assert all(words(sentence).count(word) == 1 for sentence in one + other)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attnbook.texts import LONG_TEXTS, MEANINGS, SHORT, TEXTS, short_text
+from attnbook.texts import LONG_TEXTS, MEANINGS, PAIRS, SHORT, TEXTS, short_text
 
 
 def test_the_first_twenty_seeds_have_the_texts_of_the_book():
@@ -61,3 +61,17 @@ def test_a_word_has_as_many_sentences_in_both_meanings_and_is_in_each_once(word)
     one, other = MEANINGS["senses"][word].values()
     assert len(one) == len(other)
     assert all(words(sentence).count(word) == 1 for sentence in one + other)
+
+
+def test_a_question_in_other_words_shares_only_small_words_with_its_answer():
+    assert len({pair.answer for pair in PAIRS}) == len(PAIRS) == 100
+    subjects = [pair.subject for pair in PAIRS]
+    assert {subjects.count(subject) for subject in subjects} == {2}
+    small = {"a", "do", "from", "in", "more", "of", "that", "the", "to"}
+    for pair in PAIRS:  # "lifts" and "lift" are the same word
+        answer, same, other = (
+            {word[:5] for word in words(text)} - small
+            for text in (pair.answer, pair.same_words, pair.other_words)
+        )
+        assert not answer & other, pair
+        assert len(answer & same) >= 3, pair

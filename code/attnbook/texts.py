@@ -1,12 +1,24 @@
-"""English passages to measure a language model on; their files have the sources.
+"""English passages to measure a model on; their files have the sources.
 
 ``TEXTS`` are short, some forty tokens. ``LONG_TEXTS`` have at least 1,500 tokens. ``MEANINGS`` has
-sentences that ask what a model can tell apart.
+sentences that ask what a model can tell apart. ``PAIRS`` are questions and answers to measure a
+search on.
 """
 
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An answer, with a question that uses its words and one that uses none of them."""
+
+    subject: str  # two answers share it
+    answer: str
+    same_words: str
+    other_words: str
 
 
 def _file(name: str) -> dict:
@@ -20,6 +32,7 @@ def _passages(name: str) -> tuple[str, ...]:
 TEXTS = _passages("texts.toml")
 LONG_TEXTS = _passages("long_texts.toml")
 MEANINGS = _file("meanings.toml")
+PAIRS = tuple(Pair(**pair) for pair in _file("question_pairs.toml")["pair"])
 MEASURED = 20  # of ``TEXTS``, on which everything is measured; the others choose heads for it
 SHORT = range(160, 400)  # letters of a short text
 

@@ -1,8 +1,8 @@
 """Keep the chapters in order, and make hand-outs, assignments and the answer book from them.
 
 Run in the root of the book's repository; ``collect``, ``grade`` and ``return`` run in the folder of
-a course. ``missing``, ``run``, ``replicate``, ``unseen`` and ``labels`` need what builds the book
-(``requirements.txt``). The others need what grades:
+a course. ``missing``, ``run``, ``replicate``, ``unseen``, ``labels`` and ``ask`` need what builds
+the book (``requirements.txt``). The others need what grades:
 ``pip install ./code "./code/attncourse[teach]"``.
 """
 
@@ -74,6 +74,19 @@ def unseen(notebook: list[str], *, seeds: int = 3, workers: int = 0, again: bool
         found = unseen(path, seeds, workers=workers, again=again)
         counts = f"{found.values}, {found.outside}, {found.expected:.1f}, {len(found.failed)}"
         print("\n    ".join([f"{path.stem}, {counts}", *found.failed]), flush=True)
+
+
+def ask(question: str = "", *, measure: str = "") -> None:
+    """Print the five sections of the book that answer a question best."""
+    from attncourse.pages import ask  # needs what builds the book
+
+    items, sections = ask.asked(question, measure), ask.sections(ROOT)
+    found = ask.scores([item["ask"] for item in items], sections, ask.of_encoder())
+    if measure:
+        print(ask.right_chapter([item["chapter"] for item in items], found, sections))
+        return
+    for i in ask.best(found[0]):
+        print(f"{found[0, i]:.2f}  {sections[i].title}\n      {sections[i].address}")
 
 
 def home(url: str) -> None:
@@ -283,6 +296,7 @@ COMMANDS = {
     "replicate": replicate,
     "unseen": unseen,
     "labels": labels,
+    "ask": ask,
     "home": home,
     "student": student,
     "assignment": assign,
@@ -293,7 +307,8 @@ COMMANDS = {
     "return": give_back,
 }
 IN_A_COURSE = ("collect", "grade", "return")  # they run in the folder of a course
-FOR_THE_BOOK = ("missing", "run", "replicate", "unseen", "labels")  # they need what builds the book
+# they need what builds the book
+FOR_THE_BOOK = ("missing", "run", "replicate", "unseen", "labels", "ask")
 HELP = {  # of arguments; what follows * in a function is an option of its command
     "notebook": "such as 12, 12-memory or lab/12-why",
     "chapter": "chapters, such as 3 or 03-scaling or chapters/03-scaling.ipynb, and laboratory "
@@ -301,6 +316,9 @@ HELP = {  # of arguments; what follows * in a function is an option of its comma
     "seeds": "number of seeds; by default 20, or 3 that nobody has looked at",
     "workers": "number of seeds that run at the same time; by default one for each core",
     "again": "drop stored runs of different code or versions",
+    "question": 'such as "why divide by the root?"',
+    "measure": "instead, how often the best section is of the right chapter, for the questions of "
+    "a file such as chapters/questions.toml",
     "url": "https://github.com/OWNER/REPOSITORY",
     "folder": "where to write",
     "only": "what to assign, such as 3.2 3.9, or 5 for all of chapter 5; by default all",

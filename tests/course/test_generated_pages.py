@@ -318,8 +318,9 @@ def test_every_command_of_the_course_exists(text):
     lines = re.findall(r"python -m attncourse ([^\n`&]+)", in_one_line)
     assert lines
     for line in lines:
-        options = commands.parser().parse_args(line.split())
-        assert options.command == line.split()[0]
+        words = re.findall(r'"[^"]+"|\S+', line)  # a question is one argument
+        options = commands.parser().parse_args(words)
+        assert options.command == words[0]
 
 
 def test_the_page_says_how_long_an_answer_may_take():

@@ -165,6 +165,7 @@ def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(p
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])
 def test_what_stands_around_the_text_has_contrast_in_the_other_scheme_too(open_page, width, scheme):
     page = open_page("chapters/index.html", width=width, scheme=scheme)
+    page.wait_for_timeout(1500)  # the first picture fades from word to word until it is written
     assert browser.violations(page, "color-contrast") == []
     page.close()
 

@@ -149,6 +149,7 @@ ANSWER = """
 
 def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(page, name):
     """The last test of a page, which it changes."""
+    page.emulate_media(reduced_motion="reduce")  # no colour is on its way to the next one
     page.evaluate(KEEP_ONE_OF_EACH_KIND)
     assert browser.violations(page) == []
     if "/lab/" in name:  # nothing is there that no chapter has
@@ -165,7 +166,7 @@ def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(p
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])
 def test_what_stands_around_the_text_has_contrast_in_the_other_scheme_too(open_page, width, scheme):
     page = open_page("chapters/index.html", width=width, scheme=scheme)
-    page.wait_for_timeout(1500)  # the first picture fades from word to word until it is written
+    page.emulate_media(reduced_motion="reduce")  # no colour is on its way to the next one
     assert browser.violations(page, "color-contrast") == []
     page.close()
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from attnbook.caches import CacheSizes, PublishedModel
 from attnbook.figures import interactive
 
 KEYS = torch.tensor([[1.0, 0.25], [-0.5, 1.0], [0.5, 0.75], [-1.0, -0.75]])
@@ -71,6 +72,27 @@ STAGES[1, 0, STAGES[3, 0].argmax()] = STAGES[1, 0].max() - 0.1  # the first has 
 PIECES = [" ", "\n", "</script>", *(f" {i}" for i in range(3, 40))]
 # flat enough for what is not stored to matter
 PROMPTS = {text: 2 * torch.randn(3000, generator=generator) for text in ("It <i>", "</script>")}
+CACHES = [
+    PublishedModel(name=name, year=2025, source="https://a.test", sizes=CacheSizes(**sizes))
+    for name, sizes in (
+        (
+            "</script>",
+            {"heads": 8, "head_size": 16, "kv_heads": 2, "full": 3, "linear": 2, "state": 64},
+        ),
+        (
+            "a <latent>",
+            {
+                "heads": 8,
+                "head_size": 16,
+                "kv_heads": 8,
+                "full": 1,
+                "windowed": 4,
+                "window": 32,
+                "latent": 40,
+            },
+        ),
+    )
+]
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -102,6 +124,7 @@ FIGURES = {
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
     ),
+    "cache": lambda: interactive.cache(CACHES, alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),
     "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Five waves."),
     "token": lambda: interactive.token(

@@ -16,6 +16,7 @@ from attnbook.figures.interactive.asking import asking
 from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.break_translator import break_translator
+from attnbook.figures.interactive.cache import cache
 from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.hero import hero
@@ -39,6 +40,7 @@ __all__ = [
     "asking",
     "attention_map",
     "break_translator",
+    "cache",
     "clocks",
     "decoding",
     "hero",

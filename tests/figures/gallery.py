@@ -226,6 +226,8 @@ def _gallery():
         ),
         "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
         "two orders of few tiles": drawings.loop_orders(2),
+        "a latent for one head": drawings.latent(1),
+        "a latent for twelve heads": drawings.latent(12),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
         "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
         "caching of one": drawings.caching((1,)),

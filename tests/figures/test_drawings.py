@@ -186,6 +186,7 @@ REFUSED = [
         lambda: drawings.induction(**INDUCTION | {"before": "ab"}),
         "before needs one entry for each of 7 words: got 2",
     ),
+    (lambda: drawings.latent(13), "1 to 12 heads are drawn: got 13"),
     (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),

@@ -12,6 +12,7 @@ from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.cost import (
     caching,
     growth,
+    latent,
     loop_orders,
     shared_heads,
     softmax_in_blocks,
@@ -51,6 +52,7 @@ __all__ = [
     "heard",
     "in_parallel",
     "induction",
+    "latent",
     "looking_back",
     "loop_orders",
     "matrices",

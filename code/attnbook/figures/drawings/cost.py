@@ -298,6 +298,38 @@ def shared_heads(num_heads: int, *, kv_heads: Sequence[int]) -> Drawing:
     )
 
 
+def latent(num_heads: int) -> Drawing:
+    """Two orders of one product: keys and values made from a latent, or queries that ask it.
+
+    Raises ``ValueError`` unless there are 1 to 12 heads.
+    """
+    if not 1 <= num_heads <= MOST_SHARED:
+        raise ValueError(f"1 to {MOST_SHARED} heads are drawn: got {num_heads}")
+    canvas = Canvas()
+    wide = (WIDEST - 12 - GAP) / 2
+    step = wide / num_heads
+    middles = [(h + 0.5) * step for h in range(num_heads)]
+    boxes = {
+        "make keys and values": ((KEY, PALE), (VALUE, PALE)),
+        "project the queries instead": ((QUERY, PALE), (QUERY, PALE)),
+    }
+    for panel, (title, (upper, lower)) in enumerate(boxes.items()):
+        with canvas.group(title, panel * (wide + GAP), 0):
+            canvas.text(wide / 2, 0, title, color=INK, bold=True)
+            for x in middles:
+                canvas.line((x, 38), (x, 72), color=LINE)
+                canvas.line((x, 106), (wide / 2, 140), color=LINE)
+                canvas.box(x - step / 2 + 1, 18, step - 2, 20, fill=tint(QUERY, STRONG))
+                canvas.box(x - step / 2 + 1, 72, step - 2, 17, fill=tint(*upper))
+                canvas.box(x - step / 2 + 1, 89, step - 2, 17, fill=tint(*lower))
+            canvas.box(wide / 4, 140, wide / 2, 20, fill=tint(NEUTRAL, STRONG))
+            canvas.text(wide / 2, 178, "one latent kept", color=INK)
+    return canvas.finish(
+        f"Left: {num_heads} queries, above, are joined to a pale key and value each, and all "
+        "of these to one latent, below. Right: pale queries take their place."
+    )
+
+
 def _kind(num_heads: int, kv_heads: int) -> str:
     if kv_heads == num_heads:
         return "multi-head"

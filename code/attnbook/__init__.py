@@ -8,7 +8,7 @@ Each of these modules and packages imports only from those before it:
   ``interventions``, ``circuits``, ``pytorch``: the models, as chapters build them,
 - ``data``, ``training``, ``translator``, ``tasks``, ``model_card``, ``train``, ``scoring``,
   ``two_translators``: what they learn, and how well,
-- ``wheel_files``, ``pretrained``: a language model and an encoder that others have trained,
+- ``wheel_files``, ``pretrained``, ``caches``: models that others have trained,
 - ``texts``, ``reference_captions``: sentences to measure models on,
 - ``palette``, ``exercises``, ``figure_assets``, ``figures``: what grades an answer, and what is
   drawn.

@@ -29,10 +29,10 @@ def test_what_one_needs_comes_first_then_chapters_reference_and_the_laboratory_a
     page = open_page("chapters/index.html")
     entries = texts(page, ".bd-docs-nav a")
     assert entries[:2] == ["What you need first", "Attention in ten minutes"]
-    assert [entry.split(" ")[0] for entry in entries[2:-6]] == [
+    assert [entry.split(" ")[0] for entry in entries[2:-7]] == [
         str(n + 1) for n in range(len(chapters(ROOT)))
     ]
-    assert entries[-6] == "Questions" and entries[-1] == "The laboratory in pictures"
+    assert entries[-7] == "Questions" and entries[-1] == "The laboratory in pictures"
     assert texts(page, ".bd-docs-nav .caption")[-2:] == ["Reference", "Laboratory"]
 
 

@@ -124,7 +124,7 @@ FIGURES = {
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
     ),
-    "cache": lambda: interactive.cache(CACHES, alt="Two caches."),
+    "cache": lambda: interactive.cache(CACHES, first="</script>", alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),
     "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Five waves."),
     "token": lambda: interactive.token(

@@ -7,6 +7,8 @@ import examples
 import pytest
 from examples import CACHES, alive, numbers, said
 
+from attnbook.figures import interactive
+
 browser.skip_without()
 show = examples.show
 
@@ -85,3 +87,9 @@ def test_the_sentence_gives_the_size_and_what_is_saved(show):
     own, *_, now = stages(CACHES[0].sizes, 2**17, 1, 16)
     assert text.startswith(f"</script> keeps {now / 1e6:.1f} MB for one text of 131,072 tokens.")
     assert f"would take {own / 1e6:.0f} MB, which is {own / now:.2f} times as much." in text
+
+
+def test_it_begins_with_the_model_that_the_notebook_names(show):
+    page = show(interactive.cache(CACHES, first="a <latent>", alt="Two caches.").to_html())
+    assert shown_bytes(page) == stages(CACHES[1].sizes, 2**17, 1, 16)
+    assert page.get_by_label("Model").input_value() == "1"

@@ -115,7 +115,7 @@ REFUSED = [
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),
     (lambda: permuted(3, (3, 4), (4, 4)), "positions of shape (4, 4)"),
     (lambda: permuted(3, (3, 2), (3, 2), factor=torch.nan), "embeddings must be finite: got nan"),
-    (lambda: interactive.cache([], alt=""), "models must have at least one model: got none"),
+    (lambda: interactive.cache([], first="GPT", alt=""), "first must be one of []: got 'GPT'"),
     (lambda: clocks(5, 9), "d_model must be even and from 2 to 512: got 5"),
     (lambda: clocks(514, 9), "got 514"),
     (lambda: clocks(4, 501), "got 501"),

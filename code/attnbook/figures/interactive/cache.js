@@ -45,12 +45,12 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
     `;
 
     build() {
-      this.sizes = { ...this.data.models[0] };
+      const { models, first } = this.data;
       this.tokens = 2 ** 17;
       this.texts = 1;
       this.bits = 16;
-      const names = this.data.models.map(({ name, year }) => `${name} (${year})`);
-      this.choice("Model", [...names, OWN], (i) => this.take(this.data.models[i]));
+      const names = models.map(({ name, year }) => `${name} (${year})`);
+      this.choice("Model", [...names, OWN], (i) => this.take(models[i]), first);
       this.model = this.controls.querySelector("select");
       const power = (label, name, most) => this.slider(label,
         { min: 0, max: most, value: Math.log2(this[name]), text: (n) => grouped(2 ** n) },
@@ -59,8 +59,8 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
       power("Texts at once", "texts", 10);
       this.choice("Bits of a number", BITS.map(String),
         (i) => this.change(() => { this.bits = BITS[i]; }), BITS.indexOf(this.bits));
-      const stages = this.stages().map(({ name }) => name);
-      this.shown = this.bars(stages);
+      this.sizes = models[first];
+      this.shown = this.bars(this.stages().map(({ name }) => name));
       this.inputs = Object.fromEntries(SIZES.map(([name, text]) =>
         [name, element("input", { type: "number", min: 0, step: 1, inputmode: "numeric",
           "aria-label": text, onchange: () => this.own(name) })]));
@@ -68,7 +68,7 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
       this.said.after(element("details", {}, element("summary", {}, "The sizes of the model"),
         element("div", { class: "sizes" }, ...SIZES.map(([name, text]) =>
           element("label", {}, text, this.inputs[name])))));
-      this.take(this.data.models[0]);
+      this.take(models[first]);
     }
 
     change(how) {

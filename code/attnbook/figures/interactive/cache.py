@@ -12,22 +12,24 @@ from attnbook.figures.interactive.base import Interactive
 TOKENS = 2**17  # what the figure shows first
 
 
-def cache(models: Sequence[PublishedModel], *, alt: str) -> Interactive:
+def cache(models: Sequence[PublishedModel], *, first: str, alt: str) -> Interactive:
     """The cache of published models, or of sizes that the reader chooses.
 
     Bars show the cache if each head had keys and values of its own in all layers, after sharing
     them (or keeping a latent instead), after windows and states, and with fewer bits per number.
-    The figure begins with the first of ``models``. ``alt`` says what can be seen.
+    The figure begins with the model that is called ``first``. ``alt`` says what can be seen.
 
-    Raises ``ValueError`` if there is no model.
+    Raises ``ValueError`` if no model has this name.
     """
-    if not models:
-        raise ValueError("models must have at least one model: got none")
+    names = [model.name for model in models]
+    if first not in names:
+        raise ValueError(f"first must be one of {names}: got {first!r}")
     data = {
+        "first": names.index(first),
         "models": [
             {"name": model.name, "year": model.year, **dataclasses.asdict(model.sizes)}
             for model in models
-        ]
+        ],
     }
     return Interactive("cache", data, alt=alt, still=_still(models))
 

@@ -1083,3 +1083,128 @@ def _(query, key, value, decay):
     memory = (aged[..., :, None] * value[..., None, :]).cumsum(dim=-3)
     total = (query * aged.cumsum(dim=-2)).sum(dim=-1, keepdim=True)
     return (query[..., None, :] @ memory)[..., 0, :] / total
+
+
+differential_attention = Exercise(
+    "4.11",
+    "Differential attention",
+    hints=[
+        "`query.chunk(2, dim=-1)` gives the two halves of each query. Do the same with the keys.",
+        "Each half makes weights of its own, by a softmax of its own. Only these weights are "
+        "subtracted.",
+        "A score of a half is a sum of d products, so divide it by the root of the size of a half. "
+        "The values are not split.",
+    ],
+    differentiable=True,
+)
+
+
+def _weights(query, key):
+    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
+
+
+def _two_maps(query, key):
+    query_1, query_2 = query.chunk(2, dim=-1)
+    key_1, key_2 = key.chunk(2, dim=-1)
+    return _weights(query_1, key_1), _weights(query_2, key_2)
+
+
+@differential_attention.solution
+def _(query, key, value, factor):
+    first, second = _two_maps(query, key)
+    return (first - factor * second) @ value
+
+
+@differential_attention.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0, 2.0, 2.0, -1.0]]),
+        torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+        torch.tensor([[1.0], [3.0]]),
+        0.5,
+    )
+    for shape, keys, size, factor in [
+        ((3,), 5, 6, 0.8),
+        ((2, 1), 4, 6, 0.3),
+        ((2, 3), 4, 2, 0.7),
+        ((1, 2), 1, 8, 0.6),
+    ]:
+        yield (
+            torch.randn(*shape, size, generator=generator),
+            torch.randn(*shape[:-1], keys, size, generator=generator),
+            torch.randn(*shape[:-1], keys, 3, generator=generator),
+            factor,
+        )
+
+
+@differential_attention.holds("With λ = 0, the second half changes nothing.")
+def _(f, query, key, value, factor):
+    half = query.shape[-1] // 2
+    other = torch.cat([query[..., :half], query[..., half:] + 1.0], dim=-1)
+    before, after = f(query, key, value, 0.0), f(other, key, value, 0.0)
+    return changed(before, after, "a different second half turns {} into {}")
+
+
+@differential_attention.holds("If both halves are alike, the weights of each query sum to 1 − λ.")
+def _(f, query, key, value, factor):
+    half = query.shape[-1] // 2
+    alike = [torch.cat([x[..., :half]] * 2, dim=-1) for x in (query, key)]
+    total = f(*alike, torch.ones_like(value), factor).reshape(-1)[0].item()
+    if not abs(total - (1 - factor)) < 1e-4:
+        return f"They sum to {told_apart(total, 1 - factor)}."
+
+
+@differential_attention.mistake("the scores subtracted")
+def _(query, key, value, factor):
+    """You subtract scores, and take one softmax of the difference. Its weights are never negative
+    and always sum to 1, so no weight that both maps share is removed."""
+    queries, keys = query.chunk(2, dim=-1), key.chunk(2, dim=-1)
+    first, second = (q @ k.mT for q, k in zip(queries, keys, strict=True))
+    root = math.sqrt(queries[0].shape[-1])
+    return ((first - factor * second) / root).softmax(dim=-1) @ value
+
+
+@differential_attention.mistake("the root of both halves together")
+def _(query, key, value, factor):
+    """You divide by the root of the size of the whole query. But each score sums the products of
+    one half only, so your weights are too even."""
+    first, second = _two_maps(query / math.sqrt(2), key)
+    return (first - factor * second) @ value
+
+
+@differential_attention.mistake("the halves not split")
+def _(query, key, value, factor):
+    """You make both maps from the whole query and the whole keys. Both maps are then the same, and
+    their difference is one map, multiplied by a number."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1] // 2)
+    return (1 - factor) * scores.softmax(dim=-1) @ value
+
+
+@differential_attention.mistake("λ forgotten")
+def _(query, key, value, factor):
+    """You subtract the whole second map. The weights of each query then sum to 0."""
+    first, second = _two_maps(query, key)
+    return (first - second) @ value
+
+
+@differential_attention.mistake("the maps added")
+def _(query, key, value, factor):
+    """You add the second map. Weight that both maps give to the same key is then counted more, and
+    it should be removed."""
+    first, second = _two_maps(query, key)
+    return (first + factor * second) @ value
+
+
+@differential_attention.mistake("divided by 1 − λ")
+def _(query, key, value, factor):
+    """You make the weights sum to 1 again. The formula leaves the sum at 1 − λ."""
+    first, second = _two_maps(query, key)
+    return (first - factor * second) @ value / (1 - factor)
+
+
+@differential_attention.mistake("the halves exchanged")
+def _(query, key, value, factor):
+    """You subtract the map of the first half from that of the second half. So the keys that the
+    first half looks for are pushed away."""
+    first, second = _two_maps(query, key)
+    return (second - factor * first) @ value

@@ -149,6 +149,24 @@ def sparsemax_with_a_lost_axis(scores):
     return (scores - tau.gather(-1, last).squeeze()[..., None]).relu()
 
 
+def differential_by_loop(query, key, value, factor):
+    """One map after the other, by the size of a half."""
+    half = query.shape[-1] // 2
+    output = 0.0
+    for part, sign in ((slice(None, half), 1.0), (slice(half, None), -factor)):
+        q, k = query[..., part] / half**0.5, key[..., part]
+        e = torch.exp(torch.einsum("...id,...jd->...ij", q, k))
+        output = output + sign * (e / e.sum(-1, keepdim=True)) @ value
+    return output
+
+
+def differential_by_heads(query, key, value, factor):
+    """Each half is a head, with the same values."""
+    q, k = (x.unflatten(-1, (2, -1)).transpose(-2, -3) for x in (query, key))
+    heads = F.scaled_dot_product_attention(q, k, value.unsqueeze(-3).expand(*k.shape[:-1], -1))
+    return heads[..., 0, :, :] - factor * heads[..., 1, :, :]
+
+
 WRONG = [
     ("4.2", lambda w, r: w.amax(-2), "The averages that the keys receive"),
     ("4.2", lambda w, r: w.amax(-2), "The weights in a row of padding"),
@@ -171,6 +189,9 @@ WRONG = [
     ("4.9", lambda q, k, v, d: fading_by_loop(q, k.detach(), v, d), "None reaches `key`"),
     ("4.9", lambda q, k, v, d: fading_by_loop(q, k, v, d**0.5), "counts decay² times as much as"),
     ("4.9", lambda q, k, v, d: fading_by_loop(q, k.softmax(-2), v, d), "No token sees what comes"),
+    ("4.11", lambda q, k, v, x: differential_by_loop(q, k.detach(), v, x), "None reaches `key`"),
+    ("4.11", lambda q, k, v, x: differential_by_loop(q, k, v, x + 0.1), "With λ = 0"),
+    ("4.11", lambda q, k, v, x: differential_by_loop(q, k, v, x * x), "sum to 1 − λ"),
     ("4.3", logs_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("4.8", sparsemax_with_a_lost_axis, "Does an earlier step `squeeze`?"),
 ]
@@ -198,4 +219,6 @@ RIGHT = [
     ("4.8", sparsemax_by_removal),
     ("4.9", fading_by_loop),
     ("4.9", fading_by_logarithms),
+    ("4.11", differential_by_loop),
+    ("4.11", differential_by_heads),
 ]

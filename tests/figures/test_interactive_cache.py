@@ -39,6 +39,16 @@ def choose(page, model=None, tokens=None, texts=None, bits=None):
         page.get_by_label("Bits of a number").select_option(label=str(bits))
 
 
+def type_size(page, label, text):
+    """Type a size of the model; returns what the field then holds."""
+    if not page.get_by_label(label).is_visible():
+        page.get_by_text("The sizes of the model").click()
+    typed = page.get_by_label(label)
+    typed.fill(text)
+    typed.press("Tab")
+    return typed.input_value()
+
+
 @pytest.mark.parametrize("model", [0, 1])
 def test_sizes_are_those_of_the_package(show, model):
     page = show(alive("cache"))
@@ -57,27 +67,22 @@ def test_sizes_are_those_of_the_package(show, model):
 
 def test_typed_sizes_make_a_model_of_the_reader(show):
     page = show(alive("cache"))
-    page.get_by_text("The sizes of the model").click()
-    typed = page.get_by_label("heads of keys and values")
-    typed.fill("8")
-    typed.press("Tab")
+    assert type_size(page, "heads of keys and values", "8") == "8"
     sizes = dataclasses.replace(CACHES[0].sizes, kv_heads=8)
     assert shown_bytes(page) == stages(sizes, 2**17, 1, 16)
     assert page.get_by_label("Model").evaluate("s => s.selectedOptions[0].text") == "your own sizes"
     assert said(page).startswith("A model with your sizes keeps ")
     choose(page, 0)
-    assert typed.input_value() == "2"
+    assert page.get_by_label("heads of keys and values").input_value() == "2"
     assert shown_bytes(page) == stages(CACHES[0].sizes, 2**17, 1, 16)
 
 
 @pytest.mark.parametrize("text", ["0", "-2", "1.5", "", "99999999"])
 def test_what_is_no_size_is_undone(show, text):
     page = show(alive("cache"))
-    page.get_by_text("The sizes of the model").click()
-    typed = page.get_by_label("features of a head")
-    typed.fill(text)
-    typed.press("Tab")
-    assert typed.input_value() == "16"
+    assert type_size(page, "features of a head", text) == "16"
+    assert shown_bytes(page) == stages(CACHES[0].sizes, 2**17, 1, 16)
+    assert type_size(page, "layers that keep all tokens", "") == "3"
     assert shown_bytes(page) == stages(CACHES[0].sizes, 2**17, 1, 16)
 
 
@@ -87,6 +92,19 @@ def test_the_sentence_gives_the_size_and_what_is_saved(show):
     own, *_, now = stages(CACHES[0].sizes, 2**17, 1, 16)
     assert text.startswith(f"</script> keeps {now / 1e6:.1f} MB for one text of 131,072 tokens.")
     assert f"would take {own / 1e6:.0f} MB, which is {own / now:.2f} times as much." in text
+
+
+def test_equal_sizes_with_shared_keys_are_not_called_unshared(show):
+    page = show(alive("cache"))
+    for label in ("layers with a fixed state", "numbers in the state"):
+        type_size(page, label, "0")
+    type_size(page, "heads of keys and values", "4")
+    assert "times as much" in said(page)
+    choose(page, bits=32)  # half of the heads, and twice the bits
+    assert "1.00 times as much" in said(page)
+    choose(page, bits=16)
+    type_size(page, "heads of keys and values", "8")
+    assert "so nothing is saved" in said(page)
 
 
 def test_it_begins_with_the_model_that_the_notebook_names(show):

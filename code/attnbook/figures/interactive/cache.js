@@ -54,11 +54,11 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
       this.model = this.controls.querySelector("select");
       const power = (label, name, most) => this.slider(label,
         { min: 0, max: most, value: Math.log2(this[name]), text: (n) => grouped(2 ** n) },
-        (n) => this.change(() => { this[name] = 2 ** n; }));
+        (n) => this.set(name, 2 ** n));
       power("Tokens in a text", "tokens", 20);
       power("Texts at once", "texts", 10);
       this.choice("Bits of a number", BITS.map(String),
-        (i) => this.change(() => { this.bits = BITS[i]; }), BITS.indexOf(this.bits));
+        (i) => this.set("bits", BITS[i]), BITS.indexOf(this.bits));
       this.sizes = models[first];
       this.shown = this.bars(this.stages().map(({ name }) => name));
       this.inputs = Object.fromEntries(SIZES.map(([name, text]) =>
@@ -71,8 +71,8 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
       this.take(models[first]);
     }
 
-    change(how) {
-      how();
+    set(name, value) {
+      this[name] = value;
       this.draw();
     }
 
@@ -85,7 +85,8 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
 
     // a size that the reader has typed; what is no whole number, or would be no model, is undone
     own(name) {
-      const number = Number(this.inputs[name].value);
+      const text = this.inputs[name].value; // "" is no number
+      const number = text === "" ? NaN : Number(text);
       const least = ["heads", "head_size", "kv_heads"].includes(name) ? 1 : 0;
       if (!Number.isInteger(number) || number < least || number > 1e7) {
         this.inputs[name].value = this.sizes[name];
@@ -125,7 +126,7 @@ attnbook.define("cache", ({ Interactive, element, fixed }) => {
       const start = `${model} keeps ${size(last)} for ${texts} of ${grouped(this.tokens)} tokens.`;
       const times = first / last;
       this.say(last === 0 ? `${start} So it can't attend to any of them.`
-        : Math.abs(times - 1) < 0.005
+        : stages.every(({ bytes }) => bytes === first)
           ? `${start} Each head has its own keys and values in every layer, so nothing is saved.`
           : `${start} With 16 bits, and keys and values of their own for all heads in every layer, `
             + `the cache would take ${size(first)}, which is ${three(times)} times as much.`);

@@ -42,7 +42,7 @@ def has_an_experiment(notebook: Notebook) -> Iterator[str]:
     code = [cell.source for cell in notebook.code if "experiment" not in tags(cell)]
     others = "\n".join(code)
     if not re.search(
-        r'^def experiment\(seed(?:, \w+=[\w(), "]+)*\):$', experiment(notebook.node), re.M
+        r"^def experiment\(seed(?:, \w+=[\w(), ]+)*\):$", experiment(notebook.node), re.M
     ):
         yield "a cell tagged experiment defines `def experiment(seed):`, which returns rows"
     if not re.search(rf'= read_runs\("{name}"\)$', others, re.M):

@@ -1,7 +1,7 @@
 """Numbers with which nothing could be built or trained are refused by name."""
 
 
-def require_at_least_1(**numbers: int) -> None:
+def require_at_least_1(**numbers: float) -> None:
     """Raise ``ValueError`` and name the first of these numbers that is below 1."""
     for name, number in numbers.items():
         if number < 1:

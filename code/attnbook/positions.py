@@ -28,6 +28,49 @@ def frequencies(
     return torch.exp(-math.log(base) * even_features / d_features)
 
 
+STRETCHES = ("as trained", "interpolation", "a larger base", "by parts")
+
+
+def stretched_frequencies(
+    d_features: int,
+    factor: float,
+    *,
+    method: str,
+    trained_length: int,
+    base: float = 10000.0,
+) -> Float[Tensor, " pairs"]:
+    """Frequencies with which rotary positions read texts ``factor`` times as long as in training.
+
+    - ``"as trained"``: those of ``frequencies``.
+    - ``"interpolation"``: all are divided by the factor (Chen et al. 2023,
+      https://arxiv.org/abs/2306.15595).
+    - ``"a larger base"``: the base is larger by ``factor^(d / (d - 2))``, so that the fastest pair
+      stays as it is and the slowest is divided by the factor (Peng et al. 2023,
+      https://arxiv.org/abs/2309.00071, section 3.1).
+    - ``"by parts"``: only pairs that complete no turn within ``trained_length`` positions are
+      divided (Peng et al., section 3.2, which lets the division grow gradually).
+
+    Raises ``ValueError`` for another method, a factor below 1, or fewer than 4 features.
+
+    >>> stretched_frequencies(4, 2.0, method="by parts", trained_length=32)
+    tensor([1.0000, 0.0050], dtype=torch.float64)
+    """
+    require_at_least_1(factor=factor, trained_length=trained_length)
+    if method not in STRETCHES:
+        raise ValueError(f"method must be one of {STRETCHES}: got {method!r}")
+    if d_features < 4:
+        raise ValueError(f"needs at least two pairs of features: got d_features={d_features}")
+    if method == "a larger base":
+        base *= factor ** (d_features / (d_features - 2))
+    trained = frequencies(d_features, base)
+    if method == "interpolation":
+        return trained / factor
+    if method == "by parts":
+        completes_a_turn = trained * trained_length >= 2 * math.pi
+        return torch.where(completes_a_turn, trained, trained / factor)
+    return trained
+
+
 def sinusoidal_positions(
     length: int,
     d_model: int,

@@ -126,6 +126,9 @@ FIGURES = {
     ),
     "cache": lambda: interactive.cache(CACHES, first="</script>", alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),
+    "stretch": lambda: interactive.stretch(
+        d_features=16, pairs=6, trained_length=32, alt="Six pairs in long texts."
+    ),
     "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Five waves."),
     "token": lambda: interactive.token(
         *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."

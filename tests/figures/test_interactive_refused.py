@@ -53,6 +53,11 @@ def clocks(d_model, length):
     return interactive.clocks(d_model=d_model, length=length, alt="")
 
 
+def stretch(d_features=16, pairs=6, trained_length=32):
+    sizes = {"d_features": d_features, "pairs": pairs, "trained_length": trained_length}
+    return interactive.stretch(**sizes, alt="")
+
+
 def waves(*shape, tokens="ab"):
     return interactive.waves(torch.ones(shape), tokens=tokens, d_model=6, alt="")
 
@@ -115,6 +120,9 @@ REFUSED = [
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),
     (lambda: permuted(3, (3, 4), (4, 4)), "positions of shape (4, 4)"),
     (lambda: permuted(3, (3, 2), (3, 2), factor=torch.nan), "embeddings must be finite: got nan"),
+    (lambda: stretch(pairs=1), "at most half of d_features: got pairs=1 and d_features=16"),
+    (lambda: stretch(d_features=8), "at most half of d_features: got pairs=6 and d_features=8"),
+    (lambda: stretch(trained_length=7), "trained_length must be from 8 to 128: got 7"),
     (lambda: interactive.cache([], first="GPT", alt=""), "first must be one of []: got 'GPT'"),
     (lambda: clocks(5, 9), "d_model must be even and from 2 to 512: got 5"),
     (lambda: clocks(514, 9), "got 514"),

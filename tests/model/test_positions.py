@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from attnbook.positions import (
+    STRETCHES,
     LearnedPositions,
     SinusoidalPositions,
     TokenEmbedding,
@@ -14,6 +15,7 @@ from attnbook.positions import (
     rotary,
     shift_matrix,
     sinusoidal_positions,
+    stretched_frequencies,
 )
 from model.tensors import DEVICES, DTYPES, draw
 
@@ -51,6 +53,43 @@ def test_one_matrix_shifts_every_position(offset, start, d_model):
     matrix = shift_matrix(offset, d_model)
     torch.testing.assert_close(here @ matrix.mT, there, rtol=0, atol=5e-11)
     torch.testing.assert_close(matrix @ matrix.mT, torch.eye(d_model, dtype=torch.float64))
+
+
+def stretched(method, factor, d_features=16, trained_length=32):
+    return stretched_frequencies(d_features, factor, method=method, trained_length=trained_length)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(2, 64), st.floats(1, 64), st.integers(1, 100_000))
+def test_stretched_positions_slow_the_slowest_pair_by_the_factor(pairs, factor, trained_length):
+    trained = frequencies(2 * pairs)
+    for method in STRETCHES:
+        slowed = stretched(method, factor, 2 * pairs, trained_length)
+        turns = trained * trained_length / (2 * math.pi)
+        by = trained / slowed  # how many times slower
+        if method == "as trained":
+            assert torch.equal(slowed, trained)
+        elif method == "interpolation":
+            assert torch.allclose(by, torch.tensor(factor).double())
+        elif method == "a larger base":
+            even = factor ** (torch.arange(pairs).double() / (pairs - 1))  # from 1 to the factor
+            assert torch.allclose(by, even)
+        else:
+            assert torch.allclose(by, torch.where(turns < 1, factor, 1.0).double())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"method": "yarn"}, "method must be one of .* got 'yarn'"),
+        ({"method": "by parts", "factor": 0.5}, "factor must be at least 1: got 0.5"),
+        ({"method": "by parts", "trained_length": 0}, "trained_length must be at least 1: got 0"),
+        ({"method": "a larger base", "d_features": 2}, "two pairs of features: got d_features=2"),
+    ],
+)
+def test_positions_that_cannot_be_stretched_are_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        stretched(**{"factor": 2.0, **changed})
 
 
 @pytest.mark.parametrize("start", [0, 2, 9000])

@@ -29,6 +29,7 @@ from attnbook.figures.interactive.roles import roles
 from attnbook.figures.interactive.sampling import sampling
 from attnbook.figures.interactive.scale import scale
 from attnbook.figures.interactive.stack import stack
+from attnbook.figures.interactive.stretch import stretch
 from attnbook.figures.interactive.token import token
 from attnbook.figures.interactive.transformer import transformer
 from attnbook.figures.interactive.two_translators import two_translators
@@ -53,6 +54,7 @@ __all__ = [
     "sampling",
     "scale",
     "stack",
+    "stretch",
     "token",
     "transformer",
     "two_translators",

@@ -1,0 +1,80 @@
+"""Stretched rotary positions: angles, colours and sentence are those of the frequencies."""
+
+import math
+import re
+
+import browser
+import examples
+import pytest
+import torch
+from examples import alive, numbers, said
+
+from attnbook.positions import STRETCHES, stretched_frequencies
+
+browser.skip_without()
+show = examples.show
+LENGTH, PAIRS = 32, 6
+
+
+def choose(page, method, factor):
+    page.get_by_label("Frequencies").select_option(label=method)
+    page.get_by_role("slider", name="Length of the text").fill(str((1, 2, 4, 8).index(factor)))
+
+
+def right(method, factor):
+    frequencies = stretched_frequencies(16, float(factor), method=method, trained_length=LENGTH)
+    return frequencies[:PAIRS]
+
+
+def is_new(method, factor, distances):
+    """For each pair and distance, whether training had no such angle."""
+    seen = right("as trained", 1)[:, None] * LENGTH
+    return right(method, factor)[:, None] * distances % (2 * math.pi) > seen
+
+
+@pytest.mark.parametrize("method", STRETCHES)
+def test_frequencies_and_new_angles_are_those_of_the_package(show, method):
+    page = show(alive("stretch"))
+    for factor in (4, 1, 8):
+        choose(page, method, factor)
+        heading, rows = numbers(page)
+        now = torch.tensor([float(row[1]) for row in rows.values()]).double()
+        torch.testing.assert_close(now, right(method, factor), rtol=6e-3, atol=0)
+        new = is_new(method, factor, torch.arange(factor * LENGTH)).sum(dim=1)
+        shown = [row[-1] for row in rows.values()]
+        assert shown == [f"{n} of {factor * LENGTH}" for n in new]
+        assert heading[-1] == "distances with new angles"
+
+
+@pytest.mark.parametrize("method", STRETCHES)
+def test_the_curve_is_the_cosine_and_red_where_the_angle_is_new(show, method):
+    page = show(alive("stretch"))
+    choose(page, method, 4)
+    distances = torch.arange(0, 127.01, 0.125, dtype=torch.float64)
+    new = is_new(method, 4, distances)
+    for pair, frequency in enumerate(right(method, 4)):
+        whole, red = (
+            page.locator(selector).nth(pair).get_attribute("d")
+            for selector in (".wave:not(.new)", ".wave.new")
+        )
+        points = torch.tensor(
+            [[*map(float, p.split(","))] for p in re.findall(r"[\d.]+,[\d.]+", whole)]
+        )
+        height = (20 - points[:, 1].double()) / 16
+        torch.testing.assert_close(height, (frequency * distances).cos(), rtol=0, atol=0.01)
+        assert len(re.findall("[ML]", red)) == new[pair].sum()
+
+
+def test_the_sentence_names_the_pairs_and_the_price(show):
+    page = show(alive("stretch"))
+    choose(page, "as trained", 4)
+    assert said(page) == "Pairs 2, 3, 4 and 5 meet angles that no training text contained (red)."
+    choose(page, "interpolation", 4)
+    assert "No pair meets an angle that is new to the model. But" in said(page)
+    assert "rotates pair 0 by only 14° instead of 57°" in said(page)
+    assert page.locator(".slower").count() == 2
+    choose(page, "by parts", 4)
+    assert said(page).endswith("Pairs that met every angle in training stay as they were.")
+    assert page.locator(".slower").count() == 0
+    choose(page, "as trained", 1)
+    assert "no pair meets a new angle" in said(page)

@@ -228,6 +228,8 @@ def _gallery():
         "two orders of few tiles": drawings.loop_orders(2),
         "a latent for one head": drawings.latent(1),
         "a latent for twelve heads": drawings.latent(12),
+        "guesses": drawings.guessing("the cat", ["a", "b", "c"], ["a", "x", "c", "d"]),
+        "guesses that are all right": drawings.guessing("it", ["a", "b"], ["a", "b", "c"]),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
         "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
         "caching of one": drawings.caching((1,)),

@@ -187,6 +187,8 @@ REFUSED = [
         "before needs one entry for each of 7 words: got 2",
     ),
     (lambda: drawings.latent(13), "1 to 12 heads are drawn: got 13"),
+    (lambda: drawings.guessing("it", ["a"], ["a", "b"]), "got 1 guesses and 2 replies"),
+    (lambda: drawings.guessing("it", ["a", "b"], ["a"]), "got 2 guesses and 1 replies"),
     (lambda: drawings.shared_heads(13, kv_heads=(1,)), "got 13 heads and 1 panels"),
     (lambda: drawings.matrix(X, name="W", rows="abc"), "(4, 3), which needs 4 row labels: got 3"),
     (lambda: drawings.matrix(X, name="W", row=4), "(4, 3): there is no row 4"),

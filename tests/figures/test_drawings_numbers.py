@@ -449,6 +449,21 @@ def test_five_marks_are_the_number_the_share_one_hot_digits_and_waves():
         assert torch.allclose((0.76 * shown - 0.06) / 0.7, right.float(), atol=0.02), name
 
 
+@pytest.mark.parametrize(
+    ("name", "kept", "drawn"),
+    [
+        ("guesses", "1 of 3 guesses is kept", "ax"),
+        ("guesses that are all right", "2 of 2 guesses are kept", "abc"),
+    ],
+)
+def test_guesses_are_kept_up_to_the_first_wrong_one(name, kept, drawn):
+    assert kept in GALLERY[name].alt
+    texts = [text.text for text in root_of(GALLERY[name]).iter("text")]
+    replies = texts[texts.index("its next tokens") + 1 :]
+    assert "".join(text for text in replies if text not in ("kept", "new", "no use")) == drawn
+    assert [text for text in replies if text == "kept"] == ["kept"] * (len(drawn) - 1)
+
+
 def test_what_a_cache_spares_is_counted():
     kept, made = [], []
     for n in range(1, 8):

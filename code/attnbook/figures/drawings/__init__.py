@@ -12,6 +12,7 @@ from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.cost import (
     caching,
     growth,
+    guessing,
     latent,
     loop_orders,
     shared_heads,
@@ -47,6 +48,7 @@ __all__ = [
     "encoder_decoder",
     "five_marks",
     "growth",
+    "guessing",
     "heads",
     "heads_add_up",
     "heard",

@@ -21,7 +21,7 @@ from attnbook.figures.drawings.svg import (
     text_width,
     tint,
 )
-from attnbook.figures.style import BLACK, KEY, NEUTRAL, QUERY, VALUE, WEIGHTS
+from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY, VALUE, WEIGHTS
 
 LONGEST = 12  # tokens
 CELL = 9  # of a matrix without numbers
@@ -327,6 +327,56 @@ def latent(num_heads: int) -> Drawing:
     return canvas.finish(
         f"Left: {num_heads} queries, above, are joined to a pale key and value each, and all "
         "of these to one latent, below. Right: pale queries take their place."
+    )
+
+
+def guessing(text: str, guesses: Sequence[str], replies: Sequence[str]) -> Drawing:
+    """A small model guesses tokens, and a large one says in one pass what it would have written.
+
+    ``replies`` are the large model's own next tokens, after the text and after each guess. The
+    guesses that equal them are kept, up to the first that does not, which is replaced.
+
+    Raises ``ValueError`` unless there are 2 to 4 guesses and one reply more.
+    """
+    if not 2 <= len(guesses) <= 4 or len(replies) != len(guesses) + 1:
+        raise ValueError(
+            f"2 to 4 guesses and one reply more are drawn: got {len(guesses)} guesses and "
+            f"{len(replies)} replies"
+        )
+    checked = zip(guesses, replies, strict=False)
+    kept = next((i for i, (one, other) in enumerate(checked) if one != other), len(guesses))
+    canvas, label = Canvas(), "its next tokens"
+    first = 18 + max(text_width(words, TEXT) for words in (text, label))
+    wide = (WIDEST - 12 - first) / max(len(guesses), kept + 1) - 6
+    lefts = [first + j * (wide + 6) for j in range(len(replies))]
+    canvas.text(0, 0, "a small model guesses", color=INK, bold=True, anchor="start")
+    canvas.box(0, 14, first - 6, TALL, fill=tint(NEUTRAL, PALE), stroke=LINE, round=4)
+    canvas.text((first - 6) / 2, 14 + TALL / 2, text, color=INK)
+    for j, (x, guess) in enumerate(zip(lefts, guesses, strict=False)):
+        canvas.box(x, 14, wide, TALL, stroke=NEUTRAL if j < kept else LINE, round=4, dashes="5 3")
+        canvas.text(x + wide / 2, 14 + TALL / 2, guess, color=INK if j < kept else SOFT)
+    right = lefts[-1] - 6
+    canvas.box(0, 66, right, TALL, fill=tint(OTHER, PALE), stroke=OTHER, round=4)
+    canvas.text(right / 2, 66 + TALL / 2, "the large model reads all of it in one pass", color=INK)
+    canvas.arrows_down([(first - 6) / 2, *(x + wide / 2 for x in lefts[:-1])], 44, 64, SOFT)
+    canvas.text(0, 132, label, color=INK, bold=True, anchor="start")
+    columns = [(first - 6) / 2, *(x + wide / 2 for x in lefts)]
+    for j, (x, reply) in enumerate(zip(lefts, replies, strict=True)):
+        if j > kept:
+            continue
+        color, says = (NEUTRAL, "kept") if j < kept else (OTHER, "new")
+        canvas.line((columns[j], 94), (columns[j + 1], 118), color=SOFT)  # from the token before
+        canvas.box(x, 118, wide, TALL, fill=tint(color, 0.16), stroke=color, round=4)
+        canvas.text(x + wide / 2, 118 + TALL / 2, reply, color=BLACK, bold=j == kept)
+        canvas.text(x + wide / 2, 160, says, color=INK)
+    if kept < len(guesses) - 1:
+        middle = (columns[kept + 2] + columns[len(guesses)]) / 2
+        canvas.text(middle, 160, "no use", color=SOFT)
+    return canvas.finish(
+        f"After “{text}”, a small model guesses “{' '.join(guesses)}”. In one pass, the large "
+        f"model gives its own next token after each of them: “{' '.join(replies[: kept + 1])}”. "
+        f"{kept} of {len(guesses)} guesses {'is' if kept == 1 else 'are'} kept, and the next "
+        "token is new."
     )
 
 

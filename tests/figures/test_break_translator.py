@@ -151,7 +151,7 @@ def test_a_switch_changes_what_is_written_at_once_beside_what_was_written_as_tra
     assert verdict(page).startswith("✗") and "2,200" in verdict(page)
     now, trained = echo.inner_text().splitlines()
     assert "“deux mille deux cents” ✗" in now and "“deux mille trois”" in trained
-    page.get_by_role("button", name="Undo all switches").click()
+    page.get_by_role("button", name="Reset all switches").click()
     assert french(page) == ["deux", "mille", "trois", "⟨end⟩"] and wrong.count() == 0
     assert page.get_by_label(POSITIONS).input_value() == ""
 

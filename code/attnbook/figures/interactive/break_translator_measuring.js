@@ -28,7 +28,7 @@ attnbook.measuring ??= ({ element }, Figure) => {
       const reset = element("button", { type: "button", onclick: () => {
         this.switches = {};
         this.change("divisor", "");
-      } }, "Undo all switches");
+      } }, "Reset all switches");
       this.guess = element("div", { class: "guess", "aria-live": "polite" });
       this.progress = element("progress", { max: count, value: 0, "aria-label": "Numbers tested" });
       this.tried = element("div", { class: "scroll tried", tabindex: 0, role: "region",

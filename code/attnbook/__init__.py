@@ -5,7 +5,7 @@ Each of these modules and packages imports only from those before it:
 - ``checks``, ``atomic_files``, ``ranges``, ``laboratory``: numbers and files,
 - ``attention``, ``positions``, ``multihead``, ``blocks``, ``transformer``, ``decoding``,
   ``seq2seq``, ``language_model``, ``text_tokenizers``, ``encoder``, ``replacing``,
-  ``interventions``, ``circuits``, ``pytorch``: the models, as chapters build them,
+  ``interventions``, ``circuits``, ``pytorch``, ``gpt``: the models, as chapters build them,
 - ``data``, ``training``, ``translator``, ``tasks``, ``model_card``, ``train``, ``scoring``,
   ``two_translators``: what they learn, and how well,
 - ``wheel_files``, ``pretrained``, ``caches``: models that others have trained,

@@ -40,12 +40,13 @@ def repository(root: Path) -> dict[str, str]:
 def setup_cell(root: Path, notebook: Path) -> str:
     """The source of a notebook's setup cell, for the address in _config.yml.
 
-    It is the same in all notebooks, except that the front chapter, chapters 11 to 13 and their
-    laboratory also install what reads a language model.
+    It is the same in all notebooks, except that the front chapter, chapters 11 to 13, their
+    laboratory and others that load a trained model also install what reads one.
     """
     place = repository(root)
-    of_language_model = notebook.name.startswith(("00-", "11-", "12-", "13-"))
-    package = "attnbook[llm]" if of_language_model else "attnbook"
+    loads = notebook.exists() and "pretrained.load(" in notebook.read_text("utf8")
+    loads |= notebook.name.startswith(("00-", "11-", "12-", "13-"))
+    package = "attnbook[llm]" if loads else "attnbook"
     return SETUP.format(package=package, url=place["url"], branch=place["branch"]).rstrip()
 
 

@@ -230,6 +230,7 @@ def _gallery():
         "a latent for twelve heads": drawings.latent(12),
         "guesses": drawings.guessing("the cat", ["a", "b", "c"], ["a", "x", "c", "d"]),
         "guesses that are all right": drawings.guessing("it", ["a", "b"], ["a", "b", "c"]),
+        "own gpt": drawings.own_gpt(),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
         "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
         "caching of one": drawings.caching((1,)),

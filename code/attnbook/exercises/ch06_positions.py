@@ -712,8 +712,8 @@ rotate_halves = Exercise(
     hints=[
         "`x.chunk(2, dim=-1)` gives the first and the second half, which are the two coordinates "
         "of all pairs.",
-        "The angles have the shape (length, d/2). They are the row numbers times the d/2 "
-        "frequencies of (6.1), and they fit each half as it is.",
+        "The angles have the shape (length, d/2). They are the positions `start`, `start + 1` and "
+        "so on, times the d/2 frequencies of (6.1), and they fit each half as it is.",
         "A rotation turns (a, b) into (a cos − b sin, a sin + b cos). Where do the two results "
         "belong?",
     ],
@@ -721,35 +721,42 @@ rotate_halves = Exercise(
 )
 
 
-def _rotate(x, *, angle=None, back=False):
+def _angles(x, start, base):
     length, d = x.shape[-2:]
-    if angle is None:
-        place = torch.arange(length, dtype=torch.float64)
-        angle = place[:, None] * _frequencies(d)
-    angle = -angle if back else angle
+    even = torch.arange(0, d, 2, dtype=torch.float64)
+    return torch.arange(start, start + length)[:, None] * base ** (-even / d)
+
+
+def _rotate(x, angle):
     cos, sin = angle.cos().to(x), angle.sin().to(x)
     a, b = x.chunk(2, dim=-1)
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
 @rotate_halves.solution
-def _(x):
-    return _rotate(x)
+def _(x, start, base):
+    return _rotate(x, _angles(x, start, base))
 
 
 @rotate_halves.inputs
 def _(generator):
-    yield (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),)
-    for shape in [(5, 2), (2, 100, 8), (1, 1, 4), (3, 1, 4, 6)]:
-        yield (torch.randn(shape, generator=generator),)
+    yield torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]), 0, 10000
+    yield torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 3, 10000
+    for shape, start, base in (
+        ((5, 2), 7, 10000),
+        ((2, 100, 8), 0, 100000),
+        ((1, 1, 4), 300, 500),
+        ((3, 1, 4, 6), 11, 100),
+    ):
+        yield torch.randn(shape, generator=generator), start, base
 
 
 @rotate_halves.holds("The product of two rows depends only on their distance.")
-def _(f, x):
+def _(f, x, start, base):
     length = x.shape[-2]
     if length > 2:
         alike = x[..., :1, :].expand_as(x)  # the same vector everywhere
-        rotated = f(alike)
+        rotated = f(alike, start, base)
         next_to = (rotated[..., 1:, :] * rotated[..., :-1, :]).sum(dim=-1)
         return changed(
             next_to[..., :1].expand_as(next_to),
@@ -759,94 +766,101 @@ def _(f, x):
 
 
 @rotate_halves.holds("Feature i is mixed with feature i + d/2 and with no other.")
-def _(f, x):
+def _(f, x, start, base):
     d = x.shape[-1]
     one = torch.zeros_like(x)
     one[..., 0] = 1.0
-    touched = (f(one).abs() > 1e-6).flatten(end_dim=-2).any(dim=0).nonzero()
+    touched = (f(one, start, base).abs() > 1e-6).flatten(end_dim=-2).any(dim=0).nonzero()
     extra = [i for i in touched.flatten().tolist() if i not in (0, d // 2)]
     if extra:
         return f"For d={d}, feature 0 is mixed with feature {extra[0]}."
 
 
 @rotate_halves.mistake("neighbours paired")
-def _(x):
+def _(x, start, base):
     """You rotate features 0 and 1, 2 and 3, and so on, as the chapter does. But weights that were
     trained with the other pairing would then meet the wrong partners."""
     a, b = x[..., 0::2], x[..., 1::2]
-    rotated = _rotate(torch.cat([a, b], dim=-1))
+    rotated = _rotate(torch.cat([a, b], dim=-1), _angles(x, start, base))
     return torch.stack(rotated.chunk(2, dim=-1), dim=-1).flatten(start_dim=-2)
 
 
+@rotate_halves.mistake("the start forgotten")
+def _(x, start, base):
+    """You rotate the first row as if it were at position 0. If a model writes with a cache, each
+    new token comes alone, so it would always be at position 0."""
+    return _rotate(x, _angles(x, 0, base))
+
+
+@rotate_halves.mistake("always the base 10000")
+def _(x, start, base):
+    """You use the base 10000, whatever `base` says. A model that was trained with a different base
+    would then rotate its slow pairs by the wrong angles."""
+    return _rotate(x, _angles(x, start, 10000.0))
+
+
 @rotate_halves.mistake("rotated back")
-def _(x):
+def _(x, start, base):
     """You rotate in the opposite direction. If you rotate both queries and keys in this way, the
     scores are still right. But with keys that another program has stored, all scores are wrong."""
-    return _rotate(x, back=True)
+    return _rotate(x, -_angles(x, start, base))
 
 
 @rotate_halves.mistake("a mirror instead of a rotation")
-def _(x):
+def _(x, start, base):
     """You use the same sign twice, as in (a cos + b sin, a sin + b cos). This is not a rotation,
     because it changes lengths. The scores then no longer depend only on the distance."""
-    place = torch.arange(x.shape[-2])
-    angle = place[:, None] * _frequencies(x.shape[-1])
+    angle = _angles(x, start, base)
     cos, sin = angle.cos().to(x), angle.sin().to(x)
     a, b = x.chunk(2, dim=-1)
     return torch.cat([a * cos + b * sin, a * sin + b * cos], dim=-1)
 
 
 @rotate_halves.mistake("frequencies in the order of neighbours")
-def _(x):
+def _(x, start, base):
     """You pair the halves, but you repeat each frequency twice in a row, which is right only for
     pairs of neighbours. The two features of a pair then rotate by different angles."""
-    length, d = x.shape[-2:]
-    angle = torch.arange(length)[:, None] * _frequencies(d)
-    angle = angle.repeat_interleave(2, dim=-1)  # (length, d)
+    angle = _angles(x, start, base).repeat_interleave(2, dim=-1)  # (length, d)
     cos, sin = angle.cos().to(x), angle.sin().to(x)
     a, b = x.chunk(2, dim=-1)
     return x * cos + torch.cat([-b, a], dim=-1) * sin
 
 
 @rotate_halves.mistake("frequencies for half the features")
-def _(x):
+def _(x, start, base):
     """You compute the frequencies with d/2 in the exponent instead of d. The frequencies then fall
     too fast, and the slow pairs hardly rotate at all."""
-    length, d = x.shape[-2:]
-    omega = 10000.0 ** (-2 * torch.arange(0, d, 2, dtype=torch.float64) / d)
-    return _rotate(x, angle=torch.arange(length)[:, None] * omega)
+    return _rotate(x, _angles(x, start, float(base) ** 2))
 
 
 @rotate_halves.mistake("positions counted from 1")
-def _(x):
-    """You rotate every row by one step too many. The scores within one text stay the same, but row
-    0 should not be rotated at all."""
-    place = torch.arange(1, x.shape[-2] + 1)
-    return _rotate(x, angle=place[:, None] * _frequencies(x.shape[-1]))
+def _(x, start, base):
+    """You rotate every row by one step too many. The scores within one text stay the same, but the
+    row at position 0 should not be rotated at all."""
+    return _rotate(x, _angles(x, start + 1, base))
 
 
 @rotate_halves.mistake("one angle for all pairs")
-def _(x):
+def _(x, start, base):
     """You rotate every pair by the position itself. All pairs then rotate at the same speed, and
     positions six apart can hardly be told apart."""
-    place = torch.arange(x.shape[-2], dtype=torch.float64)
-    return _rotate(x, angle=place[:, None].expand(-1, x.shape[-1] // 2))
+    return _rotate(x, _angles(x, start, 1.0))
 
 
 @rotate_halves.mistake("angles in half precision")
-def _(x):
+def _(x, start, base):
     """You compute the angles in bfloat16. This type has only eight binary digits, so whole numbers
     above 256 are rounded, and the angles are wrong long before that."""
-    place = torch.arange(x.shape[-2], dtype=torch.bfloat16)
-    angle = place[:, None] * _frequencies(x.shape[-1]).to(torch.bfloat16)
-    return _rotate(x, angle=angle.float())
+    frequency = _angles(x, 1, base)[0].to(torch.bfloat16)
+    place = torch.arange(start, start + x.shape[-2], dtype=torch.bfloat16)
+    return _rotate(x, (place[:, None] * frequency).float())
 
 
 @rotate_halves.mistake("sinusoids added")
-def _(x):
+def _(x, start, base):
     """You add position vectors instead of rotating. This changes the length of the vectors, and
     also the word that they represent."""
-    return x + sinusoidal_positions(*x.shape[-2:])
+    return x + sinusoidal_positions(*x.shape[-2:], start=start)
 
 
 alibi_weights = Exercise(

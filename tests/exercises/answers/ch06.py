@@ -113,32 +113,32 @@ def grid_by_division(rows, columns, d):
     return torch.cat(halves, dim=-1)
 
 
-def rotate_halves(x):
+def rotate_halves(x, start, base):
     length, d = x.shape[-2:]
-    angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
+    angle = torch.arange(start, start + length)[:, None] * base ** (-torch.arange(0, d, 2) / d)
     a, b = x.chunk(2, dim=-1)
     cos, sin = angle.cos(), angle.sin()
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-def rotate_by_rotate_half(x):
+def rotate_by_rotate_half(x, start, base):
     length, d = x.shape[-2:]
-    omega = 10000 ** (-torch.arange(0, d, 2) / d)
-    angle = torch.arange(length)[:, None] * torch.cat([omega, omega])
+    omega = base ** (-torch.arange(0, d, 2) / d)
+    angle = (start + torch.arange(length))[:, None] * torch.cat([omega, omega])
     a, b = x.chunk(2, dim=-1)
     return x * angle.cos() + torch.cat([-b, a], dim=-1) * angle.sin()
 
 
-def rotate_by_reordering(x):
+def rotate_by_reordering(x, start, base):
     a, b = x.chunk(2, dim=-1)
     neighbours = torch.stack([a, b], dim=-1).flatten(start_dim=-2)
-    rotated = book.rotary(neighbours).unflatten(-1, (-1, 2))
+    rotated = book.rotary(neighbours, start=start, base=float(base)).unflatten(-1, (-1, 2))
     return torch.cat(rotated.unbind(dim=-1), dim=-1)
 
 
-def rotate_by_complex_numbers(x):
+def rotate_by_complex_numbers(x, start, base):
     length, d = x.shape[-2:]
-    angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
+    angle = torch.arange(start, start + length)[:, None] * base ** (-torch.arange(0, d, 2) / d)
     rotated = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
     return torch.cat([rotated.real, rotated.imag], dim=-1)
 
@@ -200,8 +200,8 @@ WRONG = [
     ("6.5", lambda v, p, n: nearest(v.round(), p, n), "A vector twice as long has the same"),
     ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "have the same first half"),
     ("6.6", lambda r, c, d: grid(r, c, d)[:1].expand(r * c, d), "No two"),
-    ("6.7", lambda x: rotate_halves(x.detach()), "Gradients flow back"),
-    ("6.7", lambda x: rotate_halves(x).flip(-1), "Feature i is mixed with feature i +"),
+    ("6.7", lambda x, s, b: rotate_halves(x.detach(), s, b), "Gradients flow back"),
+    ("6.7", lambda *a: rotate_halves(*a).flip(-1), "Feature i is mixed with feature i +"),
     ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-20.0), "get a weight of exactly 0"),
     ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-500.0), "get a weight of exactly 0"),
     ("6.8", alibi_without_a_maximum, "the result contains NaN"),

@@ -28,6 +28,7 @@ from attnbook.figures.drawings.network import neurons
 from attnbook.figures.drawings.one_block import one_block
 from attnbook.figures.drawings.one_head_or_two import one_head_or_two
 from attnbook.figures.drawings.order import heard, two_orders
+from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import softmax
@@ -62,6 +63,7 @@ __all__ = [
     "neurons",
     "one_block",
     "one_head_or_two",
+    "own_gpt",
     "product",
     "score",
     "self_attention",

@@ -45,7 +45,8 @@ def set_to(page, prompt, temperature, top_k, top_p):
         slider = page.get_by_role("slider", name=name)
         wanted = {None: "off", 1.0: "off"}.get(value, value) if name != "top-k" else value or "off"
         wanted = f"{wanted:.2f}" if isinstance(wanted, float) else str(wanted)
-        slider.press("Home")
+        if slider.get_attribute("aria-valuetext") != wanted:
+            slider.press("Home")
         for _ in range(40):
             if slider.get_attribute("aria-valuetext") == wanted:
                 break

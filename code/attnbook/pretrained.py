@@ -319,8 +319,8 @@ def _load_weights(model: LanguageModel, reader: "GGUFReader") -> None:
             names[f"blk.{i}.{theirs}.weight"] = f"blocks.{i}.{ours}.weight"
     for tensor in reader.tensors:
         parameter = model.get_parameter(names[tensor.name])
-        for first in range(0, len(parameter), 1024):
-            rows = slice(first, first + 1024)
+        for first in range(0, len(parameter), 256):
+            rows = slice(first, first + 256)
             numbers = dequantize(tensor.data[rows], tensor.tensor_type)
             parameter[rows] = torch.tensor(numbers)
 

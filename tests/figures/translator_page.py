@@ -5,6 +5,7 @@ import html
 import re
 
 import pytest
+from conftest import one_window
 
 from attnbook.data import NumberDataset
 from attnbook.figures import interactive
@@ -47,7 +48,7 @@ def pages(context):
 @pytest.fixture(scope="module")
 def still(chromium):
     """A browser of somebody who wants no motion: numbers are written at once."""
-    context = chromium.new_context(offline=True, reduced_motion="reduce")
+    context = one_window(chromium, offline=True, reduced_motion="reduce")
     yield context
     context.close()
 

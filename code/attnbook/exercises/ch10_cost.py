@@ -6,6 +6,7 @@ import torch
 
 from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed, row_sums
+from attnbook.exercises.report import told_apart
 
 cost_of_the_fused_version = MultipleChoice(
     "10.0",
@@ -957,3 +958,106 @@ def _(query, keys, values, lengths):
     head, and it grows with the number of these features."""
     root = math.sqrt(keys.shape[-2])
     return _decode(query, keys, values, _used(keys, lengths), scale=root)
+
+
+next_token_chances = Exercise(
+    "10.11",
+    "Accept a guess, or draw again",
+    hints=[
+        "With the draft alone, a token comes too often if `q` is larger than `p` there. How many "
+        "of these guesses may pass?",
+        "The guess passes with the chance `(p[guess] / q[guess]).clamp(max=1)`. The remaining "
+        "chance goes to a different distribution, which makes up for what is missing.",
+        "What is missing after the guesses that passed is `(p - q).clamp(min=0)`. Divide it by its "
+        "sum, because it must be a distribution.",
+    ],
+)
+
+
+def _after_a_guess(guess, chance, rest):
+    """The guess with this chance, otherwise a token from the rest."""
+    result = (1 - chance) * rest
+    result[guess] += chance
+    return result
+
+
+def _residual(p, q):
+    more = (p - q).clamp(min=0)
+    return more / more.sum()
+
+
+@next_token_chances.solution
+def _(p, q, guess):
+    chance = (p[guess] / q[guess]).clamp(max=1)
+    return _after_a_guess(guess, chance, _residual(p, q))
+
+
+@next_token_chances.inputs
+def _(generator):
+    yield torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.25, 0.5]), 2
+    yield torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.25, 0.5]), 0
+    yield torch.tensor([0.25, 0.75]), torch.tensor([1.0, 0.0]), 0
+    for size, guess in ((3, 1), (5, 4), (8, 0), (8, 6)):
+        p, q = _random(generator, 2, size).softmax(dim=-1)
+        yield p, q, guess
+    p, q = _random(generator, 2, 6).softmax(dim=-1)
+    yield p, q, int((q / p).argmax())
+
+
+@next_token_chances.holds("Over all guesses of the draft, tokens come as the large model asks.")
+def _(f, p, q, guess):
+    mixed = sum(q[i] * f(p, q, i) for i in range(len(q)) if q[i] > 0)
+    return changed(p, mixed, "a token that the large model gives the probability {} comes with {}")
+
+
+@next_token_chances.holds("A guess that the large model finds as likely as the draft does passes.")
+def _(f, p, q, guess):
+    for i in range(len(q)):
+        if p[i] >= q[i] > 0 and not f(p, q, i)[i] > 1 - 1e-4:
+            passed = told_apart(f(p, q, i)[i].item(), 1)
+            return f"It passes with a chance of {passed} only."
+    return None
+
+
+@next_token_chances.mistake("drawn again from all of p")
+def _(p, q, guess):
+    """After a rejection, you draw from all of `p`. But the tokens that passed have taken a part of
+    `p` already, so the favourites of the draft come too often."""
+    return _after_a_guess(guess, (p[guess] / q[guess]).clamp(max=1), p)
+
+
+@next_token_chances.mistake("accepted if likely enough")
+def _(p, q, guess):
+    """You keep the guess if `p` is at least `q` there, and reject it otherwise. But then a token
+    that the draft overrates never passes, and the other tokens come too often."""
+    return _after_a_guess(guess, (p[guess] >= q[guess]).to(p), _residual(p, q))
+
+
+@next_token_chances.mistake("the ratio upside down")
+def _(p, q, guess):
+    """You divide `q` by `p`. So the guesses that the draft overrates always pass, and those that it
+    underrates are often rejected."""
+    chance = (q[guess] / p[guess]).clamp(max=1)
+    return _after_a_guess(guess, chance, _residual(p, q))
+
+
+@next_token_chances.mistake("the chance p alone")
+def _(p, q, guess):
+    """You accept the guess with the chance `p`, as if it had been drawn without looking at `q`. Too
+    many guesses are rejected, and then the residual is not what is missing."""
+    return _after_a_guess(guess, p[guess], _residual(p, q))
+
+
+@next_token_chances.mistake("draw from p and compare")
+def _(p, q, guess):
+    """You draw a token from `p`, whatever the guess was. The tokens come as they should, but far
+    fewer guesses turn out right than could be accepted."""
+    return p
+
+
+@next_token_chances.mistake("a residual that does not sum to 1")
+def _(p, q, guess):
+    """You do not divide the positive part of `p - q` by its sum. Then the result is not a
+    distribution, because a part of the chance is lost after each rejection."""
+    chance = (p[guess] / q[guess]).clamp(max=1)
+    return _after_a_guess(guess, chance, (p - q).clamp(min=0))

@@ -204,6 +204,31 @@ def reached_in_a_text_of(length):
     return reached_by_marking
 
 
+def after_a_guess(p, q, guess):
+    result = torch.zeros_like(p)
+    passes = min(1.0, (p[guess] / q[guess]).item())
+    result[guess] = passes
+    if passes < 1:
+        residual = torch.relu(p - q)
+        result += (1 - passes) * residual / residual.sum()
+    return result
+
+
+def after_a_guess_by_loops(p, q, guess):
+    more = [max(0.0, float(a - b)) for a, b in zip(p, q, strict=True)]
+    lost = max(0.0, 1 - float(p[guess]) / float(q[guess]))
+    chances = [lost * each / sum(more) for each in more]
+    chances[guess] += 1 - lost
+    return torch.tensor(chances)
+
+
+def after_a_guess_from_what_is_left(p, q, guess):
+    both = torch.minimum(p, q)
+    left = (p - both) / (1 - both.sum())
+    kept = both[guess] / q[guess]
+    return torch.where(torch.arange(len(p)) == guess, kept, 0.0) + (1 - kept) * left
+
+
 WRONG = [
     ("10.2", lambda n, d, h, g: n * d, "(10.1) + (10.2)"),
     ("10.2", lambda n, d, h, g: n * d, "Sharing saves operations, but only in"),
@@ -222,6 +247,9 @@ WRONG = [
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-20.0), "The numbers beyond a text's length"),
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-1000.0), "The result is not right"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n).flip(1), "The first heads do not see the last"),
+    ("10.11", lambda p, q, i: after_a_guess(q, p, i) if p[i] else q, "Over all guesses of the"),
+    ("10.11", lambda p, q, i: q, "A guess that the large model finds"),
+    ("10.11", lambda p, q, i: (p + q) / 2, "Over all guesses of the"),
     ("10.4", slots_of_a_short_text, "The slots hold the latest tokens"),
     ("10.6", reached_in_a_text_of(100), "The result is not right"),
     ("10.6", reached_in_a_text_of(1000), "The result is not right"),
@@ -252,4 +280,7 @@ RIGHT = [
     ("10.8", decode_by_pytorch),
     ("10.8", decode_by_loops),
     ("10.8", decode_by_copies),
+    ("10.11", after_a_guess),
+    ("10.11", after_a_guess_by_loops),
+    ("10.11", after_a_guess_from_what_is_left),
 ]

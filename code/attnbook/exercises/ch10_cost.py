@@ -960,6 +960,94 @@ def _(query, keys, values, lengths):
     return _decode(query, keys, values, _used(keys, lengths), scale=root)
 
 
+absorbed_scores = Exercise(
+    "10.10",
+    "Scores without keys",
+    hints=[
+        "The keys of a head would be `latent @ up_key[head]`. Write the product of a query with "
+        "these keys, and move a bracket.",
+        "Multiply each query by the transpose of its head's matrix. The result has as many "
+        "features as a latent. But does the root change, too?",
+    ],
+)
+
+
+def _absorbed(query, latent, up_key):
+    return query @ up_key.mT @ latent.mT
+
+
+@absorbed_scores.solution
+def _(query, latent, up_key):
+    return _absorbed(query, latent, up_key) / math.sqrt(query.shape[-1])
+
+
+@absorbed_scores.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[2.0, 0.0]], [[0.0, 4.0]]]),
+        torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]),
+        torch.tensor([[[1.0, 2.0], [0, 1], [3, 0]], [[2, 0], [1, 1], [0, 5]]]),
+    )
+    for heads, queries, d_k, length, size in [
+        (3, 4, 5, 6, 2),
+        (2, 1, 3, 4, 7),
+        (4, 3, 1, 1, 5),
+        (1, 2, 4, 3, 1),
+        (3, 2, 4, 5, 4),
+    ]:
+        yield (
+            _random(generator, heads, queries, d_k),
+            _random(generator, length, size),
+            _random(generator, heads, size, d_k),
+        )
+
+
+@absorbed_scores.holds("A latent of zeros gets the score 0, and the other scores stay the same.")
+def _(f, query, latent, up_key):
+    longer = torch.cat([latent, torch.zeros_like(latent[:1])])
+    before = f(query, latent, up_key)
+    expected = torch.cat([before, torch.zeros_like(before[..., :1])], dim=-1)
+    return changed(expected, f(query, longer, up_key), "a score should be {} and is {}")
+
+
+@absorbed_scores.holds("The scores of a head do not depend on the other heads.")
+def _(f, query, latent, up_key):
+    other = torch.cat([up_key[:1], up_key[1:] + 1.0])
+    return changed(
+        f(query, latent, up_key)[:1],
+        f(query, latent, other)[:1],
+        "when the other heads change, a score of the first head goes from {} to {}",
+    )
+
+
+@absorbed_scores.mistake("divided by the root of the latent's size")
+def _(query, latent, up_key):
+    """You divide by the root of the number of features of a latent. The new queries have as many
+    features. But the scores must be those of the keys, and a key has d_k features."""
+    return _absorbed(query, latent, up_key) / math.sqrt(latent.shape[-1])
+
+
+@absorbed_scores.mistake("no scaling")
+def _(query, latent, up_key):
+    """You leave out the division by √d_k. The weights are then sharper than in training."""
+    return _absorbed(query, latent, up_key)
+
+
+@absorbed_scores.mistake("the first head's matrix for all")
+def _(query, latent, up_key):
+    """You multiply every query by the matrix of the first head. All heads share the latents, but
+    each head has a matrix of its own."""
+    return _absorbed(query, latent, up_key[:1]) / math.sqrt(query.shape[-1])
+
+
+@absorbed_scores.mistake("the mean of the heads' matrices")
+def _(query, latent, up_key):
+    """You multiply every query by the mean of all matrices. The heads then all look for the same
+    things in a latent."""
+    mean = up_key.mean(dim=0, keepdim=True)
+    return _absorbed(query, latent, mean) / math.sqrt(query.shape[-1])
+
+
 next_token_chances = Exercise(
     "10.11",
     "Accept a guess, or draw again",

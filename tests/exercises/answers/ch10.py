@@ -204,6 +204,27 @@ def reached_in_a_text_of(length):
     return reached_by_marking
 
 
+def absorbed(query, latent, up_key):
+    return query @ up_key.mT @ latent.mT / math.sqrt(query.shape[-1])
+
+
+def absorbed_from_keys(query, latent, up_key):  # the plain order
+    return query @ (latent @ up_key).mT * query.shape[-1] ** -0.5
+
+
+def absorbed_by_loops(query, latent, up_key):
+    rows = []
+    for head, matrix in enumerate(up_key):
+        for asking in query[head]:
+            rows += [(matrix @ asking) @ c / query.shape[-1] ** 0.5 for c in latent]
+    return torch.stack(rows).view(*query.shape[:2], len(latent))
+
+
+def absorbed_by_einsum(query, latent, up_key):
+    scores = torch.einsum("hnd,hsd,ls->hnl", query, up_key, latent)
+    return scores / math.sqrt(up_key.shape[-1])
+
+
 def after_a_guess(p, q, guess):
     result = torch.zeros_like(p)
     passes = min(1.0, (p[guess] / q[guess]).item())
@@ -247,6 +268,8 @@ WRONG = [
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-20.0), "The numbers beyond a text's length"),
     ("10.8", lambda *a: decode_with_a_fill(*a, fill=-1000.0), "The result is not right"),
     ("10.8", lambda q, k, v, n: decode(q, k, v, n).flip(1), "The first heads do not see the last"),
+    ("10.10", lambda q, c, u: absorbed(q, c, u) + 1, "A latent of zeros gets the score 0"),
+    ("10.10", lambda q, c, u: absorbed(q, c, u - u.mean(0)), "The scores of a head do not"),
     ("10.11", lambda p, q, i: after_a_guess(q, p, i) if p[i] else q, "Over all guesses of the"),
     ("10.11", lambda p, q, i: q, "A guess that the large model finds"),
     ("10.11", lambda p, q, i: (p + q) / 2, "Over all guesses of the"),
@@ -280,6 +303,10 @@ RIGHT = [
     ("10.8", decode_by_pytorch),
     ("10.8", decode_by_loops),
     ("10.8", decode_by_copies),
+    ("10.10", absorbed),
+    ("10.10", absorbed_from_keys),
+    ("10.10", absorbed_by_loops),
+    ("10.10", absorbed_by_einsum),
     ("10.11", after_a_guess),
     ("10.11", after_a_guess_by_loops),
     ("10.11", after_a_guess_from_what_is_left),

@@ -1023,3 +1023,133 @@ def _(scores, slopes):
     distance = _distances(*scores.shape[-2:])
     biased = scores / (1 + slopes[:, None, None] * distance.clamp(min=0))
     return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
+
+
+stretched_frequencies = Exercise(
+    "6.10",
+    "Rotary positions, stretched by parts",
+    hints=[
+        "`base ** (-torch.arange(0, d, 2) / d)` has the frequencies ω of training. A pair rotates "
+        "by ω radians with each token, and 2π radians make one turn.",
+        "The share of the old frequency is 1 at four turns and 0 at one turn. `clamp(0, 1)` keeps "
+        "it there for all other pairs.",
+        "`share * ω + (1 - share) * ω / factor` mixes both frequencies.",
+    ],
+)
+
+
+def _share(omega, trained_length, *, slowest=1.0, fastest=4.0):
+    turns = trained_length * omega / (2 * math.pi)
+    return ((turns - slowest) / (fastest - slowest)).clamp(0, 1)
+
+
+def _rotary_frequencies(d, base):
+    return base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+
+def _stretched(d, base, factor, trained_length, share=_share):
+    omega = _rotary_frequencies(d, base)
+    kept = share(omega, trained_length)
+    return (kept * omega + (1 - kept) * omega / factor).float()
+
+
+@stretched_frequencies.solution
+def _(d, base, factor, trained_length):
+    return _stretched(d, base, factor, trained_length)
+
+
+@stretched_frequencies.inputs
+def _(generator):
+    yield 6, 100.0, 8.0, 30
+    yield from [(16, 200.0, 8.0, 64), (8, 50.0, 2.5, 20)]
+    yield 2, 100.0, 4.0, 16  # one pair, between slow and fast
+    yield 12, 30.0, 4.0, int(_integers(generator, 8, 40, (1,)))
+
+
+@stretched_frequencies.holds("A factor of 1 changes no frequency.")
+def _(f, d, base, factor, trained_length):
+    return changed(
+        _rotary_frequencies(d, base),
+        f(d, base, 1.0, trained_length),
+        "with a factor of 1, you turn a frequency of {} into {}",
+    )
+
+
+@stretched_frequencies.holds("A pair that makes four turns or more keeps its frequency.")
+def _(f, d, base, factor, trained_length):
+    omega = _rotary_frequencies(d, base)
+    fast = _share(omega, trained_length) == 1
+    return changed(
+        omega[fast],
+        f(d, base, factor, trained_length)[fast],
+        "you turn the frequency of a fast pair, {}, into {}",
+    )
+
+
+@stretched_frequencies.mistake("all pairs interpolated")
+def _(d, base, factor, trained_length):
+    """You divide all frequencies by the factor. The fast pairs then rotate too slowly, and a head
+    that looks one token back can no longer tell this token from its neighbours."""
+    return (_rotary_frequencies(d, base) / factor).float()
+
+
+@stretched_frequencies.mistake("a larger base")
+def _(d, base, factor, trained_length):
+    """You change the base. This slows every pair but the first, and each of them by a different
+    factor, so pairs of four turns and more change as well."""
+    larger = base * factor ** (d / max(d - 2, 1))
+    return _rotary_frequencies(d, larger).float()
+
+
+@stretched_frequencies.mistake("fast and slow exchanged")
+def _(d, base, factor, trained_length):
+    """You slow the fast pairs and leave the slow ones. Near distances then look different from
+    those in training, and the slow pairs still reach angles that never occurred there."""
+    return _stretched(
+        d, base, factor, trained_length, lambda omega, length: 1 - _share(omega, length)
+    )
+
+
+@stretched_frequencies.mistake("no pairs between slow and fast")
+def _(d, base, factor, trained_length):
+    """You switch from one rule to the other at one turn. Pairs that make between one and four turns
+    should have a frequency between the old one and the divided one."""
+    return _stretched(
+        d, base, factor, trained_length, lambda omega, n: (_share(omega, n) > 0).double()
+    )
+
+
+@stretched_frequencies.mistake("radians counted as turns")
+def _(d, base, factor, trained_length):
+    """You count radians where the rule counts turns. A turn has more than six radians, so you take
+    many slow pairs for fast ones."""
+    return _stretched(
+        d, base, factor, trained_length, lambda omega, n: _share(omega, n * 2 * math.pi)
+    )
+
+
+@stretched_frequencies.mistake("wavelengths mixed instead of frequencies")
+def _(d, base, factor, trained_length):
+    """You mix the wavelengths. In the middle between the two limits, the wavelength then lies
+    halfway, and the frequency is lower than the rule says."""
+    omega = _rotary_frequencies(d, base)
+    kept = _share(omega, trained_length)
+    return (omega / (kept + (1 - kept) * factor)).float()
+
+
+@stretched_frequencies.mistake("the share not limited")
+def _(d, base, factor, trained_length):
+    """You let the share of the old frequency leave the range from 0 to 1. Pairs with more than four
+    turns then rotate faster than in training, and the slowest pairs can rotate backwards."""
+
+    def share(omega, length):
+        return (length * omega / (2 * math.pi) - 1) / 3
+
+    return _stretched(d, base, factor, trained_length, share)
+
+
+@stretched_frequencies.mistake("multiplied by the factor")
+def _(d, base, factor, trained_length):
+    """You multiply the slow frequencies by the factor. The slow pairs then reach new angles even
+    earlier in the text than before."""
+    return _stretched(d, base, 1 / factor, trained_length)

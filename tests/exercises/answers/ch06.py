@@ -188,6 +188,35 @@ def alibi_by_loops(scores, slopes):
     return weights
 
 
+def stretched(d, base, factor, trained_length):
+    omega = base ** (-torch.arange(0, d, 2) / d)
+    turns = trained_length * omega / (2 * math.pi)
+    share = ((turns - 1) / 3).clamp(0, 1)
+    return share * omega + (1 - share) * omega / factor
+
+
+def stretched_by_loops(d, base, factor, trained_length):
+    result = []
+    for i in range(d // 2):
+        omega = base ** (-2 * i / d)
+        turns = trained_length / (2 * math.pi / omega)  # by the wavelength
+        if turns >= 4:
+            result.append(omega)
+        elif turns <= 1:
+            result.append(omega / factor)
+        else:
+            share = (turns - 1) / (4 - 1)
+            result.append(share * omega + (1 - share) * omega / factor)
+    return torch.tensor(result)
+
+
+def stretched_by_interpolating(d, base, factor, trained_length):
+    omega = np.exp(-math.log(base) * np.arange(0, d, 2) / d)
+    turns = trained_length * omega / (2 * math.pi)
+    times = 1 / factor + (1 - 1 / factor) * np.interp(turns, [1, 4], [0, 1])
+    return torch.from_numpy(omega * times)
+
+
 WRONG = [
     ("6.2", lambda p, d: encode(p.floor(), d), "you give position 2.5 the vector of position 2"),
     ("6.3", lambda t: counted(t).float(), "of an integer type"),
@@ -207,6 +236,9 @@ WRONG = [
     ("6.8", alibi_without_a_maximum, "the result contains NaN"),
     ("6.8", lambda s, m: alibi(s.detach(), m), "None reaches `scores`"),
     ("6.8", lambda s, m: alibi(s, m * 0), "If two keys have equal scores"),
+    ("6.10", lambda d, b, f, n: stretched(d, b, f, n) * f / 2, "A factor of 1 changes"),
+    ("6.10", lambda d, b, f, n: stretched(d, b, f, n / 2), "A pair that makes four turns"),
+    ("6.10", lambda d, b, f, n: stretched(d, b, f, n).flip(0), "A factor of 1 changes"),
 ]
 
 RIGHT = [
@@ -236,4 +268,7 @@ RIGHT = [
     ("6.8", alibi),
     ("6.8", alibi_as_published),
     ("6.8", alibi_by_loops),
+    ("6.10", stretched),
+    ("6.10", stretched_by_loops),
+    ("6.10", stretched_by_interpolating),
 ]

@@ -51,3 +51,9 @@ def test_a_question_without_its_proof_is_an_error(monkeypatch, change, says):
     monkeypatch.setattr("attncourse.pages.questions.asked", lambda folder: changed)
     with pytest.raises(UsageError, match=f"{re.escape(QUESTIONS[0]['ask'])}.*{says}"):
         questions(BOOKS)
+
+
+def test_the_landing_page_says_how_many_sentences_get_a_verdict():
+    page = nbformat.read(ROOT / "chapters/index.ipynb", as_version=4)
+    texts = [cell.source for cell in page.cells if cell.cell_type == "markdown"]
+    assert f"a verdict on {len(QUESTIONS)} sentences" in "\n".join(texts)

@@ -13,6 +13,7 @@ html, open_page = building.html, building.open_page
 LABS = laboratory(ROOT)
 NUMBERS = laboratory_numbers(LABS)
 LAST = chapters(ROOT)[-1]
+WORKSHOP = "Can you build a GPT yourself?"  # comes after the last chapter
 
 
 def texts(page, selector):
@@ -29,9 +30,10 @@ def test_what_one_needs_comes_first_then_chapters_reference_and_the_laboratory_a
     page = open_page("chapters/index.html")
     entries = texts(page, ".bd-docs-nav a")
     assert entries[:2] == ["What you need first", "Attention in ten minutes"]
-    assert [entry.split(" ")[0] for entry in entries[2:-7]] == [
+    assert [entry.split(" ")[0] for entry in entries[2:-8]] == [
         str(n + 1) for n in range(len(chapters(ROOT)))
     ]
+    assert entries[-8] == WORKSHOP
     assert entries[-7] == "Questions" and entries[-1] == "The laboratory in pictures"
     assert texts(page, ".bd-docs-nav .caption")[-2:] == ["Reference", "Laboratory"]
 
@@ -65,7 +67,8 @@ def around(page):
 def test_one_reads_chapter_after_chapter_and_the_laboratory_of_a_chapter_and_back(open_page):
     front = around(open_page("chapters/00-ten-minutes.html"))
     assert front[0] == "What you need first" and front[1].startswith("1 · ")
-    assert around(open_page(page_of(LAST)))[1] == "Questions"
+    assert around(open_page(page_of(LAST)))[1] == WORKSHOP
+    assert around(open_page("chapters/your-own-gpt.html"))[1] == "Questions"
     before, after = around(open_page("chapters/09-translating.html"))
     assert before.startswith("8 · ") and after.startswith("10 · ")
     first, *_, last = [path for path in LABS if path.name.startswith("09-")]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import browser
 import jaxtyping
-import kernels
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -31,7 +30,6 @@ def pytest_configure() -> None:
         if re.search("^from jaxtyping import", path.read_text("utf8"), re.M)
     ]
     jaxtyping.install_import_hook(annotated, "beartype.beartype")
-    kernels.use_forks()
 
 
 def pytest_collection_modifyitems(items: list) -> None:

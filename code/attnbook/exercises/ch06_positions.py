@@ -721,10 +721,13 @@ rotate_halves = Exercise(
 )
 
 
+def _rotary_frequencies(d, base):
+    return base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+
 def _angles(x, start, base):
     length, d = x.shape[-2:]
-    even = torch.arange(0, d, 2, dtype=torch.float64)
-    return torch.arange(start, start + length)[:, None] * base ** (-even / d)
+    return torch.arange(start, start + length)[:, None] * _rotary_frequencies(d, base)
 
 
 def _rotate(x, angle):
@@ -1041,10 +1044,6 @@ stretched_frequencies = Exercise(
 def _share(omega, trained_length, *, slowest=1.0, fastest=4.0):
     turns = trained_length * omega / (2 * math.pi)
     return ((turns - slowest) / (fastest - slowest)).clamp(0, 1)
-
-
-def _rotary_frequencies(d, base):
-    return base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 
 
 def _stretched(d, base, factor, trained_length, share=_share):

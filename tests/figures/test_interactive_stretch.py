@@ -57,12 +57,16 @@ def test_the_curve_is_the_cosine_and_red_where_the_angle_is_new(show, method):
             page.locator(selector).nth(pair).get_attribute("d")
             for selector in (".wave:not(.new)", ".wave.new")
         )
-        points = torch.tensor(
-            [[*map(float, p.split(","))] for p in re.findall(r"[\d.]+,[\d.]+", whole)]
+        whole, red = (
+            torch.tensor([*map(float, re.findall(r"[\d.]+", path))]).double().view(-1, 2)
+            for path in (whole, red)
         )
-        height = (20 - points[:, 1].double()) / 16
+        width = whole[-1, 0] - whole[0, 0]
+        along = (whole[:, 0] - whole[0, 0]) / width * distances[-1]
+        torch.testing.assert_close(along, distances, rtol=0, atol=0.05)
+        height = (20 - whole[:, 1]) / 16
         torch.testing.assert_close(height, (frequency * distances).cos(), rtol=0, atol=0.01)
-        assert len(re.findall("[ML]", red)) == new[pair].sum()
+        assert torch.equal(red, whole[new[pair]])
 
 
 def test_the_sentence_names_the_pairs_and_the_price(show):

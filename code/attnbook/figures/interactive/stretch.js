@@ -117,8 +117,9 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed }) => {
       const angles = fresh.length === 0 ? "No pair meets an angle that is new to the model."
         : `Pair${plural} ${list(fresh)} ${verb} angles that no training text contained (red).`;
       const pair = pairs.find((pair) => this.isSpoiled(pair));
-      const price = pair === undefined
-        ? ["", "", "", " Pairs that met every angle in training stay as they were."][this.method]
+      const unchanged = pairs.every((pair) => this.now[pair] === this.trained[pair]);
+      const price = unchanged ? "" : pair === undefined
+        ? " Pairs that met every angle in training stay as they were."
         : ` But one step now rotates pair ${pair} by only ${degrees(this.now[pair])} instead of ` +
           `${degrees(this.trained[pair])}, so neighbours look closer together than in training.`;
       this.say(angles + price);

@@ -72,8 +72,6 @@ PARTS: dict[str, Callable] = {
     "10.8": decode_step,
     "11.4": grouped,
 }
-
-
 NAMES = {  # of the book's model, and of this one
     "attention_residual.norm.weight": "norm_1",
     "feed_forward_residual.norm.weight": "norm_2",
@@ -122,7 +120,8 @@ class GPT(nn.Module):
 
     ``parts`` has functions for some of the exercises in ``PARTS``, by their numbers.
 
-    Raises ``ValueError`` for a number that is not in ``PARTS``.
+    Raises ``ValueError`` for a number that is not in ``PARTS``, or for heads that do not divide
+    ``d_model`` or each other.
     """
 
     def __init__(
@@ -142,6 +141,11 @@ class GPT(nn.Module):
         self.parts = PARTS | dict(parts or {})
         if unknown := self.parts.keys() - PARTS:
             raise ValueError(f"no part is exercise {min(unknown)!r}: the parts are {[*PARTS]}")
+        if d_model % num_heads or num_heads % num_kv_heads:
+            raise ValueError(
+                "num_heads must divide d_model, and num_kv_heads must divide num_heads: got "
+                f"{d_model=}, {num_heads=} and {num_kv_heads=}"
+            )
         sizes = d_model, num_heads, num_kv_heads, d_ff, base, epsilon
         self.epsilon, self.norm = epsilon, nn.Parameter(torch.ones(d_model))
         self.embedding = nn.Embedding(vocabulary_size, d_model)
@@ -162,7 +166,12 @@ class GPT(nn.Module):
 
     @torch.no_grad()
     def write(self, prompt: Sequence[int], max_length: int) -> list[int]:
-        """The likeliest tokens after those of a prompt, until ``END`` or ``max_length``."""
+        """The likeliest tokens after those of a prompt, until ``END`` or ``max_length``.
+
+        Raises ``ValueError`` for an empty prompt.
+        """
+        if not prompt:
+            raise ValueError("a prompt needs at least one token: got none")
         caches: list[list] = [[] for _ in self.blocks]  # of each block: keys and values by token
         device = self.embedding.weight.device
 
@@ -180,7 +189,11 @@ class GPT(nn.Module):
 
         The book's rotary positions pair neighbouring features, so the rows that make queries and
         keys are reordered.
+
+        Raises ``ValueError`` if the book's model has no rotary positions.
         """
+        if model.rotary_base is None:
+            raise ValueError("the model must have rotary positions: got rotary_base=None")
         first = model.blocks[0]
         gpt = cls(
             vocabulary_size=model.embedding.num_embeddings,

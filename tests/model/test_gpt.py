@@ -1,8 +1,13 @@
 """The language model in one file: it is the book's, and it runs with the functions of learners."""
 
+import re
+
 import pytest
 import torch
 
+from attnbook import data, gpt
+from attnbook.exercises import check
+from attnbook.figures import drawings
 from attnbook.gpt import END, GPT, PAD, PARTS, START
 from attnbook.language_model import LanguageModel, generate
 
@@ -55,6 +60,32 @@ def test_it_runs_with_the_function_of_a_learner(number):
     assert asked
 
 
-def test_a_part_that_is_none_is_refused():
-    with pytest.raises(ValueError, match=r"no part is exercise '7\.4': the parts are \['6\.7'"):
-        GPT(vocabulary_size=9, **SIZES, parts={"7.4": print})
+@pytest.mark.parametrize("number", PARTS)
+def test_the_books_part_answers_its_exercise(number):
+    assert check(number, PARTS[number]).passed
+
+
+def test_its_tokens_and_its_drawing_are_those_of_the_book():
+    assert (gpt.PAD, gpt.START, gpt.END) == (data.PAD, data.START, data.END)
+    assert {*re.findall(r"\((\d+\.\d+)\)", drawings.own_gpt().alt)} == {*PARTS}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"parts": {"7.4": print}}, r"no part is exercise '7\.4': the parts are \['6\.7'"),
+        ({"num_heads": 5}, "got d_model=24, num_heads=5 and num_kv_heads=3"),
+        ({"num_kv_heads": 4}, "got d_model=24, num_heads=6 and num_kv_heads=4"),
+    ],
+)
+def test_a_model_that_cannot_be_built_is_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        GPT(vocabulary_size=9, **SIZES | sizes)
+
+
+def test_what_it_cannot_continue_or_copy_is_refused():
+    with pytest.raises(ValueError, match="at least one token: got none"):
+        both(0)[1].write([], 3)
+    without = LanguageModel(vocabulary_size=9, rotary_base=None, **SIZES)
+    with pytest.raises(ValueError, match="got rotary_base=None"):
+        GPT.from_book(without)

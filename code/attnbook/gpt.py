@@ -82,37 +82,48 @@ NAMES = {  # of the book's model, and of this one
 
 
 class Block(nn.Module):
-    """Attention, then a gated feed-forward network, each behind a norm and added to its input."""
+    """Attention, then a feed-forward network with a gate."""
 
-    def __init__(self, d_model, num_heads, num_kv_heads, d_ff, base, epsilon, parts):
+    def __init__(
+        self, d_model, num_heads, num_kv_heads, d_ff, base, epsilon, parts
+    ):  # fmt: skip
         super().__init__()
-        self.d_k, self.base, self.epsilon, self.parts = d_model // num_heads, base, epsilon, parts
-        self.norm_1, self.norm_2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+        self.parts, self.base, self.epsilon = parts, base, epsilon
+        self.d_k = d_model // num_heads
+        d_kv = num_kv_heads * self.d_k
+        self.norm_1 = nn.Parameter(torch.ones(d_model))
+        self.norm_2 = nn.Parameter(torch.ones(d_model))
         self.q_proj = nn.Linear(d_model, d_model, bias=False)
-        self.k_proj = nn.Linear(d_model, num_kv_heads * self.d_k, bias=False)
-        self.v_proj = nn.Linear(d_model, num_kv_heads * self.d_k, bias=False)
+        self.k_proj = nn.Linear(d_model, d_kv, bias=False)
+        self.v_proj = nn.Linear(d_model, d_kv, bias=False)
         self.out_proj = nn.Linear(d_model, d_model, bias=False)
-        self.gate_proj, self.up_proj = (nn.Linear(d_model, d_ff, bias=False) for _ in range(2))
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
         self.down_proj = nn.Linear(d_ff, d_model, bias=False)
 
-    def forward(self, x, cache=None):  # (batch, L, d_model); with a cache, L is 1
-        start = len(cache) if cache is not None else 0
-        normed = self.parts["8.2"](x, self.norm_1, self.epsilon)
-        query, key, value = (
-            proj(normed).unflatten(-1, (-1, self.d_k)).transpose(1, 2)  # (batch, heads, L, d_k)
+    def forward(self, x, cache=None):  # (batch, L, d_model)
+        rms_norm, rotate = self.parts["8.2"], self.parts["6.7"]
+        normed = rms_norm(x, self.norm_1, self.epsilon)
+        query, key, value = (  # each (batch, heads, L, d_k)
+            proj(normed).unflatten(-1, (-1, self.d_k)).transpose(1, 2)
             for proj in (self.q_proj, self.k_proj, self.v_proj)
         )
-        query, key = (self.parts["6.7"](each, start, self.base) for each in (query, key))
+        start = len(cache) if cache is not None else 0
+        query = rotate(query, start, self.base)
+        key = rotate(key, start, self.base)
         if cache is None:
             heads = self.parts["11.4"](query, key, value)
-        else:
+        else:  # L is 1
             cache.append((key, value))
-            keys, values = (torch.cat(each, dim=2) for each in zip(*cache, strict=True))
+            keys = torch.cat([key for key, _ in cache], dim=2)
+            values = torch.cat([value for _, value in cache], dim=2)
             lengths = torch.full((len(x),), len(cache), device=x.device)
-            heads = self.parts["10.8"](query[:, :, 0], keys, values, lengths)[:, :, None]
+            heads = self.parts["10.8"](query[:, :, 0], keys, values, lengths)
+            heads = heads[:, :, None]
         x = x + self.out_proj(heads.transpose(1, 2).flatten(start_dim=2))
-        normed = self.parts["8.2"](x, self.norm_2, self.epsilon)
-        return x + self.down_proj(F.silu(self.gate_proj(normed)) * self.up_proj(normed))
+        normed = rms_norm(x, self.norm_2, self.epsilon)
+        gate = F.silu(self.gate_proj(normed))
+        return x + self.down_proj(gate * self.up_proj(normed))
 
 
 class GPT(nn.Module):
@@ -152,32 +163,39 @@ class GPT(nn.Module):
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
         self.blocks = nn.ModuleList(Block(*sizes, self.parts) for _ in range(num_layers))
 
-    def forward(self, tokens: Tensor, caches: Sequence[list] | None = None) -> Tensor:
-        """Scores of the next token after each of ``tokens`` (batch, L): (batch, L, vocabulary)."""
+    def forward(
+        self,
+        tokens: Tensor,  # (batch, L)
+        caches: Sequence[list] | None = None,  # one for each block
+    ) -> Tensor:
+        """Scores of the next token after each: (batch, L, vocabulary)."""
         x = self.embedding(tokens)
         for i, block in enumerate(self.blocks):
             x = block(x, caches[i] if caches else None)
-        return self.parts["8.2"](x, self.norm, self.epsilon) @ self.embedding.weight.T
+        normed = self.parts["8.2"](x, self.norm, self.epsilon)
+        return normed @ self.embedding.weight.T
 
     def loss(self, targets: Tensor) -> Tensor:
         """Nats a token for whole texts (batch, L), filled up with ``PAD``."""
         reads, says = self.parts["9.2"](targets)
-        return F.cross_entropy(self(reads).flatten(0, 1), says.flatten(), ignore_index=PAD)
+        scores = self(reads).flatten(0, 1)
+        return F.cross_entropy(scores, says.flatten(), ignore_index=PAD)
 
     @torch.no_grad()
     def write(self, prompt: Sequence[int], max_length: int) -> list[int]:
-        """The likeliest tokens after those of a prompt, until ``END`` or ``max_length``.
+        """The likeliest tokens after a prompt, until ``END`` or ``max_length``.
 
         Raises ``ValueError`` for an empty prompt.
         """
         if not prompt:
             raise ValueError("a prompt needs at least one token: got none")
-        caches: list[list] = [[] for _ in self.blocks]  # of each block: keys and values by token
+        caches: list[list] = [[] for _ in self.blocks]
         device = self.embedding.weight.device
 
         def scores_of(tokens):  # START is not a part of the text
             for token in [*prompt, *tokens[1:]][len(caches[0]) :]:
-                scores = self(torch.tensor([[token]], device=device), caches)[0, -1]
+                new = torch.tensor([[token]], device=device)
+                scores = self(new, caches)[0, -1]
             return scores
 
         words = self.parts["9.5"](scores_of, max_length).tolist()

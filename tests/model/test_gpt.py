@@ -1,6 +1,8 @@
 """The language model in one file: it is the book's, and it runs with the functions of learners."""
 
+import inspect
 import re
+import textwrap
 
 import pytest
 import torch
@@ -81,6 +83,12 @@ def test_its_tokens_and_its_drawing_are_those_of_the_book():
 def test_a_model_that_cannot_be_built_is_refused(sizes, message):
     with pytest.raises(ValueError, match=message):
         GPT(vocabulary_size=9, **SIZES | sizes)
+
+
+@pytest.mark.parametrize("shown", [gpt.Block, GPT.forward, GPT.loss, GPT.write])
+def test_what_the_page_shows_is_as_narrow_as_the_code_of_notebooks(shown):
+    lines = textwrap.dedent(inspect.getsource(shown)).splitlines()
+    assert max(map(len, lines)) <= 80
 
 
 def test_what_it_cannot_continue_or_copy_is_refused():

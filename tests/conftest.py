@@ -7,6 +7,7 @@ from pathlib import Path
 
 import browser
 import jaxtyping
+import kernels
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -30,6 +31,7 @@ def pytest_configure() -> None:
         if re.search("^from jaxtyping import", path.read_text("utf8"), re.M)
     ]
     jaxtyping.install_import_hook(annotated, "beartype.beartype")
+    kernels.use_forks()
 
 
 def pytest_collection_modifyitems(items: list) -> None:

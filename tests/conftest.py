@@ -35,10 +35,20 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list) -> None:
-    """Skip the cells of notebooks that load the language model where it cannot be had.
+    """Put files into the order in which they begin, and skip what needs the language model.
 
-    In CI they run, and fail with the line that says what is missing.
+    One file builds the book, which takes half a minute. The others that need its pages begin later,
+    so that they do not wait. Where the language model cannot be had, notebooks that load it are
+    skipped; in CI they run, and fail with the line that says what is missing.
     """
+    need_pages = {item.path for item in items if "html" in getattr(item, "fixturenames", ())}
+
+    def turn(item: pytest.Item) -> int:
+        if item.path.name == "test_pages.py":
+            return 0
+        return 1 if item.path.parent.name == "course" else 2 if item.path in need_pages else 3
+
+    items.sort(key=turn)
     needs_model = functools.cache(lambda path: "pretrained.load(" in path.read_text("utf8"))
     for item in items:
         if item.path.suffix == ".ipynb" and needs_model(item.path) and not os.environ.get("CI"):

@@ -27,6 +27,7 @@ from attncourse.chapter import (
     seen_from_chapters,
     stored_runs,
     studies,
+    workshop,
 )
 from attncourse.handouts import assignment, editions
 from attncourse.handouts.folder import Folder
@@ -111,7 +112,8 @@ def labels() -> None:
 def student(folder: Path, chapter: list[str]) -> None:
     """Write chapters without solutions."""
     target = Folder(folder)
-    for path in tqdm(_chapters(chapter), unit="chapter"):
+    paths = _chapters(chapter) if chapter else [*studies(ROOT), *workshop(ROOT)]
+    for path in tqdm(paths, unit="chapter"):
         book = nbformat.read(path, as_version=4)
         target.write(seen_from_chapters(path), editions.student(book, published_page(ROOT, path)))
     _tell(target)

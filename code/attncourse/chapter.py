@@ -108,6 +108,11 @@ def studies(root: Path) -> list[Path]:
     return [path for path in notebooks(root) if re.match(r"\d\d-", path.name)]
 
 
+def workshop(root: Path) -> list[Path]:
+    """The notebooks in which readers make something of their answers to exercises, in order."""
+    return [path for path in notebooks(root) if path.name.startswith("your-own-")]
+
+
 def stored_runs(path: Path) -> Path:
     """The file, in the package attnbook, that has the stored runs of a laboratory notebook."""
     return path.parents[2] / f"code/attnbook/stored_runs/{path.stem}.csv"
@@ -116,13 +121,14 @@ def stored_runs(path: Path) -> Path:
 def find_chapter(root: Path, told: str) -> Path:
     """The chapter that somebody means by its file, its name or its number.
 
-    A laboratory notebook goes by its file and its name. Raises ``UsageError`` if there is none.
+    Notebooks of the laboratory and of the workshop go by their files and names. Raises
+    ``UsageError`` if there is none.
     """
     name = Path(told).name.removesuffix(".ipynb")
     for path in chapters(root):
         if name.isdigit() and int(name) == number(path):
             return path
-    for path in studies(root):
+    for path in [*studies(root), *workshop(root)]:
         if name == path.stem:
             return path
     raise UsageError(

@@ -36,7 +36,8 @@ TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the text below it
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
-PATH = re.compile(r"All chapters take .*? hours?\.")
+PATH = re.compile(r"Chapters 1 to 9 .*? exercises of the laboratory take .*? hours?\.")
+MAIN_PATH = 9  # the chapter with a Transformer that translates
 FRONT = (10, "the whole idea in five questions, each with a picture first")  # minutes: its title
 IN_LABORATORY = re.compile(r"(?<=^## Exercises\n\n)[^#\n].*", re.M)  # the paragraph below it
 HOW_TO_ANSWER = (
@@ -189,10 +190,14 @@ def whole_path(notebooks: dict[Path, NotebookNode]) -> str:
     own, other = [], []
     for path, book in notebooks.items():
         (other if in_laboratory(path) else own).extend(task.minutes for task in exercises_of(book))
+    main = {path: book for path, book in notebooks.items() if number(path) <= MAIN_PATH}
+    rest = {path: book for path, book in notebooks.items() if number(path) > MAIN_PATH}
     return (
-        f"All chapters take {hours(_to_read(notebooks))} to read and run. "
-        f"Their {len(own)} exercises take {hours(sum(own))}, and the {len(other)} exercises of "
-        f"the laboratory take {hours(sum(other))}."
+        f"Chapters 1 to {MAIN_PATH} lead to a Transformer that translates, and take "
+        f"{hours(_to_read(main))} to read and run. The other chapters, "
+        f"on the cost of attention and on trained models, take {hours(_to_read(rest))}. "
+        f"The {len(own)} exercises of all chapters take {hours(sum(own))}, and the {len(other)} "
+        f"exercises of the laboratory take {hours(sum(other))}."
     )
 
 

@@ -169,6 +169,29 @@ def slides(folder: Path, chapter: list[str]) -> None:
     _tell(target)
 
 
+def forms(folder: Path) -> None:
+    """Write two parallel forms to measure a class with, and an exam with its key."""
+    from attncourse.handouts.forms import files
+
+    target = Folder(folder)
+    for name, text in files(ROOT).items():
+        target.write(name, text)
+    _tell(target)
+
+
+def gain(before: Path, after: Path) -> None:
+    """Say how much a class has learned, from its answers to a form before and after the course."""
+    from attncourse.grading import gain
+    from attncourse.handouts.forms import read
+
+    for path in (before, after):
+        if not path.is_file():
+            raise UsageError(f"no such file: {path}")
+    found = gain.gain(before, after)
+    print(gain.summary(found, [pair["about"] for pair in read(ROOT)["pair"]]))
+    _list({"in one of the tables alone, and left out": found.only_once})
+
+
 def collect(assignment: str, archive: Path) -> None:
     """Sort the files that students handed in on a platform into the folder of a course."""
     from attncourse.grading.collect import collect
@@ -304,6 +327,8 @@ COMMANDS = {
     "assignment": assign,
     "answers": answers,
     "slides": slides,
+    "forms": forms,
+    "gain": gain,
     "collect": collect,
     "grade": grade,
     "return": give_back,
@@ -328,6 +353,8 @@ HELP = {  # of arguments; what follows * in a function is an option of its comma
     "archive": "the zip archive from Moodle or Canvas, or its unpacked folder",
     "processes": "number of submissions that run at the same time; by default one for each core",
     "minutes": "minutes after which a submission is stopped; by default 20",
+    "before": "the CSV file with the answers before the course, from Moodle or of your own",
+    "after": "the same after the course",
     "table": "the CSV file from Moodle (grading worksheet) or Canvas (gradebook) to fill in",
     "column": "name of the column of marks, if it is neither Grade nor the assignment's",
 }

@@ -213,11 +213,16 @@ class ChapterExercise:
 
     @property
     def call(self) -> tuple[str, str]:
-        """The stub without its call of check, and what this call hands over."""
-        last = ast.parse(self.stub).body[-1]
+        """The stub without its call of check, and what this call hands over.
+
+        A stub that is to be mended is called with ``...``, for the number of the wrong line. In the
+        end, its function is handed over.
+        """
+        *_, before, last = ast.parse(self.stub).body
         _, answer = last.value.args
-        above = self.stub.split("\n")[: last.lineno - 1]
-        return "\n".join(above).rstrip(), ast.get_source_segment(self.stub, answer)
+        above = "\n".join(self.stub.split("\n")[: last.lineno - 1]).rstrip()
+        code = ast.get_source_segment(self.stub, answer)
+        return above, before.name if code == "..." else code
 
 
 def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
@@ -249,10 +254,11 @@ def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
 def cells_to_answer_in(chapter: NotebookNode, place: int) -> list[NotebookNode]:
     """The stub and the solution of the exercise whose text is at a place of a chapter.
 
-    They follow right after it, or after the buttons that a page has instead.
+    They follow right after it, or after the buttons that a page has instead, or after the figure
+    with the symptoms of the code that is to be mended.
     """
-    buttons = "predict" in tags(chapter.cells[place + 1])
-    return chapter.cells[place + 1 + buttons : place + 3 + buttons]
+    between = bool({"predict", "symptoms"} & {*tags(chapter.cells[place + 1])})
+    return chapter.cells[place + 1 + between : place + 3 + between]
 
 
 def without_comparison(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 from attnbook import exercises
-from attnbook.exercises import NumericAnswer, catalogue
+from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
 from attnbook.exercises.grade import grade
 from attncourse import __main__ as commands
 from attncourse.chapter import ABOUT_SOLUTIONS, chapters, exercises_of, laboratory, names, tags
@@ -139,7 +139,7 @@ def test_an_assignment_brings_along_what_the_chapter_built_and_its_task_names():
         .source
     )
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    assert names == ["attention"]
+    assert names == ["attention"] and "figures" in source  # for figures.symptoms, in a text
 
 
 @every_chapter
@@ -156,6 +156,7 @@ def test_the_answer_book_shows_solutions_hints_and_what_is_recognised(path):
             assert all(hint in text for hint in exercise.hints)
             for name in exercise.mistakes:
                 assert f"**{name}.**" in text
+            assert getattr(exercise, "because", "") in text or isinstance(exercise, MultipleChoice)
             if not isinstance(exercise, NumericAnswer):
                 assert f"<summary>Solution {exercise.id}</summary>" in text
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from mutants import Mutant, define, mutants
 
-from attnbook.exercises import Exercise, catalogue, sandbox
+from attnbook.exercises import Exercise, Repair, catalogue, sandbox
 from attnbook.exercises.compare import Comparison
 from attnbook.exercises.grade import grade
 
@@ -32,7 +32,7 @@ HEADER = """\
 # called "open", the text asks for neither result. Letters are a line's variables, in their order.
 # `python tests/exercises/survivors.py` writes this file after a change and keeps the reasons.
 """
-EXERCISES = {e.id: e for e in catalogue() if type(e) is Exercise}
+EXERCISES = {e.id: e for e in catalogue() if type(e) in (Exercise, Repair)}
 
 
 @cache

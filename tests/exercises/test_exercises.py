@@ -12,19 +12,27 @@ from answers import RIGHT, WRONG
 from conftest import ROOT
 
 from attnbook import exercises
-from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer, catalogue, sandbox
+from attnbook.exercises import (
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+    catalogue,
+    sandbox,
+)
 from attnbook.exercises.grade import grade
 from attncourse.chapter import exercises_of
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
-CODED = [e for e in EXERCISES.values() if type(e) is Exercise]
+CODED = [e for e in EXERCISES.values() if type(e) in (Exercise, Repair)]
 CHOICES = [e for e in EXERCISES.values() if isinstance(e, MultipleChoice)]
 
-TEXTS = {
-    task.id: task.text
+TASKS = [
+    task
     for path in sorted((ROOT / "chapters").glob("**/[0-9]*.ipynb"))
     for task in exercises_of(nbformat.read(path, as_version=4))
-}
+]
+TEXTS = {task.id: task.text for task in TASKS}
 
 for_each = functools.partial(pytest.mark.parametrize, "exercise", ids=lambda e: e.id)
 
@@ -202,3 +210,26 @@ def test_a_wrong_option_never_gives_the_right_one_away(exercise):
         assert not given_away, (
             f"{place(exercise)}: what is said about {letter} gives it away: {shown}"
         )
+
+
+@for_each([exercise for exercise in EXERCISES.values() if isinstance(exercise, Repair)])
+def test_what_is_to_be_mended_is_the_stub_and_each_of_its_lines_gets_an_answer(exercise):
+    [task] = (task for task in TASKS if task.id == exercise.id)
+    numbers = [int(number) for number in re.findall(r"# (\d+)$", task.stub, re.M)]
+    assert numbers == [*range(1, len(numbers) + 1)], f"{place(exercise)}: its lines are {numbers}"
+    assert {*numbers} == {exercise.line, *exercise.right_lines}
+    for number in numbers:
+        report = grade(exercise, number)
+        assert not report.passed and report.attempted
+        assert (number == exercise.line) == bool(report.holds)
+    assert "There is no line" in str(grade(exercise, len(numbers) + 1))
+    above, name = task.call
+    given = {"math": math, "torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    exec(above, given)
+    report = grade(exercise, given[name])
+    assert report.diagnosis == Repair.NOT_MENDED
+    mended, stub = ([*map(str.strip, code.split("\n"))] for code in (task.solution, above))
+    changed = [i for i, line in enumerate(stub) if line not in mended]
+    assert [int(stub[i].split("# ")[-1]) for i in changed] == [exercise.line], (
+        f"{place(exercise)}: its solution must change line {exercise.line} of the stub alone"
+    )

@@ -13,13 +13,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from attnbook.exercises import grade
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.report import Report
 
 __all__ = [
     "Exercise",
     "MultipleChoice",
     "NumericAnswer",
+    "Repair",
     "Report",
     "catalogue",
     "check",

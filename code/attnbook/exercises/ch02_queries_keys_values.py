@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -870,3 +870,91 @@ def _(wanted, k_proj):
     """You return the wanted scores, scaled. That would be right if every key were one-hot, but the
     key projection turns the one-hot tokens into different keys."""
     return math.sqrt(len(k_proj)) * wanted
+
+
+look_up = Repair(
+    "2.9",
+    "Debug this: a dictionary that never learns",
+    line=2,
+    because="Its softmax runs over the queries, so each key shares its weight out among them.",
+    hints=[
+        "What is the sum of the weights in the map, and what should it be?",
+        "The scores have the shape (batch, queries, keys). Which axis must softmax compare?",
+    ],
+    differentiable=True,
+)
+look_up.right_line(
+    1,
+    "It compares each query with each key, and divides by the root of the number of features. The "
+    "scores have the shape (batch, queries, keys), as they should.",
+)
+look_up.right_line(
+    3,
+    "It mixes the values with the weights of each query. If the weights were right, the output "
+    "would be right, too.",
+)
+
+
+@look_up.solution
+def _(query, key, value):
+    return _attention(query, key, value)
+
+
+@look_up.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 0.0]]]),
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+        torch.tensor([[[2.0], [4.0]]]),
+    )
+    for queries, keys in ((3, 3), (1, 5), (4, 2)):
+        yield (
+            torch.randn(2, queries, 4, generator=generator),
+            torch.randn(2, keys, 4, generator=generator),
+            torch.randn(2, keys, 3, generator=generator),
+        )
+
+
+@look_up.holds("If all values are 1, every output is 1.")
+def _(f, query, key, value):
+    result = f(query, key, torch.ones_like(value))
+    return changed(torch.ones_like(result), result, "It should be {}, but is {}")
+
+
+@look_up.broken
+def _(query, key, value):
+    """Softmax still runs over the queries. A key then gives all its weight away, even if only one
+    query asks, so that this query gets the sum of all values."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-2) @ value
+
+
+@look_up.mistake("softmax over the batch")
+def _(query, key, value):
+    """Your softmax runs over the batch. The weights then depend on the other texts that happen to
+    be in it."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=0) @ value
+
+
+@look_up.mistake("divided by the number of keys")
+def _(query, key, value):
+    """You leave softmax where it is, and divide the output by the number of keys. With one query,
+    the weights are then equal, whatever it asks for."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-2) @ value / key.shape[-2]
+
+
+@look_up.mistake("keys and queries exchanged in the scores")
+def _(query, key, value):
+    """You transpose the scores, so that their rows belong to the keys. But an output belongs to a
+    query, so the scores no longer fit the values."""
+    scores = key @ query.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-1) @ value
+
+
+@look_up.mistake("no softmax")
+def _(query, key, value):
+    """You remove softmax. The weights are then the scores themselves, which can be negative and
+    sum to anything."""
+    return query @ key.mT / math.sqrt(query.shape[-1]) @ value

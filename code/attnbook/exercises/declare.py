@@ -187,3 +187,44 @@ class MultipleChoice(Exercise):
     def options(self) -> list[str]:
         """The letters to choose from, the right one among them."""
         return sorted([self.reference, *self.mistakes.values()])
+
+
+class Repair(Exercise):
+    """Code with one wrong line, which learners name, and then mend.
+
+    ``check`` takes the number of the line, or the mended function, which is judged like any other
+    answer. The code as it is handed out is one of the mistakes.
+
+    >>> double = Repair("0.1", "Twice", line=1, because="It adds one x too many.", hints=[])
+    >>> @double.broken
+    ... def _(x):
+    ...     \"\"\"The line still adds x twice. So the result is three times x.\"\"\"
+    ...     return x + x + x
+    >>> double.mistakes.keys()
+    dict_keys(['nothing mended yet'])
+    """
+
+    NOT_MENDED = "nothing mended yet"
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        *,
+        line: int,
+        because: str,
+        hints: Iterable[str],
+        differentiable: bool = False,
+        integers: bool = False,
+    ) -> None:
+        super().__init__(id, title, hints=hints, differentiable=differentiable, integers=integers)
+        self.line, self.because = line, because
+        self.right_lines: dict[int, str] = {}
+
+    def broken(self, function: Callable) -> Callable:
+        """Decorator: the code as learners get it; its docstring says what it still does wrong."""
+        return self.mistake(self.NOT_MENDED)(function)
+
+    def right_line(self, number: int, explanation: str) -> None:
+        """Say why a line is not the wrong one: what it does, and what shows that it is right."""
+        self.right_lines[number] = explanation

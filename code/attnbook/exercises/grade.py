@@ -9,7 +9,7 @@ from attnbook.exercises.compare import (
     is_number,
     to_float,
 )
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.examine import Examination, name_mistake
 from attnbook.exercises.report import Report, describe, told_apart
 from attnbook.exercises.sandbox import Sandbox
@@ -49,6 +49,8 @@ def _judge(exercise: Exercise, answer: object, seed: int, report: Report) -> Non
             _judge_number(exercise, answer, report)
         case MultipleChoice():
             _judge_letter(exercise, answer, report)
+        case Repair() if is_number(answer):
+            _judge_line(exercise, answer, report)
         case _ if misfit := _misfit(answer, exercise.arguments):
             report.failures.append(misfit)
         case _:
@@ -93,6 +95,21 @@ def _judge_letter(exercise: MultipleChoice, answer: object, report: Report) -> N
         report.failures.append(f"The next experiment contradicts {letter}.")
         names = {option: name for name, option in exercise.mistakes.items()}
         name_mistake(names[letter], exercise, report)
+
+
+def _judge_line(exercise: Repair, answer: object, report: Report) -> None:
+    number = to_float(answer)
+    if number == exercise.line:
+        report.holds.append(f"Line {exercise.line} is the wrong one. {exercise.because}")
+        report.failures.append("Now mend this line, and check the function.")
+    elif number in exercise.right_lines:
+        report.failures.append(f"Line {number:.0f} is right. {exercise.right_lines[int(number)]}")
+    else:
+        lines = sorted([exercise.line, *exercise.right_lines])
+        report.failures.append(
+            f"There is no line {describe(answer)}: the lines have the numbers from {lines[0]} to "
+            f"{lines[-1]}."
+        )
 
 
 def _misfit(answer: object, names: list[str]) -> str | None:

@@ -1,5 +1,5 @@
-"""Figures: the look of plots (``style``), the ``runs`` of rivals, tables, ``drawings``, and
-``interactive`` figures.
+"""Figures: the look of plots (``style``), the ``runs`` of rivals, ``symptoms`` of models
+that learners mend, tables, ``drawings``, and ``interactive`` figures.
 """
 
 from attnbook.figures.runs import lines, mark, strips
@@ -15,6 +15,7 @@ from attnbook.figures.style import (
     heat_map,
     subplots,
 )
+from attnbook.figures.symptoms import symptoms
 from attnbook.figures.table import in_words, table
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "mark",
     "strips",
     "subplots",
+    "symptoms",
     "table",
 ]

@@ -163,6 +163,7 @@ def needed(chapter: NotebookNode, todo: Iterable[ChapterExercise]) -> str:
                 wanted |= uses - defines
         # functions and classes of the chapter that the text speaks of
         wanted |= {f"def {name}" for name in re.findall(r"`(\w+)`", task.text)}
+        wanted |= {*re.findall(r"`(\w+)\.\w+\(", task.text)}  # of `figures.symptoms(…)`
     imports, others = [], []
     for cell in reversed(chapter.cells):
         if cell.cell_type != "code" or EXERCISE_TAGS & {*tags(cell)}:

@@ -9,7 +9,7 @@ import copy
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from attnbook.exercises import catalogue
+from attnbook.exercises import Repair, catalogue
 from attncourse.address import install_note, with_links_to
 from attncourse.chapter import ABOUT_SOLUTIONS, MODEL_ANSWER, SOLUTION, tags, without_comparison
 
@@ -59,12 +59,16 @@ def _for_the_teacher(exercise) -> str:
     hints = [f"{i}. {text}" for i, text in enumerate(exercise.hints, start=1)]
     mistakes = [f"- **{name}.** {exercise.explanations[name]}" for name in exercise.mistakes]
     properties = [f"- {item.sentence}" for item in exercise.properties]
+    lines = {}
+    if isinstance(exercise, Repair):
+        lines = dict(sorted({exercise.line: exercise.because, **exercise.right_lines}.items()))
     return "\n\n".join(
-        f"*{title}*\n\n" + "\n".join(lines)
-        for title, lines in (
+        f"*{title}*\n\n" + "\n".join(items)
+        for title, items in (
             ("Hints", hints),
+            ("What is said about each line", [f"{n}. {said}" for n, said in lines.items()]),
             ("Properties that are tested", properties),
             ("Mistakes that are recognised, and what is said then", mistakes),
         )
-        if lines
+        if items
     )

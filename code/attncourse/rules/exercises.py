@@ -11,6 +11,7 @@ from attncourse.chapter import (
     HEADING,
     POINTS,
     SOLUTION,
+    ChapterExercise,
     cells_to_answer_in,
     names,
     tags,
@@ -164,7 +165,8 @@ def _lacks_of_cells(notebook: Notebook, task: Exercise, place: int) -> Iterator[
         yield f'cell {stub.id}: it ends with `check("{task.id}", …)`'
     elif _is_function(task):
         for cell in found:
-            if f"def {last.split(', ')[1][:-1]}(" not in cell.source:
+            handed = ChapterExercise(task.id, 0, 0, "", stub=stub.source).call[1]
+            if f"def {handed}(" not in cell.source:
                 yield f"cell {cell.id}: it defines the function that the stub hands to check"
 
 

@@ -101,6 +101,8 @@ WRONG = [
     ("2.6", lambda q, k, v, s: by_cdist(q, k, v, s + 1), "A key whose score is larger by log"),
     ("2.7", lambda wanted, k: torch.linalg.inv(k.T), "The scaled scores of the one-hot tokens"),
     ("2.7", lambda wanted, k_proj: torch.linalg.inv(k_proj.T), "If all wanted scores are 0, so"),
+    ("2.9", lambda q, k, v: F.scaled_dot_product_attention(q, k, v) * 2, "If all values are 1"),
+    ("2.9", lambda q, k, v: F.scaled_dot_product_attention(q, k.detach(), v), "cut off"),
 ]
 
 RIGHT = [
@@ -122,4 +124,6 @@ RIGHT = [
     ("2.7", projection_by_solving),
     ("2.7", projection_by_pinv),
     ("2.7", lambda wanted, k_proj: projection_by_solving(wanted, k_proj).double()),
+    ("2.9", lambda q, k, v: F.scaled_dot_product_attention(q, k, v)),
+    ("2.9", lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).mT.softmax(dim=1).mT @ v),
 ]

@@ -1,0 +1,118 @@
+"""What a small model with one wrong line shows: its loss while it learns, and a map.
+
+``symptoms("2.9")`` trains the model of the exercise with the code as learners get it, and
+``symptoms("2.9", look_up)`` with their own. The grey line is the same model with the mended code.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from matplotlib.axes import Axes
+from torch import Tensor, nn
+
+from attnbook.exercises import Repair, catalogue
+from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
+
+
+@dataclass
+class Run:
+    """A model that was trained: its losses, one for each step, and what it attends to."""
+
+    losses: list[float]
+    weights: Tensor  # (rows, columns)
+    rows: Sequence[str]
+    columns: Sequence[str]
+
+
+_RUNS: dict[str, Callable[[Callable], Run]] = {}  # by exercise
+
+
+def _of(id: str) -> Callable:
+    """Decorator: what trains the model of an exercise with a function that answers it."""
+
+    def add(train: Callable[[Callable], Run]) -> Callable:
+        _RUNS[id] = train
+        return train
+
+    return add
+
+
+def symptoms(id: str, answer: Callable | None = None) -> list[Axes]:
+    """Train the model of an exercise with an answer, and draw its losses and its map.
+
+    Without an answer, the code is that of the exercise, with its wrong line. Returns the axes.
+    Raises ``KeyError`` if nothing is to be mended in exercise ``id``.
+    """
+    if id not in _RUNS:
+        raise KeyError(f"exercise {id!r} has no model to mend: these have one, {[*_RUNS]}")
+    run = trained(id) if answer is None else _trained(id, answer)
+    _, axes = subplots(2, height=2.7, wide=True, width_ratios=(1, 1.15))
+    axes[0].plot(_smooth(trained(id, mended=True).losses), color=NEUTRAL, label="mended")
+    label = "wrong line" if answer is None else "your code"
+    axes[0].plot(_smooth(run.losses), color=RED, label=label)
+    axes[0].set(xlabel="step", title="loss in nats", ylim=(0, None))
+    axes[0].legend()
+    heat_map(axes[1], run.weights, rows=run.rows, columns=run.columns)
+    return [*axes]
+
+
+@cache
+def trained(id: str, *, mended: bool = False) -> Run:
+    """The model of an exercise, trained with the code as learners get it, or mended."""
+    [exercise] = (task for task in catalogue() if task.id == id)
+    return _trained(id, exercise.reference if mended else exercise.mistakes[Repair.NOT_MENDED])
+
+
+def _trained(id: str, answer: Callable) -> Run:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return _RUNS[id](answer)
+
+
+def _smooth(losses: list[float]) -> Tensor:
+    """Means of ten steps, without those at the end that fill no ten."""
+    return torch.tensor(losses).unfold(0, 10, 1).mean(dim=1)
+
+
+def _descend(
+    parameters: Sequence[Tensor], loss_of: Callable[[], Tensor], steps: int
+) -> list[float]:
+    """Train for some steps with Adam, learning rate 0.01; the loss before each step."""
+    optimiser = torch.optim.Adam(parameters, lr=0.01)
+    losses = []
+    for _ in range(steps):
+        loss = loss_of()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
+@_of("2.9")
+def _(look_up: Callable) -> Run:
+    """Eight letters have colours, dealt anew each time: which colour has this letter?"""
+    letters, colours, d = 8, 8, 16
+    asks, answers = nn.Embedding(letters, d), nn.Embedding(letters, d)
+    holds, names = nn.Embedding(colours, d), nn.Linear(d, colours)
+
+    def outputs(asked: Tensor, colour: Tensor) -> Tensor:  # (batch, 1), (batch, 8)
+        key = answers.weight.expand(len(colour), -1, -1)
+        return names(look_up(asks(asked), key, holds(colour)))
+
+    def loss_of() -> Tensor:
+        colour = torch.rand(32, letters).argsort(dim=-1)
+        asked = torch.randint(letters, (32, 1))
+        return F.cross_entropy(
+            outputs(asked, colour).flatten(0, 1), colour.gather(1, asked).flatten()
+        )
+
+    modules = nn.ModuleList([asks, answers, holds, names])
+    losses = _descend([*modules.parameters()], loss_of, 150)
+    with torch.no_grad():  # the weights are what comes out if the values are the identity
+        asked = torch.tensor([[1]])
+        weights = look_up(asks(asked), answers.weight[None], torch.eye(letters)[None])[0]
+    return Run(losses, weights, ["b"], [*"abcdefgh"])

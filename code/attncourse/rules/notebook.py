@@ -150,7 +150,10 @@ def has_short_lines(notebook: Notebook) -> Iterator[str]:
 
 
 def has_figures(notebook: Notebook) -> Iterator[str]:
-    """A figure has a text for those who can't see it, and a caption with the next number."""
+    """A figure has a text for those who can't see it, and a caption with the next number.
+
+    The symptoms of code that is to be mended have the text of their exercise as their caption.
+    """
     if not notebook.is_study:
         return  # other pages have figures as they like
     number = 0
@@ -161,7 +164,8 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
         pictures = [*filter(None, shown)]
         if not pictures:
             continue
-        number += 1
+        captioned = "symptoms" not in tags(cell)
+        number += captioned
         if len(pictures) > 1:
             yield f"cell {cell.id}: it shows {len(pictures)} pictures, but a cell may show only one"
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
@@ -171,7 +175,7 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
                 'one line of more than 80 characters: "mystnb": {"image": {"alt": "…"}}'
             )
         caption = f"*Figure {chapter}{number}. "
-        if not following.source.startswith(caption):
+        if captioned and not following.source.startswith(caption):
             yield f"cell {cell.id}: the text below begins with its caption, `{caption}…*`"
         if "hide-input" not in tags(cell):
             yield f"cell {cell.id}: code that draws a figure has the tag hide-input"

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -953,3 +953,133 @@ def _(mixing):
     length, on = mixing.shape[-1], _trace(mixing)
     off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
     return math.factorial(length) * _two_numbers(on / length, off, length)
+
+
+look_back = Repair(
+    "5.10",
+    "Debug this: a loss that is too good",
+    line=3,
+    because="Its triangle reaches one column past the diagonal. So each letter sees the next one, "
+    "which is the letter that the model should predict.",
+    hints=[
+        "In the map, each row belongs to a query. Which letter does the first letter, *a*, attend "
+        "to, and which letter should it predict?",
+        "Print `allowed` for a length of 3. In which columns may its first row have a 1?",
+    ],
+    differentiable=True,
+)
+look_back.right_line(
+    1,
+    "It compares each query with each key, and divides by the root of the number of features, as "
+    "in (5.1).",
+)
+look_back.right_line(
+    2,
+    "The scores have a row for each query and a column for each key, so this is the number of "
+    "keys. There are as many queries.",
+)
+look_back.right_line(
+    4,
+    "It hides the keys for which `allowed` is 0, and no others. A score of −∞ becomes a weight of "
+    "0, and the other weights of the row still sum to 1.",
+)
+look_back.right_line(
+    5,
+    "Softmax runs over the keys, so each row of weights sums to 1, as in the map. Then each query "
+    "mixes the values with its weights.",
+)
+
+
+def _weights_where(allowed, query, key):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
+
+
+def _square(query):
+    return torch.ones(query.shape[-2], query.shape[-2], dtype=torch.bool)
+
+
+@look_back.solution
+def _(query, key, value):
+    return _weights_where(_square(query).tril(), query, key) @ value
+
+
+@look_back.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+        torch.tensor([[[2.0], [4.0]]]),
+    )
+    for batch, length, d_k, d_v in ((2, 4, 3, 2), (3, 1, 4, 3), (1, 5, 1, 1)):
+        yield (
+            torch.randn(batch, length, d_k, generator=generator),
+            torch.randn(batch, length, d_k, generator=generator),
+            torch.randn(batch, length, d_v, generator=generator),
+        )
+
+
+@look_back.holds("The first token sees only itself, so its output is its own value.")
+def _(f, query, key, value):
+    first = f(query, key, value)[..., :1, :]
+    return changed(value[..., :1, :], first, "its value is {}, but its output is {}")
+
+
+@look_back.holds("Other values at the end never change what comes before.")
+def _(f, query, key, value):
+    other = value.clone()
+    other[..., -1, :] += 10.0
+    before, after = (f(query, key, v)[..., :-1, :] for v in (value, other))
+    if before.numel():
+        return changed(before, after, "with a different last value, {} becomes {}")
+
+
+@look_back.broken
+def _(query, key, value):
+    """Each token still sees the token after it. In training, this is the token to be predicted, so
+    the model copies it and learns nothing else."""
+    return _weights_where(_square(query).tril(1), query, key) @ value
+
+
+@look_back.mistake("the token itself hidden")
+def _(query, key, value):
+    """You hide the token itself, too. The first token then sees nothing, and softmax of nothing is
+    NaN."""
+    return _weights_where(_square(query).tril(-1), query, key) @ value
+
+
+@look_back.mistake("looking ahead")
+def _(query, key, value):
+    """You keep the upper triangle. Each token then sees itself and all tokens that come after
+    it."""
+    return _weights_where(_square(query).triu(), query, key) @ value
+
+
+@look_back.mistake("only what comes later")
+def _(query, key, value):
+    """You hide the past and show the future. The last token then sees nothing, and softmax of
+    nothing is NaN."""
+    return _weights_where(_square(query).triu(1), query, key) @ value
+
+
+@look_back.mistake("no mask")
+def _(query, key, value):
+    """You hide nothing. Each token then sees the whole text, and with it the letter that it should
+    predict."""
+    return _weights_where(_square(query), query, key) @ value
+
+
+@look_back.mistake("scores of later tokens set to 0")
+def _(query, key, value):
+    """You give the later tokens a score of 0. But e⁰ is 1, so softmax gives these tokens a weight,
+    too."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) * _square(query).tril()
+    return scores.softmax(dim=-1) @ value
+
+
+@look_back.mistake("later tokens removed after softmax")
+def _(query, key, value):
+    """You set the weights of later tokens to 0 after softmax. The other weights then sum to less
+    than 1, because the later tokens have already taken their share."""
+    weights = _weights_where(_square(query), query, key) * _square(query).tril()
+    return weights @ value

@@ -62,6 +62,9 @@ WRONG = [
     ("5.7", summary_with_padding_at(-500.0), "The result is not right"),
     ("5.8", lambda mixing: mixing, "Reordering rows and columns alike"),
     ("5.8", lambda mixing: mixing * 0, "stay the same. The diagonal goes from"),
+    ("5.10", lambda q, k, v: 2 * looking_back(q, k, v), "The first token sees only itself"),
+    ("5.10", lambda q, k, v: looking_back(q, k, v) + v.mean(-2, True) * 0.1, "Other values at"),
+    ("5.10", lambda q, k, v: looking_back(q, k.detach(), v), "Gradients flow back"),
     ("5.6", reach_counted_in_bytes, "The result is not right"),
     ("5.8", part_by_the_first_axes, "It is right where the result has 2 axes, and wrong where"),
 ]
@@ -174,6 +177,25 @@ def part_by_counting(mixing):
     return result
 
 
+def looking_back(query, key, value):
+    return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+
+
+def looking_back_token_by_token(query, key, value):
+    root = math.sqrt(query.shape[-1])
+    rows = []
+    for i in range(query.shape[-2]):
+        powers = (query[:, i : i + 1] @ key[:, : i + 1].mT / root).exp()
+        rows.append(powers @ value[:, : i + 1] / powers.sum(dim=-1, keepdim=True))
+    return torch.cat(rows, dim=1)
+
+
+def looking_back_with_a_bias(query, key, value):
+    future = torch.full((key.shape[-2],) * 2, -math.inf).triu(diagonal=1)
+    scores = torch.einsum("...qd,...kd->...qk", query, key) / query.shape[-1] ** 0.5
+    return (scores + future).softmax(-1) @ value
+
+
 RIGHT = [
     ("5.1", 2**3),
     ("5.1", torch.tensor(8)),
@@ -194,4 +216,7 @@ RIGHT = [
     ("5.7", summary_set_by_set),
     ("5.8", part_by_two_projections),
     ("5.8", part_by_counting),
+    ("5.10", looking_back),
+    ("5.10", looking_back_token_by_token),
+    ("5.10", looking_back_with_a_bias),
 ]

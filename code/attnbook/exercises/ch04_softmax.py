@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -1208,3 +1208,135 @@ def _(query, key, value, factor):
     first half looks for are pushed away."""
     first, second = _two_maps(query, key)
     return (second - factor * first) @ value
+
+
+weigh = Repair(
+    "4.12",
+    "Debug this: a dictionary with gaps",
+    line=3,
+    because="It gives padding a score of −0.000000001. This is nearly 0, the best score that a "
+    "letter can have.",
+    hints=[
+        "In the map, which places get as much weight as the letter that is asked for?",
+        "Which score does padding have after line 3, and what is the exponential of this score?",
+    ],
+    differentiable=True,
+)
+weigh.right_line(
+    1,
+    "It counts the places of the keys from 0, along the last axis of the scores.",
+)
+weigh.right_line(
+    2,
+    "Places are counted from 0. So a text with 3 letters has them at the places 0, 1 and 2, and "
+    "its padding begins at 3.",
+)
+weigh.right_line(
+    4,
+    "It finds the largest score of each row. Any number that keeps the exponentials from "
+    "overflowing would do.",
+)
+weigh.right_line(
+    5,
+    "It takes the same number away from all scores of a row. This changes no weight, because only "
+    "differences of scores count.",
+)
+weigh.right_line(
+    6,
+    "It divides the exponentials of a row by their sum. So the weights of each row in the map sum "
+    "to 1.",
+)
+
+
+def _padding(scores, lengths):
+    return torch.arange(scores.shape[-1]) >= lengths[:, None, None]
+
+
+def _without(padding, scores):
+    return scores.masked_fill(padding, -math.inf).softmax(dim=-1)
+
+
+@weigh.solution
+def _(scores, lengths):
+    return _without(_padding(scores, lengths), scores)
+
+
+@weigh.inputs
+def _(generator):
+    yield torch.tensor([[[-1.0, -2.0, -3.0]]]), torch.tensor([2])
+    yield torch.tensor([[[-1.0, 2.0, 0.0, 5.0]], [[3.0, -2.0, 1.0, 4.0]]]), torch.tensor([1, 3])
+    for batch, queries, keys in ((3, 2, 5), (2, 3, 4), (2, 2, 1), (1, 4, 3)):
+        lengths = torch.randint(1, keys + 1, (batch,), generator=generator)
+        lengths[-1] = keys  # of a batch, the longest text has no padding
+        yield 2 * torch.randn(batch, queries, keys, generator=generator) - 1, lengths
+
+
+@weigh.holds("Padding gets no weight.")
+def _(f, scores, lengths):
+    weights = f(scores, lengths)
+    padded = weights[_padding(scores, lengths).expand_as(weights)]
+    if padded.numel():
+        return changed(torch.zeros_like(padded), padded, "its weight should be {}, but is {}")
+
+
+@weigh.holds("The weights of each row sum to 1.")
+def _(f, scores, lengths):
+    return row_sums(f(scores, lengths))
+
+
+@weigh.broken
+def _(scores, lengths):
+    """Padding still has a score of 0, or nearly 0. But e⁰ is 1, so softmax gives padding a weight,
+    too."""
+    return scores.masked_fill(_padding(scores, lengths), 0.0).softmax(dim=-1)
+
+
+@weigh.mistake("the lowest score for padding")
+def _(scores, lengths):
+    """You give padding the lowest score of its row. Padding then gets a small weight, but it must
+    not get any."""
+    lowest = scores.masked_fill(_padding(scores, lengths), math.inf).amin(dim=-1, keepdim=True)
+    return torch.where(_padding(scores, lengths), lowest, scores).softmax(dim=-1)
+
+
+@weigh.mistake("padding keeps its scores")
+def _(scores, lengths):
+    """You leave the scores of padding as they are. They come from numbers that mean nothing, and
+    softmax turns them into weights."""
+    return scores.softmax(dim=-1)
+
+
+@weigh.mistake("padding removed after softmax")
+def _(scores, lengths):
+    """You set the weights of padding to 0 after softmax. The other weights then sum to less than 1,
+    because padding has already taken its share."""
+    return scores.softmax(dim=-1) * ~_padding(scores, lengths)
+
+
+@weigh.mistake("padding of score 0 removed after softmax")
+def _(scores, lengths):
+    """You set the weights of padding to 0 at the end, and leave its scores at 0. The other weights
+    then sum to less than 1, because padding has already taken its share."""
+    padding = _padding(scores, lengths)
+    return scores.masked_fill(padding, 0.0).softmax(dim=-1) * ~padding
+
+
+@weigh.mistake("the letters hidden")
+def _(scores, lengths):
+    """You hide the letters and show the padding. A text without padding then gets NaN, because
+    softmax of nothing is NaN."""
+    return _without(~_padding(scores, lengths), scores)
+
+
+@weigh.mistake("padding one place too late")
+def _(scores, lengths):
+    """Your padding begins one place too late. Places are counted from 0, so the first place of the
+    padding is still seen."""
+    return _without(_padding(scores, lengths + 1), scores)
+
+
+@weigh.mistake("padding one place too early")
+def _(scores, lengths):
+    """Your padding begins one place too early. It hides the last letter of each text, and a text
+    with one letter gets NaN."""
+    return _without(_padding(scores, lengths - 1), scores)

@@ -143,3 +143,29 @@ def _(look_back: Callable) -> Run:
     with torch.no_grad():
         _, weights = mixed(torch.tensor([[0, 1, 3, 4, 6]]), torch.eye(length)[None])
     return Run(losses, weights[0], [*"abdeg"], [*"abdeg"])
+
+
+@_of("4.12")
+def _(weigh: Callable) -> Run:
+    """Up to six letters have colours, and padding fills the rest: which has the first letter?"""
+    letters, colours, places, d = 8, 8, 6, 8
+    asks, answers = nn.Embedding(letters, d), nn.Embedding(letters, d)
+    holds, names = nn.Embedding(colours, d), nn.Linear(d, colours)
+
+    def weights(asked: Tensor, letter: Tensor, lengths: Tensor) -> Tensor:
+        return weigh(-torch.cdist(asks(asked), answers(letter)), lengths)
+
+    def loss_of() -> Tensor:
+        lengths = torch.randint(1, places + 1, (32,))
+        real = torch.arange(places) < lengths[:, None]
+        letter = torch.rand(32, letters).argsort(dim=-1)[:, :places] * real
+        colour = torch.randint(colours, (32, places)) * real
+        output = weights(letter[:, :1], letter, lengths) @ holds(colour)
+        return F.cross_entropy(names(output)[:, 0], colour[:, 0])
+
+    modules = nn.ModuleList([asks, answers, holds, names])
+    losses = _descend([*modules.parameters()], loss_of, 150)
+    with torch.no_grad():
+        letter = torch.tensor([[1, 4, 6, 0, 0, 0]])
+        shown = weights(letter[:, :3], letter, torch.tensor([3]))[0]
+    return Run(losses, shown, [*"beg"], [*"beg–––"])

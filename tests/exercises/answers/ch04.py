@@ -167,7 +167,23 @@ def differential_by_heads(query, key, value, factor):
     return heads[..., 0, :, :] - factor * heads[..., 1, :, :]
 
 
+def weigh_with_a_bias(scores, lengths):
+    bias = torch.zeros(len(lengths), 1, scores.shape[-1])
+    for row, length in zip(bias, lengths.tolist(), strict=True):
+        row[:, length:] = -1e9
+    return (scores + bias).softmax(dim=-1)
+
+
+def weigh_by_exponentials(scores, lengths):
+    real = torch.arange(scores.shape[-1]) < lengths[:, None, None]
+    powers = scores.exp() * real
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
 WRONG = [
+    ("4.12", lambda s, n: weigh_with_a_bias(s, n) + 0.1 * s.softmax(-1), "Padding gets no weight"),
+    ("4.12", lambda s, n: 2 * weigh_with_a_bias(s, n), "The weights of each row sum to 1"),
+    ("4.12", lambda s, n: weigh_with_a_bias(s.detach(), n), "Gradients flow back"),
     ("4.2", lambda w, r: w.amax(-2), "The averages that the keys receive"),
     ("4.2", lambda w, r: w.amax(-2), "The weights in a row of padding"),
     ("4.3", lambda s: s.softmax(-1), "their exponentials sum to 1"),
@@ -221,4 +237,10 @@ RIGHT = [
     ("4.9", fading_by_logarithms),
     ("4.11", differential_by_loop),
     ("4.11", differential_by_heads),
+    ("4.12", weigh_with_a_bias),
+    ("4.12", weigh_by_exponentials),
+    (
+        "4.12",
+        lambda s, n: torch.where(torch.arange(s.shape[-1]) < n[:, None, None], s, -1e4).softmax(2),
+    ),
 ]

@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -822,3 +822,130 @@ def _(d_model, d_k):
     """You take the fourth root of d_k, which is right when W_Q and W_K share the work. But here W_K
     keeps its usual spread, so W_Q must do all of the work."""
     return 1 / (math.sqrt(d_model) * d_k**0.25)
+
+
+attend = Repair(
+    "3.10",
+    "Debug this: sharp from the start",
+    line=2,
+    because="In line 1, the axes of the keys were exchanged. So their last axis is no longer that "
+    "of the features, and the divisor is the root of the number of keys.",
+    hints=[
+        "In the map, one key gets nearly all the weight of each query, though everything is still "
+        "random. Are the scores too small or too large?",
+        "Which number should the divisor be for 1024 features? Print `root`, and the shape of "
+        "`key` after line 1.",
+    ],
+    differentiable=True,
+)
+attend.right_line(
+    1,
+    "It exchanges rows and columns of the keys, so that every query meets every key in the "
+    "product of line 3.",
+)
+attend.right_line(
+    3,
+    "The shapes fit, because line 1 has already exchanged the axes of the keys. Each score is the "
+    "dot product of a query and a key, divided by `root`.",
+)
+attend.right_line(
+    4,
+    "Softmax runs over the keys, so each row of weights sums to 1, as in the map.",
+)
+attend.right_line(
+    5,
+    "Each query mixes the values with its weights. In the map, the weights are already wrong.",
+)
+
+
+def _scores(query, key, divisor):
+    return query @ key.mT / divisor
+
+
+@attend.solution
+def _(query, key, value):
+    return _scores(query, key, math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
+
+
+@attend.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 1.0, 0.0, 2.0]]]),
+        torch.tensor([[[2.0, 0.0, 1.0, 1.0], [0.0, 1.0, 3.0, 1.0]]]),
+        torch.tensor([[[2.0], [6.0]]]),
+    )
+    for batch, queries, keys, d_k, d_v in ((2, 3, 4, 9, 5), (3, 1, 5, 1, 2), (1, 4, 1, 3, 6)):
+        yield (
+            torch.randn(batch, queries, d_k, generator=generator),
+            torch.randn(batch, keys, d_k, generator=generator),
+            torch.randn(batch, keys, d_v, generator=generator),
+        )
+
+
+@attend.holds("If all keys occur twice, with their values, no output changes.")
+def _(f, query, key, value):
+    twice = f(query, torch.cat([key, key], dim=-2), torch.cat([value, value], dim=-2))
+    return changed(f(query, key, value), twice, "with the keys twice, {} becomes {}")
+
+
+@attend.holds("A query of zeros gets the mean of the values.")
+def _(f, query, key, value):
+    found = f(torch.zeros_like(query), key, value)
+    mean = value.mean(dim=-2, keepdim=True).expand_as(found)
+    return changed(mean, found, "the mean is {}, but the output is {}")
+
+
+@attend.broken
+def _(query, key, value):
+    """You still divide by the root of the number of keys. But how far the scores spread does not
+    depend on how many keys there are."""
+    return _scores(query, key, math.sqrt(key.shape[-2])).softmax(dim=-1) @ value
+
+
+@attend.mistake("no division")
+def _(query, key, value):
+    """You do not divide at all. The scores then spread even farther, and softmax gives nearly all
+    the weight to one key."""
+    return _scores(query, key, 1.0).softmax(dim=-1) @ value
+
+
+@attend.mistake("no root")
+def _(query, key, value):
+    """You divide by the number of features itself. The scores then shrink as this number grows, and
+    softmax can hardly tell one key from another."""
+    return _scores(query, key, query.shape[-1]).softmax(dim=-1) @ value
+
+
+@attend.mistake("the number of keys itself")
+def _(query, key, value):
+    """You divide by the number of keys. A longer text then has flatter weights, however many
+    features there are."""
+    return _scores(query, key, key.shape[-2]).softmax(dim=-1) @ value
+
+
+@attend.mistake("the number of queries")
+def _(query, key, value):
+    """You divide by the root of the number of queries. The weights of one query then depend on how
+    many others ask at the same time."""
+    return _scores(query, key, math.sqrt(query.shape[-2])).softmax(dim=-1) @ value
+
+
+@attend.mistake("the size of the batch")
+def _(query, key, value):
+    """You divide by the root of the size of the batch. The weights then depend on how many texts
+    are computed at the same time."""
+    return _scores(query, key, math.sqrt(len(key))).softmax(dim=-1) @ value
+
+
+@attend.mistake("the features of the values")
+def _(query, key, value):
+    """You take the number of features from the values. But the values play no part in the scores,
+    and may have more or fewer features than the keys."""
+    return _scores(query, key, math.sqrt(value.shape[-1])).softmax(dim=-1) @ value
+
+
+@attend.mistake("the weights divided")
+def _(query, key, value):
+    """You divide after softmax. The weights are then as sharp as without a division, and no longer
+    sum to 1."""
+    return _scores(query, key, 1.0).softmax(dim=-1) @ value / math.sqrt(query.shape[-1])

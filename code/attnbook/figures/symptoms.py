@@ -4,6 +4,7 @@
 ``symptoms("2.9", look_up)`` with their own. The grey line is the same model with the mended code.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -169,3 +170,31 @@ def _(weigh: Callable) -> Run:
         letter = torch.tensor([[1, 4, 6, 0, 0, 0]])
         shown = weights(letter[:, :3], letter, torch.tensor([3]))[0]
     return Run(losses, shown, [*"beg"], [*"beg–––"])
+
+
+@_of("3.10")
+def _(attend: Callable) -> Run:
+    """Four letters have colours: which has the first? The map is from before the first step."""
+    letters, colours, shown, d, d_k = 8, 8, 4, 32, 1024
+    symbols, holds, names = (
+        nn.Embedding(letters, d),
+        nn.Embedding(colours, d),
+        nn.Linear(d, colours),
+    )
+    asks, answers = (nn.Parameter(torch.randn(d, d_k) / math.sqrt(d)) for _ in range(2))
+
+    def output(asked: Tensor, letter: Tensor, value: Tensor) -> Tensor:
+        return attend(symbols(asked) @ asks, symbols(letter) @ answers, value)
+
+    def loss_of() -> Tensor:
+        letter = torch.rand(32, letters).argsort(dim=-1)[:, :shown]
+        colour = torch.randint(colours, (32, shown))
+        found = output(letter[:, :1], letter, holds(colour))
+        return F.cross_entropy(names(found)[:, 0], colour[:, 0])
+
+    with torch.no_grad():
+        letter = torch.tensor([[1, 3, 4, 6]])
+        weights = output(letter, letter, torch.eye(shown)[None])[0]
+    modules = nn.ModuleList([symbols, holds, names])
+    losses = _descend([*modules.parameters(), asks, answers], loss_of, 100)
+    return Run(losses, weights, [*"bdeg"], [*"bdeg"])

@@ -54,7 +54,22 @@ def slope_by_plain_exponentials(scores, temperature):
     return slopes / temperature
 
 
+def attend_with_few_products(query, key, value):
+    query = query / query.shape[-1] ** 0.25
+    key = key / key.shape[-1] ** 0.25
+    return torch.einsum("bqd,bkd->bqk", query, key).softmax(-1) @ value
+
+
+def attend_with_the_other_axis(query, key, value):
+    key = key.mT
+    root = math.sqrt(key.shape[-2])
+    return (query @ key / root).softmax(dim=2) @ value
+
+
 WRONG = [
+    ("3.10", lambda q, k, v: 2 * attend_with_few_products(q, k, v), "A query of zeros gets the"),
+    ("3.10", lambda q, k, v: (q @ k.mT).sigmoid() @ v, "If all keys occur twice"),
+    ("3.10", lambda q, k, v: attend_with_few_products(q, k.detach(), v), "Gradients flow back"),
     ("3.2", lambda q, k: right_scores(q, k) * 2, "A query of ones and a key of ones"),
     ("3.2", lambda q, k: right_scores(q, k).cumsum(1), "What one head sees"),
     ("3.2", lambda q, k: right_scores(q, k).detach(), "Gradients flow back"),
@@ -162,4 +177,7 @@ RIGHT = [
     ("3.7", spread_by_matrix),
     ("3.8", lambda d_model, d_k: (d_model * d_k) ** -0.5),
     ("3.8", lambda d_model, d_k: np.float64(1) / np.sqrt(d_model * d_k)),
+    ("3.10", attend_with_few_products),
+    ("3.10", attend_with_the_other_axis),
+    ("3.10", lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v)),
 ]

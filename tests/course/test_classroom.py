@@ -93,8 +93,8 @@ def moodle_table():
 
 def test_what_students_get_has_no_trace_of_a_solution_or_a_hidden_test(course):
     released = (course.folder / f"release/{CHAPTER}/{CHAPTER}.ipynb").read_text()
-    for code in course.right.values():
-        for line in code.split("\n"):
+    for id, code in course.right.items():
+        for line in {*code.split("\n")} - {*TASKS[id].stub.split("\n")}:
             if len(line.strip()) > 12 and not line.startswith(("def ", "import ")):
                 assert line.strip() not in released
     assert "points(" not in released and "seeds" not in released

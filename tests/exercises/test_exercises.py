@@ -13,6 +13,7 @@ from conftest import ROOT
 
 from attnbook import exercises
 from attnbook.exercises import (
+    Construction,
     Exercise,
     MultipleChoice,
     NumericAnswer,
@@ -96,7 +97,7 @@ def test_every_mistake_is_diagnosed_under_its_own_name(exercise):
     )
 
 
-@for_each(CODED)
+@for_each([*CODED, *(e for e in EXERCISES.values() if isinstance(e, Construction))])
 def test_each_property_can_fail(exercise):
     sentences = [item.sentence for item in exercise.properties]
     reports = [report_on(exercise.id, name, 0) for name in exercise.mistakes]
@@ -227,7 +228,7 @@ def test_what_is_to_be_mended_is_the_stub_and_each_of_its_lines_gets_an_answer(e
     given = {"math": math, "torch": torch, "nn": torch.nn, "F": torch.nn.functional}
     exec(above, given)
     report = grade(exercise, given[name])
-    assert report.diagnosis == Repair.NOT_MENDED
+    assert report.diagnosis == Repair.NOT_MENDED and exercise.share(report) == 0
     mended, stub = ([*map(str.strip, code.split("\n"))] for code in (task.solution, above))
     changed = [i for i, line in enumerate(stub) if line not in mended]
     assert [int(stub[i].split("# ")[-1]) for i in changed] == [exercise.line], (

@@ -10,7 +10,7 @@ import torch
 from answers.ch03 import right_scores
 from nbclient import NotebookClient
 
-from attnbook.exercises import Exercise, NumericAnswer, catalogue, check, hint, points
+from attnbook.exercises import Construction, Exercise, NumericAnswer, catalogue, check, hint, points
 from attnbook.exercises.compare import Comparison
 from attnbook.exercises.declare import GRADIENTS
 from attnbook.exercises.grade import grade
@@ -434,3 +434,43 @@ def test_gradients_are_not_asked_for_where_rounding_swallows_them():
     ordinary, large = torch.ones(2), torch.tensor([1.0, 1e25])
     assert cut_off(detached, torch.clone, ["x"], (ordinary,))
     assert cut_off(detached, torch.clone, ["x"], (large,)) is None
+
+
+@pytest.fixture
+def three():
+    """Two numbers that must add up to 3."""
+    sums = Construction("0.1", "Three from two", shape=(2,), hints=[])
+    sums.reference = [1.0, 2.0]
+    sums.must("The sum is 3.")(lambda x: None if x.sum() == 3 else f"It is {x.sum():g}.")
+    sums.must("The first is smaller.")(lambda x: None if x[0] < x[1] else f"It is {x[0]:g}.")
+
+    @sums.wrong("equal numbers", example=[1.5, 1.5])
+    def _(x):
+        """Your numbers are equal. So none of them is smaller."""
+        return x[0] == x[1]
+
+    return sums
+
+
+@pytest.mark.parametrize("answer", [[1, 2], (0.5, 2.5), torch.tensor([-1.0, 4.0])])
+def test_any_construction_with_the_properties_is_right(three, answer):
+    report = grade(three, answer)
+    assert report.passed and report.holds == ["The sum is 3.", "The first is smaller."]
+
+
+def test_a_construction_is_told_what_it_lacks_and_gets_points_for_the_rest(three):
+    report = grade(three, [1.5, 1.5])
+    assert report.failures == ["Not true: The first is smaller. It is 1.5."]
+    assert report.diagnosis == "equal numbers" and three.share(report) == 0.25
+    assert grade(three, [0, 1]).failures == ["Not true: The sum is 3. It is 1."]
+    assert not grade(three, ...).attempted
+
+
+@pytest.mark.parametrize("answer", [[1, 2, 0], [1, math.inf], "1, 2", [[1], [2, 3]], None, print])
+def test_what_is_no_tensor_of_this_shape_is_refused(three, answer):
+    report = grade(three, answer)
+    assert not report.passed
+    if report.attempted:
+        assert (
+            "must be a tensor of finite numbers of shape (2,), but yours is" in report.failures[0]
+        )

@@ -13,10 +13,17 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from attnbook.exercises import grade
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+)
 from attnbook.exercises.report import Report
 
 __all__ = [
+    "Construction",
     "Exercise",
     "MultipleChoice",
     "NumericAnswer",

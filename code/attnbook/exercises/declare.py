@@ -225,6 +225,49 @@ class Repair(Exercise):
         """Decorator: the code as learners get it; its docstring says what it still does wrong."""
         return self.mistake(self.NOT_MENDED)(function)
 
+    def share(self, report: Report) -> float:
+        """As for other exercises, but nothing for the code as it was handed out."""
+        return 0.0 if report.diagnosis == self.NOT_MENDED else super().share(report)
+
     def right_line(self, number: int, explanation: str) -> None:
         """Say why a line is not the wrong one: what it does, and what shows that it is right."""
         self.right_lines[number] = explanation
+
+
+class Construction(Exercise):
+    """Something to find, such as weights, a sentence or a counterexample: many answers are right.
+
+    An answer is one tensor of the given shape, as a tensor or in lists. Properties are tests of the
+    answer itself. A mistake is recognised by what it has in common with others of its kind.
+
+    >>> sums = Construction("0.1", "Three from two", shape=(2,), hints=[])
+    >>> sums.reference = torch.tensor([1.0, 2.0])
+    >>> @sums.must("The sum of the numbers is 3.")
+    ... def _(numbers):
+    ...     return None if numbers.sum() == 3 else f"It is {numbers.sum():g}."
+    >>> @sums.wrong("nothing but zeros", example=[0.0, 0.0])
+    ... def _(numbers):
+    ...     \"\"\"Both of your numbers are 0. Their sum is then 0, too.\"\"\"
+    ...     return not numbers.any()
+    """
+
+    def __init__(
+        self, id: str, title: str, *, shape: tuple[int, ...], hints: Iterable[str]
+    ) -> None:
+        super().__init__(id, title, hints=hints)
+        self.shape = shape
+        self.recognises: dict[str, Callable] = {}
+
+    def must(self, sentence: str) -> Callable:
+        """Decorator: a test of an answer that returns None, or the numbers that contradict it."""
+        return self.holds(sentence)
+
+    def wrong(self, name: str, *, example: object) -> Callable:
+        """Decorator: whether an answer shows a known mistake; the docstring explains it."""
+
+        def add(function: Callable) -> Callable:
+            self.recognises[name] = self.mistake(name)(function)
+            self.mistakes[name] = example
+            return function
+
+        return add

@@ -4,12 +4,20 @@ import inspect
 import math
 import string
 
+import torch
+
 from attnbook.exercises import sandbox
 from attnbook.exercises.compare import (
     is_number,
     to_float,
 )
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+)
 from attnbook.exercises.examine import Examination, name_mistake
 from attnbook.exercises.report import Report, describe, told_apart
 from attnbook.exercises.sandbox import Sandbox
@@ -49,6 +57,8 @@ def _judge(exercise: Exercise, answer: object, seed: int, report: Report) -> Non
             _judge_number(exercise, answer, report)
         case MultipleChoice():
             _judge_letter(exercise, answer, report)
+        case Construction():
+            _judge_construction(exercise, answer, report)
         case Repair() if is_number(answer):
             _judge_line(exercise, answer, report)
         case _ if misfit := _misfit(answer, exercise.arguments):
@@ -95,6 +105,31 @@ def _judge_letter(exercise: MultipleChoice, answer: object, report: Report) -> N
         report.failures.append(f"The next experiment contradicts {letter}.")
         names = {option: name for name, option in exercise.mistakes.items()}
         name_mistake(names[letter], exercise, report)
+
+
+def _judge_construction(exercise: Construction, answer: object, report: Report) -> None:
+    try:
+        found = torch.as_tensor(answer).detach().double()
+    except (TypeError, ValueError, RuntimeError):
+        found = None
+    if found is None or found.shape != exercise.shape or not found.isfinite().all():
+        got = kind_of(answer) if found is None else f"of shape {tuple(found.shape)}"
+        got = "not finite" if found is not None and found.shape == exercise.shape else got
+        report.failures.append(
+            f"The answer must be a tensor of finite numbers of shape {exercise.shape}, but yours "
+            f"is {got}."
+        )
+        return
+    for item in exercise.properties:
+        if contradiction := item.find_counterexample(found):
+            report.failures.append(f"Not true: {item.sentence} {contradiction}")
+        else:
+            report.holds.append(item.sentence)
+    if report.failures:
+        for name, recognises in exercise.recognises.items():
+            if recognises(found):
+                name_mistake(name, exercise, report)
+                return
 
 
 def _judge_line(exercise: Repair, answer: object, report: Report) -> None:

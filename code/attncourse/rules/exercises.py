@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises import Construction, Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.declare import GRADIENTS
 from attncourse.chapter import (
     EXERCISE_TAGS,
@@ -42,7 +42,7 @@ def _of_chapter(notebook: Notebook) -> list[Exercise]:
 
 
 def _is_function(task: Exercise) -> bool:
-    return not isinstance(task, MultipleChoice | NumericAnswer)
+    return not isinstance(task, MultipleChoice | NumericAnswer | Construction)
 
 
 def has_a_catalogue(notebook: Notebook) -> Iterator[str]:
@@ -61,7 +61,7 @@ def has_a_catalogue(notebook: Notebook) -> Iterator[str]:
 
 
 def _lacks_of_exercise(task: Exercise) -> Iterator[str]:
-    fewest = 2 if isinstance(task, MultipleChoice) else FEWEST_MISTAKES
+    fewest = 2 if isinstance(task, MultipleChoice | Construction) else FEWEST_MISTAKES
     if not task.hints:
         yield "it needs a hint or more, `hints=[…]`"
     if len(task.mistakes) < fewest:
@@ -83,9 +83,10 @@ def _lacks_of_exercise(task: Exercise) -> Iterator[str]:
 
 
 def has_tested_answers(notebook: Notebook) -> Iterator[str]:
-    """Each function that learners write is tried on answers that no catalogue lists."""
+    """What learners write or find is tried on answers that no catalogue lists."""
     text = notebook.book.text(answers(notebook))
-    functions = [task.id for task in _of_chapter(notebook) if _is_function(task)]
+    tasks = _of_chapter(notebook)
+    functions = [task.id for task in tasks if _is_function(task) or isinstance(task, Construction)]
     untried = [id for id in functions if f'"{id}"' not in text]
     lists = [name for name in ("WRONG", "RIGHT") if not re.search(rf"^{name}\b", text, re.M)]
     if lists or untried:

@@ -81,10 +81,10 @@ def _smooth(losses: list[float]) -> Tensor:
 
 
 def _descend(
-    parameters: Sequence[Tensor], loss_of: Callable[[], Tensor], steps: int
+    parameters: Sequence[Tensor], loss_of: Callable[[], Tensor], steps: int, rate: float = 0.01
 ) -> list[float]:
-    """Train for some steps with Adam, learning rate 0.01; the loss before each step."""
-    optimiser = torch.optim.Adam(parameters, lr=0.01)
+    """Train for some steps with Adam at a learning rate; the loss before each step."""
+    optimiser = torch.optim.Adam(parameters, lr=rate)
     losses = []
     for _ in range(steps):
         loss = loss_of()
@@ -175,7 +175,7 @@ def _(weigh: Callable) -> Run:
 @_of("3.10")
 def _(attend: Callable) -> Run:
     """Four letters have colours: which has the first? The map is from before the first step."""
-    letters, colours, shown, d, d_k = 8, 8, 4, 32, 1024
+    letters, colours, shown, d, d_k = 6, 8, 4, 32, 1024
     symbols, holds, names = (
         nn.Embedding(letters, d),
         nn.Embedding(colours, d),
@@ -193,8 +193,8 @@ def _(attend: Callable) -> Run:
         return F.cross_entropy(names(found)[:, 0], colour[:, 0])
 
     with torch.no_grad():
-        letter = torch.tensor([[1, 3, 4, 6]])
+        letter = torch.tensor([[1, 3, 4, 5]])
         weights = output(letter, letter, torch.eye(shown)[None])[0]
     modules = nn.ModuleList([symbols, holds, names])
-    losses = _descend([*modules.parameters(), asks, answers], loss_of, 100)
-    return Run(losses, weights, [*"bdeg"], [*"bdeg"])
+    losses = _descend([*modules.parameters(), asks, answers], loss_of, 120, rate=0.003)
+    return Run(losses, weights, [*"bdef"], [*"bdef"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 FORMS = "chapters/forms.toml"
 LETTERS = "ABCD"
+NO_IDEA = "I don't know."  # so that nobody has to guess
 
 
 def read(root: Path) -> dict[str, list[dict]]:
@@ -35,12 +36,13 @@ def shown(pairs: list[dict], name: str) -> list[list[tuple[str, bool]]]:
 def form(pairs: list[dict], name: str) -> str:
     """Form a or b on paper, in Markdown."""
     lines = [f"# What do you know about attention? Form {name.upper()}\n"]
-    lines.append("Each question has one right answer. Do not guess if you have no idea.\n")
+    lines.append("Each question has one right answer. If you have no idea, choose E.\n")
     asked = zip(pairs, shown(pairs, name), strict=True)
     for number, (pair, options) in enumerate(asked, start=1):
         lines.append(f"**{number}.** {pair[name]['ask']}\n")
         lettered = zip(LETTERS, options, strict=True)
         lines += [f"- **{letter}** {text}" for letter, (text, _) in lettered]
+        lines.append(f"- **E** {NO_IDEA}")
         lines.append("")
     return "\n".join(lines)
 
@@ -65,7 +67,7 @@ def gift(pairs: list[dict], name: str) -> str:
             ("=" if i == 0 else "~") + _escaped(text)
             for i, text in enumerate(pair[name]["options"])
         )
-        told = "\n".join(f"    {option}" for option in options)
+        told = "\n".join(f"    {option}" for option in [*options, "~" + NO_IDEA])
         title = f"{number:02d} {name.upper()} {pair['about']}"
         questions.append(
             f"::{_escaped(title)}::[markdown]{_escaped(pair[name]['ask'])} {{\n{told}\n}}\n"

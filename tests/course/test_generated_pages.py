@@ -53,6 +53,13 @@ week = 1
 exercises = ["3.2"]
 why = "words"
 
+[[seminar]]
+paper = "Ada 1843"
+link = "https://example.org/notes"
+chapters = [3]
+laboratory = "03-hold"
+discuss = "Does it?"
+
 [[self_study]]
 want = "all"
 read = [{ chapter = 3 }, { chapter = 3, to = "One" }]
@@ -249,6 +256,18 @@ def test_homework_counts_the_sections_that_no_session_has_room_for(small):
     assert plans.homework_command(small(A_PLAN)) == (
         "```bash\npython -m attncourse assignment ../attention-class --only \\\n    3.2\n```\n"
     )
+
+
+def test_a_seminar_names_the_paper_its_chapters_and_what_to_repeat(small, tmp_path):
+    books = small(A_PLAN)
+    lab = new_notebook(cells=[new_markdown_cell("# Lab 3 · Does it hold?")])
+    path = next(iter(books)).parent / "lab/03-hold.ipynb"
+    first, *_ = last_rows(plans.seminar(books | {path: lab}))
+    assert first[:2] == ["1", "[Ada 1843](https://example.org/notes)"]
+    assert re.fullmatch(r"chapter 3 \(\d+\)", first[2])
+    assert first[3:] == ["[Does it hold?](lab/03-hold.ipynb) (20)", "Does it?"]
+    with pytest.raises(UsageError, match="the laboratory has no 03-hold"):
+        plans.seminar(books)
 
 
 def test_a_path_for_self_study_adds_up(small):

@@ -305,5 +305,6 @@ TABLES = {
     "polls": plans.polls,
     "homework": plans.homework,
     "homework_command": plans.homework_command,
+    "seminar": plans.seminar,
     "self_study": plans.self_study,
 }

@@ -211,6 +211,20 @@ def homework_command(notebooks: dict[Path, NotebookNode]) -> str:
     return "\n    ".join(["```bash\n" + command, *lines]).replace("\n    ", " \\\n    ") + "\n```\n"
 
 
+def seminar(notebooks: dict[Path, NotebookNode]) -> str:
+    """A paper for each session, what prepares for it, and what to repeat."""
+    plans = Plans(notebooks)
+    rows = []
+    for i, entry in enumerate(plans.told["seminar"], start=1):
+        minutes = sum(plans.reading({"chapter": chapter}) for chapter in entry["chapters"])
+        chapters = " and ".join(map(str, entry["chapters"]))
+        story = f"chapter{'s' * (len(entry['chapters']) > 1)} {chapters} ({minutes})"
+        repeat, _ = plans.in_pairs({"laboratory": [entry["laboratory"]]})
+        paper = f"[{entry['paper']}]({entry['link']})"
+        rows.append((i, paper, story, repeat, entry["discuss"]))
+    return table("Session | Paper | Read before | Repeat, in pairs | To discuss", rows)
+
+
 def self_study(notebooks: dict[Path, NotebookNode]) -> str:
     """Paths for those who learn alone."""
     plans = Plans(notebooks)

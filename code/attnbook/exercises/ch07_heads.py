@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -1058,3 +1058,142 @@ def _(heads, weight, gradient):
     between the two and decides what each head adds."""
     own = gradient.unflatten(-1, (heads.shape[1], -1)).transpose(1, 2)
     return (heads * own).sum(dim=(2, 3)).abs().mean(dim=0)
+
+
+causal_heads = Repair(
+    "7.9",
+    "Debug this: a model that knows too much",
+    line=7,
+    because="Before it, the numbers of one head are side by side, and `reshape` keeps their order. "
+    "So a row of the result holds what one head found for several tokens, also for later ones.",
+    hints=[
+        "Query 0 sees only letter 0. But in the map, one half of row 0 is letter 1. Which query "
+        "has brought letter 1 there?",
+        "Write down the names of the axes after each line. Which axis varies fastest, and which "
+        "one next?",
+    ],
+    differentiable=True,
+)
+causal_heads.right_line(
+    1,
+    "It keeps the shape (batch, L, d_model), which is also the shape of the right result.",
+)
+causal_heads.right_line(
+    2,
+    "It cuts the features of each token into heads. The shape is then (batch, L, heads, d_k).",
+)
+causal_heads.right_line(
+    3,
+    "It moves the axis of the heads in front of the axis of the tokens. So each head compares its "
+    "own features of one token with those of another.",
+)
+causal_heads.right_line(
+    4,
+    "It compares the queries and the keys of each head. The last axis now has the d_k features of "
+    "one head, so the root is right, too.",
+)
+causal_heads.right_line(
+    5,
+    "It marks the scores of later tokens, which are above the diagonal. Without `diagonal=1`, it "
+    "would mark the token itself as well.",
+)
+causal_heads.right_line(
+    6,
+    "It turns the marked scores into −∞, so that softmax makes their weights exactly 0. After this "
+    "line, no query gives any weight to a later token.",
+)
+
+
+def _in_heads(query, key, value, num_heads):
+    return (_split(x, num_heads) for x in (query, key, value))
+
+
+def _causal(query, key, value):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    future = torch.ones_like(scores).triu(diagonal=1).bool()
+    return scores.masked_fill(future, -math.inf).softmax(dim=-1) @ value
+
+
+@causal_heads.solution
+def _(query, key, value, num_heads):
+    return _merge(_causal(*_in_heads(query, key, value, num_heads)))
+
+
+@causal_heads.inputs
+def _(generator):
+    # two heads of one feature each; all that a query may see gets the same weight
+    zeros = torch.zeros(1, 2, 2)
+    yield zeros, zeros, torch.tensor([[[1.0, 10.0], [3.0, 20.0]]]), 2
+    for batch, length, d_k, num_heads in ((2, 3, 2, 2), (1, 5, 1, 3), (2, 4, 3, 1), (3, 1, 2, 4)):
+        shape = batch, length, num_heads * d_k
+        yield *(torch.randn(shape, generator=generator) for _ in range(3)), num_heads
+
+
+@causal_heads.holds("No row changes if the last token changes, except the last row.")
+def _(f, query, key, value, num_heads):
+    others = [x.clone() for x in (query, key, value)]
+    for x in others:
+        x[:, -1] += 1.0
+    before, after = f(query, key, value, num_heads), f(*others, num_heads)
+    if query.shape[1] > 1:
+        sentence = "a number of an earlier row goes from {} to {}"
+        return changed(before[:, :-1], after[:, :-1], sentence)
+
+
+@causal_heads.holds("The first features of the result come from the first head.")
+def _(f, query, key, value, num_heads):
+    d_k = value.shape[-1] // num_heads
+    others = value.clone()
+    others[..., d_k:] += 1.0  # the values of the other heads
+    return changed(
+        f(query, key, value, num_heads)[..., :d_k],
+        f(query, key, others, num_heads)[..., :d_k],
+        "if the values of the other heads change, one of these features goes from {} to {}",
+    )
+
+
+@causal_heads.broken
+def _(query, key, value, num_heads):
+    """The result is still read from head to head. A row then holds several tokens of one head,
+    so that a token gets what a later token has found."""
+    return _causal(*_in_heads(query, key, value, num_heads)).reshape(query.shape)
+
+
+@causal_heads.mistake("heads that attend to each other")
+def _(query, key, value, num_heads):
+    """You leave the axis of the heads where it was, and the shapes fit. But attention now mixes
+    the heads of one token, and no token sees another one."""
+    parts = (x.unflatten(-1, (num_heads, -1)) for x in (query, key, value))
+    return _causal(*parts).reshape(query.shape)
+
+
+@causal_heads.mistake("split by a view as well")
+def _(query, key, value, num_heads):
+    """You also split in one step, so that the last line undoes the split. But then a head gets all
+    features of a few tokens, and never sees the others."""
+    batch, length, _ = query.shape
+    parts = (x.reshape(batch, num_heads, length, -1) for x in (query, key, value))
+    return _causal(*parts).reshape(query.shape)
+
+
+@causal_heads.mistake("tokens and features exchanged")
+def _(query, key, value, num_heads):
+    """You exchange the tokens and the features of each head. A row then holds single features of
+    many tokens, also of later ones."""
+    return _causal(*_in_heads(query, key, value, num_heads)).mT.reshape(query.shape)
+
+
+@causal_heads.mistake("heads that alternate")
+def _(query, key, value, num_heads):
+    """You keep the tokens apart, but you put the axis of the heads last. The features of the heads
+    then alternate, although the next projection expects them head by head."""
+    return (
+        _causal(*_in_heads(query, key, value, num_heads)).permute(0, 2, 3, 1).reshape(query.shape)
+    )
+
+
+@causal_heads.mistake("batch and heads exchanged")
+def _(query, key, value, num_heads):
+    """You exchange the heads and the batch. A row still holds several tokens of one head, and in a
+    batch of several texts, it may even come from a different text."""
+    return _causal(*_in_heads(query, key, value, num_heads)).transpose(0, 1).reshape(query.shape)

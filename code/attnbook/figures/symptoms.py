@@ -51,7 +51,7 @@ def symptoms(id: str, answer: Callable | None = None) -> list[Axes]:
     if id not in _RUNS:
         raise KeyError(f"exercise {id!r} has no model to mend: these have one, {[*_RUNS]}")
     run = trained(id) if answer is None else _trained(id, answer)
-    height = 2.7 if len(run.rows) < 4 else 3.1  # so that the numbers of a square map do not touch
+    height = max(2.7, 1.6 + 0.3 * len(run.rows))  # so that the numbers of a square map do not touch
     _, axes = subplots(2, height=height, wide=True, width_ratios=(1, 1.15))
     axes[0].plot(_smooth(trained(id, mended=True).losses), color=NEUTRAL, label="mended")
     label = "wrong line" if answer is None else "your code"
@@ -198,3 +198,28 @@ def _(attend: Callable) -> Run:
     modules = nn.ModuleList([symbols, holds, names])
     losses = _descend([*modules.parameters(), asks, answers], loss_of, 120, rate=0.003)
     return Run(losses, weights, [*"bdef"], [*"bdef"])
+
+
+@_of("7.9")
+def _(causal_heads: Callable) -> Run:
+    """Three letters drawn at random, then the same three again: which letter comes next?"""
+    letters, length, d = 8, 6, 16
+    embed = TokenEmbedding(letters, d, positions=LearnedPositions(length, d))
+    projections, joined = nn.Linear(d, 3 * d), nn.Linear(d, d)
+    names = nn.Linear(d, letters)
+
+    def loss_of() -> Tensor:
+        once = torch.randint(letters, (32, 3))
+        text = torch.cat([once, once, once[:, :1]], dim=1)
+        x = embed(text[:, :-1])
+        heads = causal_heads(*projections(x).chunk(3, dim=-1), 2)
+        return F.cross_entropy(names(x + joined(heads)).mT, text[:, 1:])
+
+    modules = nn.ModuleList([embed, projections, joined, names])
+    losses = _descend([*modules.parameters()], loss_of, 200)
+    with torch.no_grad():  # one text for each letter whose values alone are 1
+        x = embed(torch.arange(3).repeat(length, 2))
+        query, key, _ = projections(x).chunk(3, dim=-1)
+        marked = torch.eye(length)[..., None].expand_as(query)
+        share = causal_heads(query, key, marked, 2).mean(dim=-1).T  # (row, letter)
+    return Run(losses, share, [*"abcabc"], [*"abcabc"])

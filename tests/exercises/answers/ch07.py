@@ -218,6 +218,29 @@ def importance_by_loops(heads, weight, gradient):
     return result
 
 
+def causal_heads(query, key, value, num_heads):
+    heads = (x.unflatten(-1, (num_heads, -1)).transpose(1, 2) for x in (query, key, value))
+    mixed = F.scaled_dot_product_attention(*heads, is_causal=True)
+    return mixed.transpose(1, 2).flatten(start_dim=2)
+
+
+def causal_heads_by_loop(query, key, value, num_heads):
+    before = torch.ones(query.shape[1], query.shape[1]).tril() > 0
+    heads = []
+    for q, k, v in zip(*(x.chunk(num_heads, dim=-1) for x in (query, key, value)), strict=True):
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).where(before, torch.tensor(-math.inf).to(q))
+        heads.append(scores.softmax(dim=-1) @ v)
+    return torch.cat(heads, dim=-1)
+
+
+def causal_heads_by_einsum(query, key, value, num_heads):
+    query, key, value = (x.unflatten(-1, (num_heads, -1)) for x in (query, key, value))
+    scores = torch.einsum("bihd,bjhd->bhij", query, key) / math.sqrt(query.shape[-1])
+    future = torch.ones(scores.shape[-2:]).triu(diagonal=1).bool()
+    weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
+    return torch.einsum("bhij,bjhd->bihd", weights, value).flatten(start_dim=2)
+
+
 WRONG = [
     ("7.2", lambda t, n: split(t.flip(1), n), "The features of a token stay"),
     ("7.2", lambda t, n: split(t.flip(-1), n), "Each head takes features that are"),
@@ -234,6 +257,9 @@ WRONG = [
     ("7.6", lambda w: 1 - divergences(w), "between a head and itself is 0"),
     ("7.6", lambda w: divergences(w) / 2, "two heads that share no key is log 2"),
     ("7.7", lambda h, w, g: importance(h, w, g) ** 2, "For a single example, the importance"),
+    ("7.9", lambda *a: causal_heads(*a).roll(-1, dims=1), "No row changes if the last token"),
+    ("7.9", lambda *a: causal_heads(*a).flip(-1), "The first features of the result come"),
+    ("7.9", lambda q, k, v, n: causal_heads(q, k, v.detach(), n), "None reaches `value`"),
 ]
 
 RIGHT = [
@@ -261,4 +287,7 @@ RIGHT = [
     ("7.7", importance_through_the_heads),
     ("7.7", importance_by_autograd),
     ("7.7", importance_by_loops),
+    ("7.9", causal_heads),
+    ("7.9", causal_heads_by_loop),
+    ("7.9", causal_heads_by_einsum),
 ]

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 from attnbook.positions import sinusoidal_positions
@@ -1152,3 +1152,122 @@ def _(d, base, factor, trained_length):
     """You multiply the slow frequencies by the factor. The slow pairs then reach new angles even
     earlier in the text than before."""
     return _stretched(d, base, 1 / factor, trained_length)
+
+
+with_positions = Repair(
+    "6.11",
+    "Debug this: positions that do not tell the order",
+    line=2,
+    because="`len(x)` is the number of texts in the batch. So the positions count the texts, and "
+    "all letters of a text get the same vector.",
+    hints=[
+        "Compare the rows of the two a's, and then the columns of the two a's. What do the vectors "
+        "of these two letters have in common?",
+        "Write down the shape of each tensor. In which axis of `x`, which has the shape "
+        "(batch, length, d), do the waves change?",
+    ],
+    differentiable=True,
+)
+with_positions.right_line(
+    1,
+    "It makes the features of the letters about as large as sines and cosines, as in equation "
+    "(6.7).",
+)
+with_positions.right_line(
+    3,
+    "It computes the exponents 2i of equation (6.1), one for each pair of features. A sine and its "
+    "cosine share a frequency, so d / 2 numbers are enough.",
+)
+with_positions.right_line(
+    4,
+    "It divides each position by 10000^(2i/d), which is the same as multiplying it by the "
+    "frequency of equation (6.1).",
+)
+with_positions.right_line(
+    5,
+    "It puts each cosine beside its sine, in a new last axis of two features.",
+)
+with_positions.right_line(
+    6,
+    "It joins the pairs to vectors of d features, and adds these to the vectors of the letters. "
+    "The order of the features is that of equation (6.2).",
+)
+
+
+def _sines_and_cosines(position, d):
+    even = torch.arange(0, d, 2)
+    angle = position / 10000 ** (even / d)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(start_dim=-2)
+
+
+def _placed(x, position):
+    return math.sqrt(x.shape[-1]) * x + _sines_and_cosines(position, x.shape[-1])
+
+
+@with_positions.solution
+def _(x):
+    return _placed(x, torch.arange(x.shape[1])[:, None])
+
+
+@with_positions.inputs
+def _(generator):
+    yield (torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),)
+    for shape in ((2, 3, 4), (3, 1, 6), (2, 50, 8), (4, 4, 2)):
+        yield (torch.randn(shape, generator=generator),)
+
+
+@with_positions.holds("Each text of the batch gets the same positions.")
+def _(f, x):
+    waves = f(torch.zeros_like(x))
+    return changed(
+        waves[:1].expand_as(waves), waves, "one feature is {} in the first text, but {} in another"
+    )
+
+
+@with_positions.holds("What is added to the first feature is the sine of the position.")
+def _(f, x):
+    added = f(torch.zeros_like(x))[..., 0]
+    sines = torch.arange(x.shape[1]).sin()
+    return changed(sines.expand_as(added), added, "one sine is {}, but {} is added")
+
+
+@with_positions.broken
+def _(x):
+    """The positions still count the texts of the batch. All letters of a text get the same vector,
+    so their order is lost."""
+    return _placed(x, torch.arange(len(x))[:, None, None])
+
+
+@with_positions.mistake("positions that count on from text to text")
+def _(x):
+    """You number all letters of the batch in one go. The position of a letter then depends on the
+    texts before its own, although these have nothing to do with it."""
+    batch, length, _ = x.shape
+    return _placed(x, torch.arange(batch * length).view(batch, length, 1))
+
+
+@with_positions.mistake("counted from 1")
+def _(x):
+    """You count the positions from 1. This model could learn with these vectors, but each letter
+    gets the vector of the next position, so that a trained model would fail."""
+    return _placed(x, torch.arange(1, x.shape[1] + 1)[:, None])
+
+
+@with_positions.mistake("shares of the length")
+def _(x):
+    """You give each letter the share of the text that lies before it. A step to the next letter
+    then rotates the hands by an angle that depends on the length."""
+    return _placed(x, torch.arange(x.shape[1])[:, None] / x.shape[1])
+
+
+@with_positions.mistake("counted from the end")
+def _(x):
+    """You count from the last letter. The vector of a letter then changes when the text goes on."""
+    return _placed(x, torch.arange(x.shape[1]).flip(0)[:, None])
+
+
+@with_positions.mistake("letters that are not scaled")
+def _(x):
+    """You add the vectors of the letters as they are. Beside sines and cosines, they are then so
+    small that attention hardly notices them."""
+    return x + _sines_and_cosines(torch.arange(x.shape[1])[:, None], x.shape[-1])

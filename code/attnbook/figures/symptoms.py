@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attnbook.exercises import Repair, catalogue
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
+from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import LearnedPositions, TokenEmbedding
 
 
@@ -198,6 +199,32 @@ def _(attend: Callable) -> Run:
     modules = nn.ModuleList([symbols, holds, names])
     losses = _descend([*modules.parameters(), asks, answers], loss_of, 120, rate=0.003)
     return Run(losses, weights, [*"bdef"], [*"bdef"])
+
+
+@_of("6.11")
+def _(with_positions: Callable) -> Run:
+    """Which letter stands before each? One of the two before it in the ring a, b, c, d."""
+    letters, length, d = 4, 6, 16
+    embedding, names = nn.Embedding(letters, d), nn.Linear(d, letters)
+    nn.init.normal_(embedding.weight, std=d**-0.5)
+    layer = MultiHeadAttention(d_model=d, num_heads=1, bias=False)
+
+    def answers(text: Tensor) -> tuple[Tensor, Tensor]:
+        x = with_positions(embedding(text))
+        update, weights = layer(x, need_weights=True)
+        return names(x + update), weights
+
+    def loss_of() -> Tensor:
+        steps = torch.randint(1, 3, (32, length))
+        text = (torch.randint(letters, (32, 1)) + steps.cumsum(dim=-1)) % letters
+        return F.cross_entropy(answers(text)[0][:, 1:].mT, text[:, :-1])
+
+    losses = _descend(
+        [*embedding.parameters(), *names.parameters(), *layer.parameters()], loss_of, 150
+    )
+    with torch.no_grad():
+        _, weights = answers(torch.arange(3).repeat(1, 2))
+    return Run(losses, weights[0, 0], [*"abcabc"], [*"abcabc"])
 
 
 @_of("7.9")

@@ -217,6 +217,33 @@ def stretched_by_interpolating(d, base, factor, trained_length):
     return torch.from_numpy(omega * times)
 
 
+def with_positions(x):
+    _, length, d = x.shape
+    position, pair = torch.meshgrid(torch.arange(length), torch.arange(d // 2), indexing="ij")
+    angle = position * 10000 ** (-2 * pair / d)
+    result = x * d**0.5
+    result[..., 0::2] += angle.sin()
+    result[..., 1::2] += angle.cos()
+    return result
+
+
+def with_positions_by_loop(x):
+    rows = []
+    for p in range(x.shape[-2]):
+        angles = [p / 10000 ** (i / x.shape[-1]) for i in range(0, x.shape[-1], 2)]
+        row = [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
+        rows.append(math.sqrt(x.shape[-1]) * x[:, p] + torch.tensor(row))
+    return torch.stack(rows, dim=1)
+
+
+def with_positions_for_all(x):
+    position = torch.arange(x.shape[1])[None, :, None].expand(len(x), -1, 1)
+    even = torch.arange(0, x.shape[-1], 2)
+    angle = position / 10000 ** (even / x.shape[-1])
+    waves = torch.stack([angle.sin(), angle.cos()], dim=-1)
+    return math.sqrt(x.shape[-1]) * x + waves.flatten(start_dim=-2)
+
+
 WRONG = [
     ("6.2", lambda p, d: encode(p.floor(), d), "you give position 2.5 the vector of position 2"),
     ("6.3", lambda t: counted(t).float(), "of an integer type"),
@@ -239,6 +266,9 @@ WRONG = [
     ("6.10", lambda d, b, f, n: stretched(d, b, f, n) * f / 2, "A factor of 1 changes"),
     ("6.10", lambda d, b, f, n: stretched(d, b, f, n / 2), "A pair that makes four turns"),
     ("6.10", lambda d, b, f, n: stretched(d, b, f, n).flip(0), "A factor of 1 changes"),
+    ("6.11", lambda x: with_positions(x) + torch.arange(len(x))[:, None, None], "Each text of the"),
+    ("6.11", lambda x: with_positions(x).flip(-1), "What is added to the first feature"),
+    ("6.11", lambda x: with_positions(x.detach()), "The result is cut off"),
 ]
 
 RIGHT = [
@@ -271,4 +301,7 @@ RIGHT = [
     ("6.10", stretched),
     ("6.10", stretched_by_loops),
     ("6.10", stretched_by_interpolating),
+    ("6.11", with_positions),
+    ("6.11", with_positions_by_loop),
+    ("6.11", with_positions_for_all),
 ]

@@ -1268,6 +1268,6 @@ def _(x):
 
 @with_positions.mistake("letters that are not scaled")
 def _(x):
-    """You add the vectors of the letters as they are. Beside sines and cosines, they are then so
-    small that attention hardly notices them."""
+    """You add the vectors of the letters as they are. Before training, they are then much
+    smaller than the sines and cosines, and attention hardly notices them."""
     return x + _sines_and_cosines(torch.arange(x.shape[1])[:, None], x.shape[-1])

@@ -2,7 +2,7 @@
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 
 beyond_three_quarters = MultipleChoice(
@@ -1276,3 +1276,119 @@ def _(layers):
     """You compare only the matrices. Layers that differ in a bias or in the scale of a norm then
     pass for copies."""
     return _each_pair(layers, lambda one, other: torch.equal(one["weight"], other["weight"]))
+
+
+pre_norm_block = Repair(
+    "8.11",
+    "Debug this: a stack that forgets",
+    line=5,
+    because="The network's residual connection starts from the update of attention alone. So the "
+    "block drops x, and with it the embedding and all that earlier blocks have added.",
+    hints=[
+        "What does the stream contain after block 2, and what should it contain?",
+        "Call each tensor by what it contains: x alone, an update alone, or a sum. Which tensors "
+        "are still needed at the end?",
+    ],
+    differentiable=True,
+)
+pre_norm_block.right_line(
+    1,
+    "It normalises a copy of the stream for attention, and `x` itself stays as it is. This is what "
+    "pre-norm means.",
+)
+pre_norm_block.right_line(
+    2,
+    "It lets attention read the normalised copy. The result is an update, which need not contain "
+    "the token itself.",
+)
+pre_norm_block.right_line(
+    3,
+    "It adds the update of attention to x, as in equation (8.1). This sum contains everything that "
+    "earlier blocks have added.",
+)
+pre_norm_block.right_line(
+    4,
+    "It normalises the sum for the network, which therefore sees what attention has found. The "
+    "copy for attention is no longer needed, so its name may be used again.",
+)
+
+
+@pre_norm_block.solution
+def _(x, attend, feed, norm):
+    stream = x + attend(norm(x))
+    return stream + feed(norm(stream))
+
+
+@pre_norm_block.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 3.0], [2.0, -2.0]]]),
+        _Part("doubles", lambda x: 2 * x),
+        _Part("plus_1", lambda x: x + 1),
+        _Part("halves", lambda x: x / 2),
+    )
+    for shape in ((2, 3, 4), (3, 5, 6), (2, 1, 2)):
+        parts = _parts(generator, shape[-1])
+        yield (torch.randn(shape, generator=generator), *parts)
+
+
+@pre_norm_block.holds("If both sub-layers return zeros, the stream is unchanged.")
+def _(f, x, attend, feed, norm):
+    return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
+
+
+@pre_norm_block.holds("The update of each sub-layer is added to the stream once.")
+def _(f, x, attend, feed, norm):
+    return changed(
+        f(x, _nothing, _nothing, norm) + 110.0,
+        f(x, _always(100.0), _always(10.0), norm),
+        "if `attend` returns 100 and `feed` returns 10 each time, the result should be {}, but you "
+        "return {}",
+    )
+
+
+@pre_norm_block.broken
+def _(x, attend, feed, norm):
+    """The block still returns its two updates alone. All that was in the stream before this block
+    is lost."""
+    update = attend(norm(x))
+    return update + feed(norm(x + update))
+
+
+@pre_norm_block.mistake("the update of attention is lost")
+def _(x, attend, feed, norm):
+    """You add the update of the network to x. The stream keeps what earlier blocks have added, but
+    what attention has found reaches it only through the network."""
+    return x + feed(norm(x + attend(norm(x))))
+
+
+@pre_norm_block.mistake("the stream is normalised")
+def _(x, attend, feed, norm):
+    """You add the update of the network to the normalised sum. So each block rescales everything
+    that is in the stream."""
+    read = norm(x + attend(norm(x)))
+    return read + feed(read)
+
+
+@pre_norm_block.mistake("a norm around the whole block")
+def _(x, attend, feed, norm):
+    """You normalise the result as well. The norm then rescales the stream after each block, as in
+    a post-norm block, although the sub-layers have norms already."""
+    stream = x + attend(norm(x))
+    return norm(stream + feed(norm(stream)))
+
+
+@pre_norm_block.mistake("the network sees only the update")
+def _(x, attend, feed, norm):
+    """You let the network read the update of attention. It then does not see the token itself, nor
+    what earlier blocks have added to it."""
+    update = attend(norm(x))
+    return x + update + feed(norm(update))
+
+
+@pre_norm_block.mistake("x is added twice")
+def _(x, attend, feed, norm):
+    """You add x to a sum that contains it already. The stream then doubles in each block, and the
+    updates hardly count."""
+    stream = x + attend(norm(x))
+    return x + stream + feed(norm(stream))

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from matplotlib.axes import Axes
 from torch import Tensor, nn
 
+from attnbook.blocks import FeedForward
 from attnbook.exercises import Repair, catalogue
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
 from attnbook.multihead import MultiHeadAttention
@@ -250,3 +251,37 @@ def _(causal_heads: Callable) -> Run:
         marked = torch.eye(length)[..., None].expand_as(query)
         share = causal_heads(query, key, marked, 2).mean(dim=-1).T  # (row, letter)
     return Run(losses, share, [*"abcabc"], [*"abcabc"])
+
+
+@_of("8.11")
+def _(pre_norm_block: Callable) -> Run:
+    """The last digit of the sum of each digit and the one before it, by three blocks."""
+    digits, length, d, layers = 10, 6, 24, 3
+    embed = TokenEmbedding(digits, d, positions=LearnedPositions(length, d))
+    attends = [MultiHeadAttention(d_model=d, num_heads=1) for _ in range(layers)]
+    feeds = [FeedForward(d_model=d, d_ff=48) for _ in range(layers)]
+    names = nn.Linear(d, digits)
+
+    def norm(x: Tensor) -> Tensor:
+        return F.layer_norm(x, x.shape[-1:])
+
+    def loss_of() -> Tensor:
+        text = torch.randint(digits, (32, length))
+        x = embed(text)
+        for attend, feed in zip(attends, feeds, strict=True):
+            x = pre_norm_block(x, lambda x, attend=attend: attend(x, causal=True)[0], feed, norm)
+        sums = (text[:, 1:] + text[:, :-1]) % digits
+        return F.cross_entropy(names(norm(x))[:, 1:].mT, sums)
+
+    modules = nn.ModuleList([embed, *attends, *feeds, names])
+    losses = _descend([*modules.parameters()], loss_of, 160)
+    marks = torch.eye(1 + layers)[:, None, None]  # of the embedding, and of each block's updates
+    streams = [marks[0]]
+    for mark in marks[1:]:
+
+        def half(x: Tensor, mark: Tensor = mark) -> Tensor:  # two updates make one mark
+            return mark / 2
+
+        streams.append(pre_norm_block(streams[-1], half, half, lambda x: x))
+    contents = torch.cat(streams[1:])[:, 0]
+    return Run(losses, contents, ["after 1", "after 2", "after 3"], ["start", "1", "2", "3"])

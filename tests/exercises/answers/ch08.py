@@ -155,6 +155,23 @@ def leaks_by_sums(f, x):
     return torch.stack(columns, -1)
 
 
+def pre_norm_block(x, attend, feed, norm):
+    for part in (attend, feed):
+        x = x + part(norm(x))
+    return x
+
+
+def pre_norm_block_by_updates(x, attend, feed, norm):
+    found = attend(norm(x))
+    return x + found + feed(norm(x + found))
+
+
+def pre_norm_block_by_a_list(x, attend, feed, norm):
+    contents = [x, attend(norm(x))]
+    contents.append(feed(norm(torch.stack(contents).sum(dim=0))))
+    return torch.stack(contents).sum(dim=0)
+
+
 WRONG = [
     ("8.2", lambda x, g, e: rms(x.detach(), g, e), "None reaches `x`"),
     ("8.2", lambda x, g, e: x * g, "the size of a token makes no difference"),
@@ -176,6 +193,9 @@ WRONG = [
     ("8.10", lambda layers: torch.ones(len(layers), len(layers)).bool(), "were drawn separately"),
     ("8.2", rms_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("8.7", leaks_by_sums, "entries are wrong"),
+    ("8.11", lambda x, *parts: 2 * pre_norm_block(x, *parts), "If both sub-layers return zeros"),
+    ("8.11", lambda x, a, f, n: x + 2 * a(n(x)), "The update of each sub-layer is added"),
+    ("8.11", lambda x, a, f, n: pre_norm_block(x.detach(), a, f, n), "The result is cut off"),
 ]
 
 RIGHT = [
@@ -200,4 +220,7 @@ RIGHT = [
     ("8.8", folded_by_probing),
     ("8.10", started_alike),
     ("8.10", started_alike_in_one_vector),
+    ("8.11", pre_norm_block),
+    ("8.11", pre_norm_block_by_updates),
+    ("8.11", pre_norm_block_by_a_list),
 ]

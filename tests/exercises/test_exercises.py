@@ -12,6 +12,7 @@ from answers import RIGHT, WRONG
 from conftest import ROOT
 
 from attnbook import exercises
+from attnbook.data import END, PAD, START
 from attnbook.exercises import (
     Construction,
     Exercise,
@@ -226,6 +227,7 @@ def test_what_is_to_be_mended_is_the_stub_and_each_of_its_lines_gets_an_answer(e
     assert "There is no line" in str(grade(exercise, len(numbers) + 1))
     above, name = task.call
     given = {"math": math, "torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    given |= {"PAD": PAD, "START": START, "END": END}
     exec(above, given)
     report = grade(exercise, given[name])
     assert report.diagnosis == Repair.NOT_MENDED and exercise.share(report) == 0

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 from attnbook.exercises.ch08_blocks import Parameters
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -1326,3 +1326,154 @@ def _(checkpoints, x):
     mean = _weighted(checkpoints, _equal_shares(checkpoints))
     hidden = torch.stack([(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]).mean(dim=0)
     return hidden @ mean["W_2"] + mean["b_2"]
+
+
+translation_loss = Repair(
+    "9.10",
+    "Debug this: a translator that stops too early",
+    line=3,
+    because="Its colon stands for all rows, so every sentence gets an END in the columns of all "
+    "lengths in the batch.",
+    hints=[
+        "After *cent*, END gets nearly all of the probability. What must `says` contain so that a "
+        "model learns this?",
+        "Take a batch of two sentences, one of one word and one of three words. Write down both "
+        "rows of `says` after each line that changes them.",
+    ],
+    differentiable=True,
+)
+translation_loss.right_line(
+    1,
+    "It adds a column, because the longest sentence needs room for its END. In all other "
+    "sentences, this column holds padding, as it should.",
+)
+translation_loss.right_line(
+    2,
+    "It counts the words of each sentence. Columns are counted from 0, so this number is also the "
+    "number of the column right after the words.",
+)
+translation_loss.right_line(
+    4,
+    "It turns the scores at each place into log-probabilities. The tokens of the vocabulary are on "
+    "the last axis, so softmax has to run over this axis.",
+)
+translation_loss.right_line(
+    5,
+    "It picks the log-probability of the token that must be predicted at each place. `gather` "
+    "needs as many axes as `log_p` has, so an axis is added and removed again.",
+)
+translation_loss.right_line(
+    6,
+    "It takes the mean over all tokens that must be predicted. Padding is left out, but END is not "
+    "padding, so it counts.",
+)
+
+
+def _mean_loss(scores, says):
+    of_target = scores.log_softmax(dim=-1).gather(-1, says[..., None])[..., 0]
+    return -of_target[says != PAD].mean()
+
+
+def _with_end_in(columns, scores, targets, *, rows=slice(None)):
+    says = F.pad(targets, (0, 1), value=PAD)
+    says[rows, columns] = END
+    return _mean_loss(scores, says)
+
+
+def _lengths(targets):
+    return (targets != PAD).sum(dim=1)
+
+
+@translation_loss.solution
+def _(scores, targets):
+    says = F.pad(targets, (0, 1), value=PAD)
+    length = (targets != PAD).sum(dim=1)
+    says[torch.arange(len(says)), length] = END
+    log_p = scores.log_softmax(dim=-1)
+    of_target = log_p.gather(-1, says[..., None])[..., 0]
+    return -of_target[says != PAD].mean()
+
+
+@translation_loss.inputs
+def _(generator):
+    scores = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 3.0], [1.0, 0.0, 4.0, 0.0]])
+    yield torch.stack([scores, scores.flip(0)]), torch.tensor([[3, PAD], [3, 3]])
+    for lengths, spare, V in (([4], 0, 6), ([1, 1], 0, 5), ([5, 2, 1, 3], 0, 9), ([3, 2], 2, 7)):
+        targets = F.pad(_padded_words(generator, lengths, words=V), (0, spare), value=PAD)
+        shape = targets.shape[0], targets.shape[1] + 1, V
+        yield 2 * torch.randn(shape, generator=generator), targets
+
+
+@translation_loss.holds("The loss of a batch is the mean over the tokens of its sentences.")
+def _(f, scores, targets):
+    tokens = _lengths(targets) + 1
+    alone = torch.stack(
+        [torch.as_tensor(f(scores[i : i + 1], targets[i : i + 1])) for i in range(len(targets))]
+    )
+    return changed(
+        (alone * tokens).sum() / tokens.sum(),
+        torch.as_tensor(f(scores, targets)),
+        "One sentence at a time, the mean is {}, but the batch has a loss of {}",
+    )
+
+
+@translation_loss.holds("The scores after the end of a sentence do not matter.")
+def _(f, scores, targets):
+    after = torch.arange(scores.shape[1]) > _lengths(targets)[:, None]
+    other = torch.where(after[..., None], scores.flip(-1), scores)
+    return changed(
+        torch.as_tensor(f(scores, targets)),
+        torch.as_tensor(f(other, targets)),
+        "with other scores there, the loss goes from {} to {}",
+    )
+
+
+@translation_loss.broken
+def _(scores, targets):
+    """In every row, you still write END into the columns of all lengths. So a long sentence loses
+    its words there, and the model learns to stop where a shorter sentence of the batch ends."""
+    return _with_end_in(_lengths(targets), scores, targets)
+
+
+@translation_loss.mistake("END in the last column")
+def _(scores, targets):
+    """You write END into the last column of every sentence. A short sentence must then predict END
+    after padding, so the model never learns to stop right after the last word."""
+    return _with_end_in(-1, scores, targets)
+
+
+@translation_loss.mistake("END after the longest sentence, for all")
+def _(scores, targets):
+    """You write END into one column for all sentences, after the longest of them. In a shorter
+    sentence, END then comes after padding, so the model never learns to stop right after the last
+    word."""
+    return _with_end_in(_lengths(targets).max(), scores, targets)
+
+
+@translation_loss.mistake("END after the shortest sentence, for all")
+def _(scores, targets):
+    """You write END into one column for all sentences, after the shortest of them. Each longer
+    sentence then loses a word, and must continue after its END."""
+    return _with_end_in(_lengths(targets).min(), scores, targets)
+
+
+@translation_loss.mistake("END wherever padding is")
+def _(scores, targets):
+    """You replace all padding by END. The loss then counts every END, so short sentences mostly
+    teach the model to write END."""
+    says = F.pad(targets, (0, 1), value=PAD)
+    return _mean_loss(scores, says.masked_fill(says == PAD, END))
+
+
+@translation_loss.mistake("END instead of the last word")
+def _(scores, targets):
+    """You write END over the last word of each sentence. The model then never learns this word, and
+    stops one word too early."""
+    rows = torch.arange(len(targets))
+    return _with_end_in(_lengths(targets) - 1, scores, targets, rows=rows)
+
+
+@translation_loss.mistake("no END")
+def _(scores, targets):
+    """You leave END out. The model then learns all words, but it never learns to stop."""
+    return _mean_loss(scores, F.pad(targets, (0, 1), value=PAD))

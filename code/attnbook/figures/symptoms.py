@@ -13,12 +13,15 @@ import torch
 import torch.nn.functional as F
 from matplotlib.axes import Axes
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from attnbook.blocks import FeedForward
+from attnbook.data import END, START, NumberDataset
 from attnbook.exercises import Repair, catalogue
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
 from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import LearnedPositions, TokenEmbedding
+from attnbook.transformer import Transformer
 
 
 @dataclass
@@ -285,3 +288,30 @@ def _(pre_norm_block: Callable) -> Run:
         streams.append(pre_norm_block(streams[-1], half, half, lambda x: x))
     contents = torch.cat(streams[1:])[:, 0]
     return Run(losses, contents, ["after 1", "after 2", "after 3"], ["start", "1", "2", "3"])
+@_of("9.10")
+def _(translation_loss: Callable) -> Run:
+    """Numbers below 1000 in French: how likely is each token of 313, after the tokens before it?"""
+    numbers = NumberDataset(below=1000)
+    sizes = {"source_size": len(numbers.source), "target_size": len(numbers.target)}
+    sizes |= {"d_model": 32, "num_heads": 4, "num_layers": 1, "d_ff": 64}
+    model = Transformer(**sizes, dropout=0.0)
+
+    def score(drawn: list[int]) -> tuple[Tensor, Tensor]:
+        sources, targets = (
+            [torch.tensor(tokens) for tokens in side]
+            for side in zip(*map(numbers.pair, drawn), strict=True)
+        )
+        source, target = (pad_sequence(side, batch_first=True) for side in (sources, targets))
+        reads = F.pad(target, (1, 0), value=START)
+        return model(source, reads, [*map(len, sources)])[0], target
+
+    def loss_of() -> Tensor:
+        return translation_loss(*score(torch.randint(1000, (24,)).tolist()))
+
+    losses = _descend([*model.parameters()], loss_of, 80)
+    with torch.no_grad():
+        scores, target = score([313])
+    tokens = target[0].tolist()
+    words = numbers.target.vocabulary.decode(tokens)
+    chances = scores[0].softmax(dim=-1)[:, [*tokens, END]]
+    return Run(losses, chances, ["<start>", *words], [*words, "<end>"])

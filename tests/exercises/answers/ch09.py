@@ -220,6 +220,25 @@ def averaged_in_one_vector(checkpoints, x):
     return network(found, x)
 
 
+def translation_loss(scores, targets):
+    says = shifted_by_where(targets)[1]
+    return F.cross_entropy(scores.flatten(0, 1), says.flatten(), ignore_index=PAD)
+
+
+def translation_loss_by_loops(scores, targets):
+    losses = []
+    for row, words in zip(scores.log_softmax(dim=-1), targets.tolist(), strict=True):
+        says = [*(word for word in words if word != PAD), END]
+        losses += [-row[place, word] for place, word in enumerate(says)]
+    return torch.stack(losses).mean()
+
+
+def translation_loss_by_scatter(scores, targets):
+    says = F.pad(targets, (0, 1), value=PAD)
+    length = (targets != PAD).sum(dim=1, keepdim=True)
+    return F.cross_entropy(scores.mT, says.scatter(1, length, END), ignore_index=PAD)
+
+
 WRONG = [
     ("9.2", lambda t: shifted(t) * 0, "it must be predicted 0 times"),
     ("9.2", lambda t: shifted(t).flip(-1), "A word that must be predicted at one"),
@@ -235,6 +254,9 @@ WRONG = [
     ("9.7", lambda c, r, n: 1 - precision(c, r, n), "If the candidate is the reference itself"),
     ("9.8", lambda c, x: averaged(c, x).relu(), "Where the mean of b_1 sets all hidden"),
     ("9.8", lambda c, x: averaged(c, x).relu(), "With a single checkpoint, the result"),
+    ("9.10", lambda s, t: translation_loss(s, t) * len(t), "The loss of a batch is the mean"),
+    ("9.10", lambda s, t: F.cross_entropy(s.mT, shifted(t)[1]), "The scores after the end"),
+    ("9.10", lambda s, t: translation_loss(s.detach(), t), "Gradients flow back"),
     ("9.2", lambda t: shifted(t).float(), "of an integer type"),
     ("9.5", lambda *given: greedy(*given).double(), "of an integer type"),
 ]
@@ -267,4 +289,7 @@ RIGHT = [
     ("9.8", averaged_by_adding),
     ("9.8", averaged_while_reading),
     ("9.8", averaged_in_one_vector),
+    ("9.10", translation_loss),
+    ("9.10", translation_loss_by_loops),
+    ("9.10", translation_loss_by_scatter),
 ]

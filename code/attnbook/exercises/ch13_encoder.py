@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from attnbook.encoder import Encoder
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import describe, told_apart
 from attnbook.interventions import without_positions
@@ -641,3 +641,154 @@ def _(one, other):
     """You exchange the two texts. The task asks for a row for each token of `one`, and a column for
     each token of `other`."""
     return other @ one.mT / (one.sum(dim=0).norm() * other.sum(dim=0).norm())
+
+
+_LETTERS = 7  # of the texts with hidden letters; their mask is one token more
+
+
+class _ScoresOf:
+    """Scores for each token of texts, from random vectors of the token, its place and its text."""
+
+    def __init__(self, generator):
+        self.of_token, self.of_text = torch.randn(
+            2, _LETTERS + 1, _LETTERS + 1, generator=generator
+        )
+        self.of_place = torch.randn(10, _LETTERS + 1, generator=generator)
+
+    def __call__(self, hidden):
+        hidden = torch.as_tensor(hidden)
+        if hidden.ndim != 2 or hidden.is_floating_point() or hidden.dtype == torch.bool:
+            raise ValueError("texts are a tensor of whole numbers with two axes")
+        if not 0 <= hidden.min() <= hidden.max() <= _LETTERS:
+            raise ValueError(f"tokens are numbers from 0 to {_LETTERS}: got {hidden.tolist()}")
+        text = self.of_text[hidden].mean(dim=1, keepdim=True)
+        return self.of_token[hidden] + text + self.of_place[: hidden.shape[1]]
+
+    def __repr__(self):
+        return "a random encoder"
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+loss_of_hidden = Repair(
+    "13.7",
+    "Debug this: an encoder that only guesses the mask",
+    line=1,
+    because="Its method ends in an underscore, so it writes the mask into `tokens` itself. Line 3 "
+    "then takes the mask for the hidden letter.",
+    hints=[
+        "The encoder has learned to guess the mask. What must `right` contain for a model to learn "
+        "this?",
+        "Print `tokens` after each line, for a text of three letters. Which line changes it?",
+    ],
+)
+loss_of_hidden.right_line(
+    2,
+    "It runs the encoder on the texts with hidden letters. So the encoder never reads the letters "
+    "that it has to guess.",
+)
+loss_of_hidden.right_line(
+    3,
+    "It takes the letters at the chosen places from `tokens`, and writes −100 into all other "
+    "places. `cross_entropy` leaves out targets of −100.",
+)
+loss_of_hidden.right_line(
+    4,
+    "It takes the mean loss of the chosen letters. `cross_entropy` expects the axis of the "
+    "vocabulary before that of the places, so `mT` exchanges the two.",
+)
+
+
+@loss_of_hidden.solution
+def _(tokens, chosen, mask, scores_of):
+    hidden = tokens.masked_fill(chosen, mask)
+    scores = scores_of(hidden)
+    right = tokens.masked_fill(~chosen, -100)
+    return F.cross_entropy(scores.mT, right)
+
+
+@loss_of_hidden.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0, 1, 2]]),
+        torch.tensor([[False, True, False]]),
+        _LETTERS,
+        _ScoresOf(generator),
+    )
+    for shape in ((1, 1), (4, 1), (1, 5), (3, 4)):
+        tokens = torch.randint(_LETTERS, shape, generator=generator)
+        chosen = torch.rand(shape, generator=generator) < 0.5
+        chosen[0, 0] = True  # so that there is a letter to guess
+        yield tokens, chosen, _LETTERS, _ScoresOf(generator)
+
+
+@loss_of_hidden.holds("If every hidden letter is guessed with certainty, the loss is 0.")
+def _(f, tokens, chosen, mask, scores_of):
+    certain = 50 * F.one_hot(tokens, mask + 1).to(torch.float32)
+    result = torch.as_tensor(f(tokens.clone(), chosen.clone(), mask, lambda hidden: certain))
+    return changed(torch.zeros_like(result), result, "it should be {}, but is {}")
+
+
+@loss_of_hidden.holds("The guesses for visible letters do not matter.")
+def _(f, tokens, chosen, mask, scores_of):
+    def others(hidden):
+        scores = scores_of(hidden)
+        return torch.where(chosen[..., None], scores, scores.flip(-1) + 1)
+
+    return changed(
+        torch.as_tensor(f(tokens.clone(), chosen.clone(), mask, scores_of)),
+        torch.as_tensor(f(tokens.clone(), chosen.clone(), mask, others)),
+        "with other guesses there, the loss goes from {} to {}",
+    )
+
+
+def _loss(scores, right, which, **options):
+    return F.cross_entropy(scores.mT, right.masked_fill(~which, -100), **options)
+
+
+@loss_of_hidden.broken
+def _(tokens, chosen, mask, scores_of):
+    """The masks are still written into `tokens`. So the letters are lost, and the encoder learns to
+    guess the mask that it reads."""
+    hidden = tokens.masked_fill_(chosen, mask)
+    return _loss(scores_of(hidden), tokens, chosen)
+
+
+@loss_of_hidden.mistake("nothing hidden")
+def _(tokens, chosen, mask, scores_of):
+    """You let the encoder read all letters, including those that it must guess. It then learns to
+    copy them, and nothing else."""
+    return _loss(scores_of(tokens), tokens, chosen)
+
+
+@loss_of_hidden.mistake("the visible letters hidden")
+def _(tokens, chosen, mask, scores_of):
+    """You hide the letters that were not chosen, and leave the chosen ones visible. The encoder
+    then reads each letter that it must guess."""
+    return _loss(scores_of(tokens.masked_fill(~chosen, mask)), tokens, chosen)
+
+
+@loss_of_hidden.mistake("the visible letters guessed")
+def _(tokens, chosen, mask, scores_of):
+    """You hide the chosen letters, but let the encoder guess the others. It sees these letters, so
+    it has to learn nothing about the hidden ones."""
+    if chosen.all():
+        return scores_of(tokens).sum() * 0
+    return _loss(scores_of(tokens.masked_fill(chosen, mask)), tokens, ~chosen)
+
+
+@loss_of_hidden.mistake("all letters guessed")
+def _(tokens, chosen, mask, scores_of):
+    """You let the encoder guess all letters, also the visible ones. Much of the loss then comes
+    from letters that it only has to copy."""
+    scores = scores_of(tokens.masked_fill(chosen, mask))
+    return _loss(scores, tokens, torch.ones_like(chosen))
+
+
+@loss_of_hidden.mistake("a mean over all places")
+def _(tokens, chosen, mask, scores_of):
+    """You add up the losses of the hidden letters, but divide by the number of all letters. The
+    same guesses then cost less in a text with fewer hidden letters."""
+    scores = scores_of(tokens.masked_fill(chosen, mask))
+    return _loss(scores, tokens, chosen, reduction="sum") / chosen.numel()

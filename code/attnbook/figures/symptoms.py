@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attnbook.blocks import FeedForward
 from attnbook.data import END, START, NumberDataset
+from attnbook.encoder import Encoder
 from attnbook.exercises import Repair, catalogue
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
 from attnbook.multihead import MultiHeadAttention
@@ -75,7 +76,7 @@ def trained(id: str, *, mended: bool = False) -> Run:
 
 
 def _trained(id: str, answer: Callable) -> Run:
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(0)
         return _RUNS[id](answer)
 
@@ -315,3 +316,28 @@ def _(translation_loss: Callable) -> Run:
     words = numbers.target.vocabulary.decode(tokens)
     chances = scores[0].softmax(dim=-1)[:, [*tokens, END]]
     return Run(losses, chances, ["<start>", *words], [*words, "<end>"])
+
+
+@_of("13.7")
+def _(loss_of_hidden: Callable) -> Run:
+    """Three letters at equal distances, such as ace: which letter is hidden?"""
+    names, d, mask = "abcdefg?", 16, 7
+    sizes = {"vocabulary_size": len(names), "max_length": 3, "d_model": d, "d_ff": 2 * d}
+    encoder = Encoder(**sizes, num_heads=2, num_layers=1, dropout=0.0)
+    guesses = nn.Linear(d, len(names))
+
+    def scores_of(texts: Tensor) -> Tensor:
+        return guesses(encoder(texts)[0])
+
+    def loss_of() -> Tensor:
+        first, distance = torch.randint(3, (32, 1)), torch.randint(1, 3, (32, 1))
+        chosen = torch.rand(32, 3).argsort(dim=-1) == 0  # one letter, and sometimes others
+        chosen |= torch.rand(32, 3) < 0.3
+        return loss_of_hidden(first + distance * torch.arange(3), chosen, mask, scores_of)
+
+    losses = _descend([*encoder.parameters(), *guesses.parameters()], loss_of, 120)
+    texts = ["a?c", "a?e", "?df", "cd?"]
+    tokens = torch.tensor([[*map(names.index, text)] for text in texts])
+    with torch.no_grad():
+        chances = scores_of(tokens).softmax(dim=-1)[tokens == mask]
+    return Run(losses, chances, texts, [*names])

@@ -89,6 +89,26 @@ def cosines_with_the_right_sum(one, other):
     return pairs * cosine / pairs.sum()
 
 
+def hidden_letters(tokens, chosen, mask, scores_of):
+    scores = scores_of(torch.where(chosen, mask, tokens))
+    return F.cross_entropy(scores[chosen], tokens[chosen])
+
+
+def hidden_letters_in_copies(tokens, chosen, mask, scores_of):
+    hidden, right = tokens.clone(), tokens.clone()
+    hidden.masked_fill_(chosen, mask)
+    right[~chosen] = -100
+    return F.cross_entropy(scores_of(hidden).transpose(1, 2), right)
+
+
+def hidden_letters_by_loops(tokens, chosen, mask, scores_of):
+    hidden = tokens.clone()
+    hidden[chosen] = mask
+    log_p = scores_of(hidden).log_softmax(dim=-1)
+    places = chosen.nonzero().tolist()
+    return -sum(log_p[i, j, tokens[i, j]] for i, j in places) / len(places)
+
+
 WRONG = [
     ("13.2", lambda hidden, lengths: pooling(hidden.abs(), lengths), "The result is not right"),
     ("13.2", lambda hidden, lengths: hidden.amax(dim=1), "The vectors of padding do not count."),
@@ -111,6 +131,14 @@ WRONG = [
     ("13.5", cosines_with_the_right_sum, "twice as long as another's has twice its terms"),
     ("13.5", lambda one, other: terms(one, other).sum(), "must have the shape"),
     ("13.5", lambda one, other: terms(one, other).abs(), "Your terms sum to the cosine"),
+    ("13.7", lambda t, c, m, f: hidden_letters(t, c, m, f) + 1, "is guessed with certainty"),
+    (
+        "13.7",
+        lambda t, c, m, f: hidden_letters(t, c, m, lambda h: f(h) + f(h)[:, :1]),
+        "The guesses for visible letters",
+    ),
+    ("13.7", lambda t, c, m, f: hidden_letters(t, c, m + 1, f), "tokens are numbers from 0 to 7"),
+    ("13.7", lambda t, c, m, f: hidden_letters(1.0 * t, c, m, f), "a tensor of whole numbers"),
 ]
 
 RIGHT = [
@@ -129,4 +157,7 @@ RIGHT = [
     ("13.5", terms),
     ("13.5", terms_by_loops),
     ("13.5", terms_with_each_text_divided_first),
+    ("13.7", hidden_letters),
+    ("13.7", hidden_letters_in_copies),
+    ("13.7", hidden_letters_by_loops),
 ]

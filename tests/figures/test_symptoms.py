@@ -15,7 +15,10 @@ def test_the_wrong_line_shows(id):
     ends = [sum(run.losses[-10:]) / 10 for run in (wrong, mended)]
     in_the_map = (wrong.weights - mended.weights).abs().max()
     assert abs(ends[0] - ends[1]) > 0.1 or in_the_map > 0.1, f"{ends}, {in_the_map}"
-    assert sum(mended.losses[-10:]) < sum(mended.losses[:10]), "mended, it does not learn"
+    if mended.against == "step":
+        assert sum(mended.losses[-10:]) < sum(mended.losses[:10]), "mended, it does not learn"
+    else:
+        assert max(mended.losses) < 0.1, "mended, it makes mistakes"
 
 
 @pytest.mark.parametrize("id", REPAIRS)

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -1149,3 +1149,190 @@ def _(p, q, guess):
     distribution, because a part of the chance is lost after each rejection."""
     chance = (p[guess] / q[guess]).clamp(max=1)
     return _after_a_guess(guess, chance, (p - q).clamp(min=0))
+
+
+softmax_in_blocks = Repair(
+    "10.12",
+    "Debug this: a softmax in blocks that forgets its best score",
+    line=5,
+    because="It subtracts the largest score of its own block, even if an earlier block has a "
+    "larger one. The new terms are then too large beside the old sums.",
+    hints=[
+        "Which letters get weight although the query does not ask for them? Do their blocks come "
+        "before the block of the right letter, or after it?",
+        "Take two blocks of one score each, first 2 and then 0. What do `old` and `new` have to be "
+        "in the second block, and what are they?",
+    ],
+)
+softmax_in_blocks.right_line(
+    1,
+    "It takes the next block of scores. The last block may be smaller, but no other line depends "
+    "on the size of a block.",
+)
+softmax_in_blocks.right_line(
+    2,
+    "It finds the largest score of the block, for each query. The axis is kept, so that the result "
+    "can be compared with all scores of the query.",
+)
+softmax_in_blocks.right_line(
+    3,
+    "It is the largest score so far, because `clamp` replaces `best` by `m` where `m` is larger. "
+    "In the first block, `m` is −∞ and replaces nothing.",
+)
+softmax_in_blocks.right_line(
+    4,
+    "It is the factor that corrects the old sums when the maximum grows. In the first block, it is "
+    "0, and there is nothing to correct.",
+)
+softmax_in_blocks.right_line(
+    6,
+    "It corrects the old denominator and adds the new terms, as (10.5) does. If the new terms were "
+    "right, the denominator would be right, too.",
+)
+softmax_in_blocks.right_line(
+    7,
+    "It corrects the old numerator and adds the new terms times their values, as (10.6) does. If "
+    "the new terms were right, the numerator would be right, too.",
+)
+softmax_in_blocks.right_line(
+    8,
+    "It keeps the largest score so far for the next block. It has to be the last line of the loop, "
+    "because line 4 needs the old maximum.",
+)
+softmax_in_blocks.right_line(
+    9,
+    "It divides the numerator by the denominator. This has to happen only once, after the last "
+    "block.",
+)
+
+
+def _blocks(scores, value, block):
+    return zip(scores.split(block, dim=-1), value.split(block, dim=-2), strict=True)
+
+
+@softmax_in_blocks.solution
+def _(scores, value, block):
+    m, total, mix = -math.inf, 0.0, 0.0
+    for j in range(0, scores.shape[-1], block):
+        s = scores[..., j : j + block]
+        best = s.amax(dim=-1, keepdim=True)
+        new_m = best.clamp(min=m)
+        old = (m - new_m).exp()
+        new = (s - new_m).exp()
+        total = old * total + new.sum(dim=-1, keepdim=True)
+        mix = old * mix + new @ value[..., j : j + block, :]
+        m = new_m
+    return mix / total
+
+
+@softmax_in_blocks.inputs
+def _(generator):
+    yield torch.tensor([[[2.0, 0.0]]]), torch.tensor([[[3.0], [9.0]]]), 1
+    for queries, keys, d, block in ((1, 5, 3, 2), (3, 7, 1, 3), (2, 4, 2, 4), (2, 3, 4, 9)):
+        yield (
+            2 * torch.randn(2, queries, keys, generator=generator),
+            torch.randn(2, keys, d, generator=generator),
+            block,
+        )
+    for large in (
+        [[997.0, 998.0, 999.0, 1000.0]],  # each score is the largest so far
+        [[1000.0, -1000.0, 999.0, 0.0], [-901.0, -900.0, -1000.0, -899.0]],
+    ):
+        yield torch.tensor([large]), torch.tensor([[[1.0], [2.0], [4.0], [8.0]]]), 1
+
+
+@softmax_in_blocks.holds("The size of the blocks does not change the result.")
+def _(f, scores, value, block):
+    at_once = f(scores, value, scores.shape[-1])
+    return changed(at_once, f(scores, value, block), "In one block, it is {}, but here it is {}")
+
+
+@softmax_in_blocks.holds("If all values are 1, every output is 1.")
+def _(f, scores, value, block):
+    result = f(scores, torch.ones_like(value), block)
+    return changed(torch.ones_like(result), result, "It should be {}, but is {}")
+
+
+@softmax_in_blocks.broken
+def _(scores, value, block):
+    """Each block is still measured by its own largest score. So its best key counts as much as the
+    best key of all blocks before it, however low its score is."""
+    m, total, mix = -math.inf, 0.0, 0.0
+    for s, v in _blocks(scores, value, block):
+        best = s.amax(dim=-1, keepdim=True)
+        new_m = best.clamp(min=m)
+        old, new = (m - new_m).exp(), (s - best).exp()
+        total = old * total + new.sum(dim=-1, keepdim=True)
+        mix = old * mix + new @ v
+        m = new_m
+    return mix / total
+
+
+def _running(scores, value, block, *, total_kept, mix_kept):
+    """In blocks; each of the two sums is corrected or kept as it is."""
+    m, total, mix = -math.inf, 0.0, 0.0
+    for s, v in _blocks(scores, value, block):
+        new_m = s.amax(dim=-1, keepdim=True).clamp(min=m)
+        old, new = (m - new_m).exp(), (s - new_m).exp()
+        total = (total if total_kept else old * total) + new.sum(dim=-1, keepdim=True)
+        mix = (mix if mix_kept else old * mix) + new @ v
+        m = new_m
+    return mix / total
+
+
+@softmax_in_blocks.mistake("the old sums left as they are")
+def _(scores, value, block):
+    """You no longer correct the old sums when the maximum grows. The earlier blocks then count too
+    much."""
+    return _running(scores, value, block, total_kept=True, mix_kept=True)
+
+
+@softmax_in_blocks.mistake("only the denominator corrected")
+def _(scores, value, block):
+    """You correct the old denominator, but not the old numerator. The weights then sum to more than
+    1 if a later block has a larger score."""
+    return _running(scores, value, block, total_kept=False, mix_kept=True)
+
+
+@softmax_in_blocks.mistake("only the numerator corrected")
+def _(scores, value, block):
+    """You correct the old numerator, but not the old denominator. The weights then sum to less than
+    1 if a later block has a larger score."""
+    return _running(scores, value, block, total_kept=True, mix_kept=False)
+
+
+@softmax_in_blocks.mistake("the maximum of each block alone")
+def _(scores, value, block):
+    """You replace the largest score so far by that of each block, and correct the old sums for it.
+    This is right for small scores. But if an earlier score is much larger, the factor overflows."""
+    m, total, mix = -math.inf, 0.0, 0.0
+    for s, v in _blocks(scores, value, block):
+        best = s.amax(dim=-1, keepdim=True)
+        old, new = (m - best).exp(), (s - best).exp()
+        total = old * total + new.sum(dim=-1, keepdim=True)
+        mix = old * mix + new @ v
+        m = best
+    return mix / total
+
+
+@softmax_in_blocks.mistake("no maximum")
+def _(scores, value, block):
+    """You subtract no maximum. This is right for small scores, but the exponentials of large scores
+    overflow."""
+    return scores.exp() @ value / scores.exp().sum(dim=-1, keepdim=True)
+
+
+@softmax_in_blocks.mistake("a mean over the blocks")
+def _(scores, value, block):
+    """You give each block a softmax of its own, and take the mean of their outputs. All blocks then
+    count the same, whatever their scores are."""
+    outputs = [s.softmax(dim=-1) @ v for s, v in _blocks(scores, value, block)]
+    return torch.stack(outputs).mean(dim=0)
+
+
+@softmax_in_blocks.mistake("the last block alone")
+def _(scores, value, block):
+    """You start with new sums in each block. The result is then the softmax of the last block, and
+    all others are lost."""
+    *_, (s, v) = _blocks(scores, value, block)
+    return s.softmax(dim=-1) @ v

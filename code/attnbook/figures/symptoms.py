@@ -1,4 +1,4 @@
-"""What a small model with one wrong line shows: its loss while it learns, and a map.
+"""What a small model with one wrong line shows: its loss while it learns, or after, and a map.
 
 ``symptoms("2.9")`` trains the model of the exercise with the code as learners get it, and
 ``symptoms("2.9", look_up)`` with their own. The grey line is the same model with the mended code.
@@ -27,12 +27,25 @@ from attnbook.transformer import Transformer
 
 @dataclass
 class Run:
-    """A model that was trained: its losses, one for each step, and what it attends to."""
+    """A model that was trained: its losses, and what it attends to.
+
+    There is one loss for each step or, if ``against`` says so, for the numbers 1, 2, 3, … of
+    something else.
+    """
 
     losses: list[float]
     weights: Tensor  # (rows, columns)
     rows: Sequence[str]
     columns: Sequence[str]
+    against: str = "step"
+
+    def draw(self, axes: Axes, **options: object) -> None:
+        """Draw the losses: means of ten steps, or all if they are not those of steps."""
+        if self.against == "step":
+            axes.plot(_smooth(self.losses), **options)
+        else:
+            axes.plot(range(1, len(self.losses) + 1), self.losses, marker="o", **options)
+            axes.margins(y=0.5)  # for the legend
 
 
 _RUNS: dict[str, Callable[[Callable], Run]] = {}  # by exercise
@@ -59,10 +72,9 @@ def symptoms(id: str, answer: Callable | None = None) -> list[Axes]:
     run = trained(id) if answer is None else _trained(id, answer)
     height = max(2.7, 1.6 + 0.3 * len(run.rows))  # so that the numbers of a square map do not touch
     _, axes = subplots(2, height=height, wide=True, width_ratios=(1, 1.15))
-    axes[0].plot(_smooth(trained(id, mended=True).losses), color=NEUTRAL, label="mended")
-    label = "wrong line" if answer is None else "your code"
-    axes[0].plot(_smooth(run.losses), color=RED, label=label)
-    axes[0].set(xlabel="step", title="loss in nats", ylim=(0, None))
+    trained(id, mended=True).draw(axes[0], color=NEUTRAL, label="mended")
+    run.draw(axes[0], color=RED, label="wrong line" if answer is None else "your code")
+    axes[0].set(xlabel=run.against, title="loss in nats", ylim=(0, None))
     axes[0].legend()
     heat_map(axes[1], run.weights, rows=run.rows, columns=run.columns)
     return [*axes]
@@ -341,3 +353,29 @@ def _(loss_of_hidden: Callable) -> Run:
     with torch.no_grad():
         chances = scores_of(tokens).softmax(dim=-1)[tokens == mask]
     return Run(losses, chances, texts, [*names])
+
+
+@_of("10.12")
+def _(in_blocks: Callable) -> Run:
+    """Letters have colours. The softmax of a model that knows them all is computed in blocks."""
+    letters, d = 8, 16
+    asks, answers = nn.Embedding(letters, d), nn.Embedding(letters, d)
+    holds, names = nn.Embedding(letters, d), nn.Linear(d, letters)
+    modules = nn.ModuleList([asks, answers, holds, names])
+
+    def loss_of(known: int = letters, block: int = letters, batch: int = 32) -> Tensor:
+        colour = torch.rand(batch, letters).argsort(dim=-1)[:, :known]
+        asked = torch.randint(known, (batch, 1))
+        scores = asks(asked) @ answers.weight[:known].T
+        if block == letters:
+            mixed = scores.softmax(dim=-1) @ holds(colour)
+        else:
+            mixed = in_blocks(scores, holds(colour), block)
+        return F.cross_entropy(names(mixed)[:, 0], colour.gather(1, asked)[:, 0])
+
+    _descend([*modules.parameters()], loss_of, 150)
+    with torch.no_grad():
+        losses = [loss_of(known, 2, 500).item() for known in range(1, letters + 1)]
+        scores = asks(torch.tensor([1, 4, 7])) @ answers.weight.T
+        weights = in_blocks(scores, torch.eye(letters), 2)
+    return Run(losses, weights, [*"beh"], [*"abcdefgh"], against="letters in the dictionary")

@@ -250,6 +250,30 @@ def after_a_guess_from_what_is_left(p, q, guess):
     return torch.where(torch.arange(len(p)) == guess, kept, 0.0) + (1 - kept) * left
 
 
+def softmax_in_blocks(scores, value, block):
+    return scores.softmax(dim=-1) @ value
+
+
+def softmax_in_merged_blocks(scores, value, block):
+    """Each block is finished, and then merged with the others by its log-sum-exp."""
+    log_sums, outputs = [], []
+    for s, v in zip(scores.split(block, dim=-1), value.split(block, dim=-2), strict=True):
+        log_sums.append(s.logsumexp(dim=-1, keepdim=True))
+        outputs.append(s.softmax(dim=-1) @ v)
+    shares = torch.stack(log_sums).softmax(dim=0)
+    return (shares * torch.stack(outputs)).sum(dim=0)
+
+
+def softmax_in_two_rounds(scores, value, block):
+    m = scores.amax(dim=-1, keepdim=True)
+    total = mix = 0.0
+    for j in range(0, scores.shape[-1], block):
+        terms = (scores[..., j : j + block] - m).exp()
+        total = total + terms.sum(dim=-1, keepdim=True)
+        mix = mix + terms @ value[..., j : j + block, :]
+    return mix / total
+
+
 WRONG = [
     ("10.2", lambda n, d, h, g: n * d, "(10.1) + (10.2)"),
     ("10.2", lambda n, d, h, g: n * d, "Sharing saves operations, but only in"),
@@ -276,6 +300,9 @@ WRONG = [
     ("10.4", slots_of_a_short_text, "The slots hold the latest tokens"),
     ("10.6", reached_in_a_text_of(100), "The result is not right"),
     ("10.6", reached_in_a_text_of(1000), "The result is not right"),
+    ("10.12", lambda s, v, b: softmax_in_blocks(s[..., :b], v[..., :b, :], b), "The size of the"),
+    ("10.12", lambda s, v, b: softmax_in_blocks(s, v, b) * 2, "If all values are 1, every output"),
+    ("10.12", lambda s, v, b: softmax_in_blocks(s / s.shape[-1], v, b), "The result is not right"),
 ]
 
 RIGHT = [
@@ -310,4 +337,7 @@ RIGHT = [
     ("10.11", after_a_guess),
     ("10.11", after_a_guess_by_loops),
     ("10.11", after_a_guess_from_what_is_left),
+    ("10.12", softmax_in_blocks),
+    ("10.12", softmax_in_merged_blocks),
+    ("10.12", softmax_in_two_rounds),
 ]

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -688,3 +688,156 @@ def _(before, after, scale, output_weight, one, other):
     subtract the mean."""
     after, before = (_rms(x - x.mean(dim=-1, keepdim=True), scale) for x in (after, before))
     return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+top_p = Repair(
+    "11.8",
+    "Debug this: top-p that keeps the wrong tokens",
+    line=5,
+    because="The probabilities are sorted, and have to go back to the tokens to which they belong. "
+    "This line sorts them a second time instead.",
+    hints=[
+        "Even with p = 1, where nothing is cut, the loss is too high. Which lines do something "
+        "else than cut?",
+        "Take three tokens with the probabilities 0.1, 0.6 and 0.3, and p = 1. Write down `order`, "
+        "and `kept` before and after line 5.",
+    ],
+)
+top_p.right_line(
+    1,
+    "It turns the logits into probabilities. The tokens of the vocabulary are on the last axis, so "
+    "softmax runs over this axis.",
+)
+top_p.right_line(
+    2,
+    "It puts the largest probability first. `order` says to which token each of the sorted "
+    "probabilities belongs.",
+)
+top_p.right_line(
+    3,
+    "It is the sum of all larger probabilities. `cumsum` also counts the probability of the token "
+    "itself, so this probability is subtracted again.",
+)
+top_p.right_line(
+    4,
+    "It keeps a token if those before it do not yet reach p. So the likeliest token always stays, "
+    "and so does the one with which the sum reaches p.",
+)
+top_p.right_line(
+    6,
+    "It divides by the sum, so that the kept tokens share all of the probability. The sum does not "
+    "depend on the order of the tokens.",
+)
+
+
+def _sorted(logits):  # the largest first, the sums of those before, and the tokens
+    largest, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    return largest, largest.cumsum(dim=-1) - largest, order
+
+
+def _at_their_tokens(kept, order):
+    kept = kept.scatter(-1, order, kept)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.solution
+def _(logits, p):
+    probabilities = logits.softmax(dim=-1)
+    largest, order = probabilities.sort(dim=-1, descending=True)
+    before = largest.cumsum(dim=-1) - largest
+    kept = largest * (before < p)
+    kept = kept.scatter(-1, order, kept)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.inputs
+def _(generator):
+    yield torch.tensor([[1.0, 3.0, 2.0]]), 0.9
+    for batch, V, p in ((1, 1, 0.5), (2, 6, 0.7), (3, 9, 1.0), (4, 5, 0.2), (1, 12, 0.95)):
+        yield 2 * torch.randn(batch, V, generator=generator), p
+
+
+@top_p.holds("With p = 1, nothing is cut, so the result is the softmax of the logits.")
+def _(f, logits, p):
+    return changed(logits.softmax(dim=-1), f(logits, 1.0), "A probability should be {}, but is {}")
+
+
+@top_p.holds("If the tokens change places, their probabilities move with them.")
+def _(f, logits, p):
+    return changed(
+        f(logits, p).roll(1, dims=-1),
+        f(logits.roll(1, dims=-1), p),
+        "a probability is {} before and {} after",
+    )
+
+
+@top_p.broken
+def _(logits, p):
+    """The sorted probabilities still do not go back to their own tokens. So the model draws tokens
+    that happen to be at other places of the order."""
+    largest, before, order = _sorted(logits)
+    kept = (largest * (before < p)).gather(-1, order)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("left in the sorted order")
+def _(logits, p):
+    """You leave the probabilities in their sorted order. Token 0 then gets the largest probability,
+    whatever the model expects."""
+    largest, before, _ = _sorted(logits)
+    kept = largest * (before < p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("the mask of the sorted tokens")
+def _(logits, p):
+    """You apply the cut, which is in the sorted order, to the unsorted probabilities. It then keeps
+    the first tokens of the vocabulary, and not the likeliest ones."""
+    _, before, _ = _sorted(logits)
+    kept = logits.softmax(dim=-1) * (before < p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("sorted back, but not divided")
+def _(logits, p):
+    """You do not divide by the sum of what is kept. The probabilities of the kept tokens then sum
+    to less than 1."""
+    largest, before, order = _sorted(logits)
+    kept = largest * (before < p)
+    return kept.scatter(-1, order, kept)
+
+
+@top_p.mistake("the token that reaches p is cut")
+def _(logits, p):
+    """You cut the token with which the sum reaches p. If the likeliest token alone reaches p,
+    nothing is left, and the result is 0/0."""
+    largest, before, order = _sorted(logits)
+    return _at_their_tokens(largest * (before + largest < p), order)
+
+
+@top_p.mistake("the least likely tokens")
+def _(logits, p):
+    """You sort with the smallest probability first. The cut then takes away the likeliest
+    tokens."""
+    smallest, order = logits.softmax(dim=-1).sort(dim=-1)
+    before = smallest.cumsum(dim=-1) - smallest
+    return _at_their_tokens(smallest * (before < p), order)
+
+
+@top_p.mistake("in the order of the vocabulary")
+def _(logits, p):
+    """You add up the probabilities in the order of the vocabulary, without sorting them. What is
+    kept then depends on the numbers of the tokens."""
+    probabilities = logits.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    kept = probabilities * (before < p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("softmax of what is kept")
+def _(logits, p):
+    """You take the softmax of what is kept. The exponential of 0 is 1, so all tokens that were cut
+    come back."""
+    largest, before, order = _sorted(logits)
+    kept = largest * (before < p)
+    return kept.scatter(-1, order, kept).softmax(dim=-1)

@@ -21,6 +21,7 @@ from attnbook.encoder import Encoder
 from attnbook.exercises import Repair, catalogue
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
 from attnbook.multihead import MultiHeadAttention
+from attnbook.language_model import LanguageModel
 from attnbook.positions import LearnedPositions, TokenEmbedding
 from attnbook.transformer import Transformer
 
@@ -46,6 +47,7 @@ class Run:
         else:
             axes.plot(range(1, len(self.losses) + 1), self.losses, marker="o", **options)
             axes.margins(y=0.5)  # for the legend
+            axes.locator_params(axis="x", integer=True)
 
 
 _RUNS: dict[str, Callable[[Callable], Run]] = {}  # by exercise
@@ -379,3 +381,28 @@ def _(in_blocks: Callable) -> Run:
         scores = asks(torch.tensor([1, 4, 7])) @ answers.weight.T
         weights = in_blocks(scores, torch.eye(letters), 2)
     return Run(losses, weights, [*"beh"], [*"abcdefgh"], against="letters in the dictionary")
+
+
+@_of("11.8")
+def _(top_p: Callable) -> Run:
+    """Letters follow each other in the alphabet. How likely are those that top-p lets through?"""
+    letters, length = 8, 12
+    sizes = {"d_model": 16, "num_heads": 2, "num_layers": 1, "d_ff": 32}
+    model = LanguageModel(vocabulary_size=letters, **sizes)
+
+    def texts() -> Tensor:  # one, two or three letters further each time
+        chances = torch.tensor([0.0, 0.6, 0.25, 0.15]).expand(32, -1)
+        steps = chances.multinomial(length, replacement=True)
+        return (torch.randint(letters, (32, 1)) + steps.cumsum(dim=-1)) % letters
+
+    def loss_of() -> Tensor:
+        text = texts()
+        return F.cross_entropy(model(text[:, :-1])[0].mT, text[:, 1:])
+
+    _descend([*model.parameters()], loss_of, 100)
+    with torch.no_grad():
+        logits = model(texts())[0].flatten(0, 1)
+        nats = -logits.log_softmax(dim=-1)
+        losses = [(top_p(logits, n / 10) * nats).sum(dim=-1).mean().item() for n in range(1, 11)]
+        after = model(torch.tensor([[0], [2], [4]]))[0][:, -1]
+        return Run(losses, top_p(after, 0.8), [*"ace"], [*"abcdefgh"], against="p, in tenths")

@@ -98,6 +98,32 @@ def favours_by_numbers(before, after, scale, output_weight, one, other):
     return difference(after) - difference(before)
 
 
+def cut(logits, p):
+    largest, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    kept = largest * (largest.cumsum(dim=-1) - largest < p)
+    kept = kept.gather(-1, order.argsort(dim=-1))
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+def cut_by_comparing(logits, p):
+    """Without sorting: which tokens are likelier than this one?"""
+    probabilities = logits.softmax(dim=-1)
+    larger = probabilities[..., None, :] > probabilities[..., :, None]
+    before = (larger * probabilities[..., None, :]).sum(dim=-1)
+    return logits.masked_fill(before >= p, -torch.inf).softmax(dim=-1)
+
+
+def cut_by_loops(logits, p):
+    result = torch.zeros_like(logits)
+    for row, probabilities in zip(result, logits.softmax(dim=-1), strict=True):
+        total = 0.0
+        for token in probabilities.argsort(descending=True).tolist():
+            if total < p:
+                row[token] = probabilities[token]
+            total += probabilities[token].item()
+    return result / result.sum(dim=-1, keepdim=True)
+
+
 WRONG = [
     ("11.2", lambda maps: 1 - share(maps), "the share is 1"),
     ("11.3", lambda maps, length: follows(maps, length) * length, "has a score of 1"),
@@ -110,6 +136,9 @@ WRONG = [
     ("11.5", lambda m, w, n, h: adds(m, w, n, h) / n, "The contributions of all heads"),
     ("11.6", lambda *given: favours(*given).abs(), "changes the sign"),
     ("11.6", lambda *given: favours(*given) + 1, "If the stream does not change"),
+    ("11.8", lambda x, p: cut(x, p * p), "The result is not right"),
+    ("11.8", lambda x, p: cut(2 * x, p), "With p = 1, nothing is cut, so the result"),
+    ("11.8", lambda x, p: cut(x + torch.arange(x.shape[-1]), p), "If the tokens change places"),
 ]
 
 RIGHT = [
@@ -128,4 +157,7 @@ RIGHT = [
     ("11.5", adds_by_zeros),
     ("11.6", favours),
     ("11.6", favours_by_numbers),
+    ("11.8", cut),
+    ("11.8", cut_by_comparing),
+    ("11.8", cut_by_loops),
 ]

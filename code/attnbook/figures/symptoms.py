@@ -20,8 +20,8 @@ from attnbook.data import END, START, NumberDataset
 from attnbook.encoder import Encoder
 from attnbook.exercises import Repair, catalogue
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
-from attnbook.multihead import MultiHeadAttention
 from attnbook.language_model import LanguageModel
+from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import LearnedPositions, TokenEmbedding
 from attnbook.transformer import Transformer
 
@@ -141,29 +141,32 @@ def _(look_up: Callable) -> Run:
     return Run(losses, weights, ["b"], [*"abcdefgh"])
 
 
-@_of("5.10")
-def _(look_back: Callable) -> Run:
-    """Which letter comes next? It is one of two, so that log 2 is the least possible loss."""
-    letters, length, d = 8, 5, 16
-    embed = TokenEmbedding(letters, d, positions=LearnedPositions(length, d))
-    asks, answers, holds = (nn.Linear(d, d, bias=False) for _ in range(3))
-    names = nn.Linear(d, letters)
+@_of("3.10")
+def _(attend: Callable) -> Run:
+    """Four letters have colours: which has the first? The map is from before the first step."""
+    letters, colours, shown, d, d_k = 6, 8, 4, 32, 1024
+    symbols, holds, names = (
+        nn.Embedding(letters, d),
+        nn.Embedding(colours, d),
+        nn.Linear(d, colours),
+    )
+    asks, answers = (nn.Parameter(torch.randn(d, d_k) / math.sqrt(d)) for _ in range(2))
 
-    def mixed(text: Tensor, value: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        x = embed(text)
-        return x, look_back(asks(x), answers(x), holds(x) if value is None else value)
+    def output(asked: Tensor, letter: Tensor, value: Tensor) -> Tensor:
+        return attend(symbols(asked) @ asks, symbols(letter) @ answers, value)
 
     def loss_of() -> Tensor:
-        steps = torch.randint(1, 3, (32, length + 1))
-        text = (torch.randint(letters, (32, 1)) + steps.cumsum(dim=-1)) % letters
-        x, update = mixed(text[:, :-1])
-        return F.cross_entropy(names(x + update).flatten(0, 1), text[:, 1:].flatten())
+        letter = torch.rand(32, letters).argsort(dim=-1)[:, :shown]
+        colour = torch.randint(colours, (32, shown))
+        found = output(letter[:, :1], letter, holds(colour))
+        return F.cross_entropy(names(found)[:, 0], colour[:, 0])
 
-    modules = nn.ModuleList([embed, asks, answers, holds, names])
-    losses = _descend([*modules.parameters()], loss_of, 150)
     with torch.no_grad():
-        _, weights = mixed(torch.tensor([[0, 1, 3, 4, 6]]), torch.eye(length)[None])
-    return Run(losses, weights[0], [*"abdeg"], [*"abdeg"])
+        letter = torch.tensor([[1, 3, 4, 5]])
+        weights = output(letter, letter, torch.eye(shown)[None])[0]
+    modules = nn.ModuleList([symbols, holds, names])
+    losses = _descend([*modules.parameters(), asks, answers], loss_of, 120, rate=0.003)
+    return Run(losses, weights, [*"bdef"], [*"bdef"])
 
 
 @_of("4.12")
@@ -192,32 +195,29 @@ def _(weigh: Callable) -> Run:
     return Run(losses, shown, [*"beg"], [*"beg–––"])
 
 
-@_of("3.10")
-def _(attend: Callable) -> Run:
-    """Four letters have colours: which has the first? The map is from before the first step."""
-    letters, colours, shown, d, d_k = 6, 8, 4, 32, 1024
-    symbols, holds, names = (
-        nn.Embedding(letters, d),
-        nn.Embedding(colours, d),
-        nn.Linear(d, colours),
-    )
-    asks, answers = (nn.Parameter(torch.randn(d, d_k) / math.sqrt(d)) for _ in range(2))
+@_of("5.10")
+def _(look_back: Callable) -> Run:
+    """Which letter comes next? It is one of two, so that log 2 is the least possible loss."""
+    letters, length, d = 8, 5, 16
+    embed = TokenEmbedding(letters, d, positions=LearnedPositions(length, d))
+    asks, answers, holds = (nn.Linear(d, d, bias=False) for _ in range(3))
+    names = nn.Linear(d, letters)
 
-    def output(asked: Tensor, letter: Tensor, value: Tensor) -> Tensor:
-        return attend(symbols(asked) @ asks, symbols(letter) @ answers, value)
+    def mixed(text: Tensor, value: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        x = embed(text)
+        return x, look_back(asks(x), answers(x), holds(x) if value is None else value)
 
     def loss_of() -> Tensor:
-        letter = torch.rand(32, letters).argsort(dim=-1)[:, :shown]
-        colour = torch.randint(colours, (32, shown))
-        found = output(letter[:, :1], letter, holds(colour))
-        return F.cross_entropy(names(found)[:, 0], colour[:, 0])
+        steps = torch.randint(1, 3, (32, length + 1))
+        text = (torch.randint(letters, (32, 1)) + steps.cumsum(dim=-1)) % letters
+        x, update = mixed(text[:, :-1])
+        return F.cross_entropy(names(x + update).flatten(0, 1), text[:, 1:].flatten())
 
+    modules = nn.ModuleList([embed, asks, answers, holds, names])
+    losses = _descend([*modules.parameters()], loss_of, 150)
     with torch.no_grad():
-        letter = torch.tensor([[1, 3, 4, 5]])
-        weights = output(letter, letter, torch.eye(shown)[None])[0]
-    modules = nn.ModuleList([symbols, holds, names])
-    losses = _descend([*modules.parameters(), asks, answers], loss_of, 120, rate=0.003)
-    return Run(losses, weights, [*"bdef"], [*"bdef"])
+        _, weights = mixed(torch.tensor([[0, 1, 3, 4, 6]]), torch.eye(length)[None])
+    return Run(losses, weights[0], [*"abdeg"], [*"abdeg"])
 
 
 @_of("6.11")
@@ -303,6 +303,8 @@ def _(pre_norm_block: Callable) -> Run:
         streams.append(pre_norm_block(streams[-1], half, half, lambda x: x))
     contents = torch.cat(streams[1:])[:, 0]
     return Run(losses, contents, ["after 1", "after 2", "after 3"], ["start", "1", "2", "3"])
+
+
 @_of("9.10")
 def _(translation_loss: Callable) -> Run:
     """Numbers below 1000 in French: how likely is each token of 313, after the tokens before it?"""
@@ -330,31 +332,6 @@ def _(translation_loss: Callable) -> Run:
     words = numbers.target.vocabulary.decode(tokens)
     chances = scores[0].softmax(dim=-1)[:, [*tokens, END]]
     return Run(losses, chances, ["<start>", *words], [*words, "<end>"])
-
-
-@_of("13.7")
-def _(loss_of_hidden: Callable) -> Run:
-    """Three letters at equal distances, such as ace: which letter is hidden?"""
-    names, d, mask = "abcdefg?", 16, 7
-    sizes = {"vocabulary_size": len(names), "max_length": 3, "d_model": d, "d_ff": 2 * d}
-    encoder = Encoder(**sizes, num_heads=2, num_layers=1, dropout=0.0)
-    guesses = nn.Linear(d, len(names))
-
-    def scores_of(texts: Tensor) -> Tensor:
-        return guesses(encoder(texts)[0])
-
-    def loss_of() -> Tensor:
-        first, distance = torch.randint(3, (32, 1)), torch.randint(1, 3, (32, 1))
-        chosen = torch.rand(32, 3).argsort(dim=-1) == 0  # one letter, and sometimes others
-        chosen |= torch.rand(32, 3) < 0.3
-        return loss_of_hidden(first + distance * torch.arange(3), chosen, mask, scores_of)
-
-    losses = _descend([*encoder.parameters(), *guesses.parameters()], loss_of, 120)
-    texts = ["a?c", "a?e", "?df", "cd?"]
-    tokens = torch.tensor([[*map(names.index, text)] for text in texts])
-    with torch.no_grad():
-        chances = scores_of(tokens).softmax(dim=-1)[tokens == mask]
-    return Run(losses, chances, texts, [*names])
 
 
 @_of("10.12")
@@ -406,3 +383,28 @@ def _(top_p: Callable) -> Run:
         losses = [(top_p(logits, n / 10) * nats).sum(dim=-1).mean().item() for n in range(1, 11)]
         after = model(torch.tensor([[0], [2], [4]]))[0][:, -1]
         return Run(losses, top_p(after, 0.8), [*"ace"], [*"abcdefgh"], against="p, in tenths")
+
+
+@_of("13.7")
+def _(loss_of_hidden: Callable) -> Run:
+    """Three letters at equal distances, such as ace: which letter is hidden?"""
+    names, d, mask = "abcdefg?", 16, 7
+    sizes = {"vocabulary_size": len(names), "max_length": 3, "d_model": d, "d_ff": 2 * d}
+    encoder = Encoder(**sizes, num_heads=2, num_layers=1, dropout=0.0)
+    guesses = nn.Linear(d, len(names))
+
+    def scores_of(texts: Tensor) -> Tensor:
+        return guesses(encoder(texts)[0])
+
+    def loss_of() -> Tensor:
+        first, distance = torch.randint(3, (32, 1)), torch.randint(1, 3, (32, 1))
+        chosen = torch.rand(32, 3).argsort(dim=-1) == 0  # one letter, and sometimes others
+        chosen |= torch.rand(32, 3) < 0.3
+        return loss_of_hidden(first + distance * torch.arange(3), chosen, mask, scores_of)
+
+    losses = _descend([*encoder.parameters(), *guesses.parameters()], loss_of, 120)
+    texts = ["a?c", "a?e", "?df", "cd?"]
+    tokens = torch.tensor([[*map(names.index, text)] for text in texts])
+    with torch.no_grad():
+        chances = scores_of(tokens).softmax(dim=-1)[tokens == mask]
+    return Run(losses, chances, texts, [*names])

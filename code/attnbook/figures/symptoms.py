@@ -33,6 +33,7 @@ class Run:
     There is one loss for each step or, if ``against`` says so, for the numbers 1, 2, 3, … of
     something else.
     """
+    """A model that was trained: its losses, one for each step, and a map of its symptom."""
 
     losses: list[float]
     weights: Tensor  # (rows, columns)

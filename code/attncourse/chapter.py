@@ -218,11 +218,11 @@ class ChapterExercise:
         A stub that is to be mended is called with ``...``, for the number of the wrong line. In the
         end, its function is handed over.
         """
-        *_, before, last = ast.parse(self.stub).body
+        *before, last = ast.parse(self.stub).body
         _, answer = last.value.args
         above = "\n".join(self.stub.split("\n")[: last.lineno - 1]).rstrip()
         code = ast.get_source_segment(self.stub, answer)
-        return above, before.name if code == "..." else code
+        return above, before[-1].name if code == "..." else code
 
 
 def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:

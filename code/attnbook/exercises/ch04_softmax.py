@@ -5,7 +5,13 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+)
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -1340,3 +1346,68 @@ def _(scores, lengths):
     """Your padding begins one place too early. It hides the last letter of each text, and a text
     with one letter gets NaN."""
     return _without(_padding(scores, lengths - 1), scores)
+
+
+scores_for_20 = Construction(
+    "4.13",
+    "An output of 20 without its key",
+    shape=(3,),
+    hints=[
+        "First choose weights, not scores. If the second key had no weight at all, in which "
+        "proportion would you have to mix 10 and 60 to get 20?",
+        "Softmax takes exponentials, so logarithms are scores for any positive weights. And adding "
+        "the same number to all scores changes no weight.",
+    ],
+)
+scores_for_20.reference = torch.tensor([0.78, 0.025, 0.195]).log()
+scores_for_20.reference -= scores_for_20.reference.mean()
+
+
+@scores_for_20.must("The output is between 19.9 and 20.1.")
+def _(scores):
+    output = (scores.softmax(dim=-1) @ torch.tensor([10.0, 20.0, 60.0]).double()).item()
+    if not 19.899 < output < 20.101:
+        return f"It is {output:.4g}."
+
+
+@scores_for_20.must("The second key has a weight of at most 0.05.")
+def _(scores):
+    weight = scores.softmax(dim=-1)[1].item()
+    if weight > 0.051:
+        return f"It has a weight of {weight:.2g}."
+
+
+@scores_for_20.must("The three scores sum to 0.")
+def _(scores):
+    total = scores.sum().item()
+    if abs(total) > 0.011:
+        return f"They sum to {total:.3g}."
+
+
+@scores_for_20.wrong("all the weight on the value 20", example=[-3.0, 6.0, -3.0])
+def _(scores):
+    """You give nearly all the weight to the key whose value is 20. This is a look-up, but the task
+    asks for a mixture that hardly contains this value."""
+    return scores.softmax(dim=-1)[1] > 0.9
+
+
+@scores_for_20.wrong("weights instead of scores", example=[0.8, 0.0, 0.2])
+def _(scores):
+    """Your three numbers are themselves shares of a whole. But they are scores, and softmax makes
+    other weights of them, which are more even."""
+    return (scores >= 0).all() and abs(scores.sum() - 1) < 0.011
+
+
+@scores_for_20.wrong("10 and 60 mixed in equal parts", example=[2.0, -4.0, 2.0])
+def _(scores):
+    """You give the first and the third key the same weight. Their mean is 35, which is too far from
+    10."""
+    weights = scores.softmax(dim=-1)
+    return weights[1] < 0.051 and abs(weights[0] - weights[2]) < 0.01
+
+
+@scores_for_20.wrong("the ratio of the weights as a ratio of the scores", example=[4.0, -5.0, 1.0])
+def _(scores):
+    """Your first score is four times your third score. But the ratio of two weights depends on the
+    difference of the scores, not on their ratio."""
+    return abs(scores[2]) > 0.1 and abs(scores[0] / scores[2] - 4) < 0.01

@@ -180,6 +180,12 @@ def weigh_by_exponentials(scores, lengths):
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
+def centred(weights):
+    """Scores with a sum of 0 that softmax turns into these weights."""
+    logs = torch.tensor(weights).log()
+    return logs - logs.mean()
+
+
 WRONG = [
     ("4.12", lambda s, n: weigh_with_a_bias(s, n) + 0.1 * s.softmax(-1), "Padding gets no weight"),
     ("4.12", lambda s, n: 2 * weigh_with_a_bias(s, n), "The weights of each row sum to 1"),
@@ -208,6 +214,10 @@ WRONG = [
     ("4.11", lambda q, k, v, x: differential_by_loop(q, k.detach(), v, x), "None reaches `key`"),
     ("4.11", lambda q, k, v, x: differential_by_loop(q, k, v, x + 0.1), "With λ = 0"),
     ("4.11", lambda q, k, v, x: differential_by_loop(q, k, v, x * x), "sum to 1 − λ"),
+    ("4.13", [3.0, -4.0, 1.0], "The output is between 19.9 and 20.1. It is 15.96."),
+    ("4.13", centred([0.4, 0.5, 0.1]), "The second key has a weight of at most 0.05. It has a"),
+    ("4.13", torch.tensor([0.79, 0.0125, 0.1975]).log(), "The three scores sum to 0. They sum"),
+    ("4.13", [0.0, 0.0, 0.0], "It is 30."),
     ("4.3", logs_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("4.8", sparsemax_with_a_lost_axis, "Does an earlier step `squeeze`?"),
 ]
@@ -243,4 +253,7 @@ RIGHT = [
         "4.12",
         lambda s, n: torch.where(torch.arange(s.shape[-1]) < n[:, None, None], s, -1e4).softmax(2),
     ),
+    ("4.13", centred([0.76, 0.05, 0.19])),
+    ("4.13", [3.69, -6.0, 2.31]),
+    ("4.13", np.array([10.46, -19.535, 9.075])),
 ]

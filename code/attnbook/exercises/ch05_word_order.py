@@ -3,9 +3,14 @@
 import math
 
 import torch
-import torch.nn.functional as F
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+)
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -88,102 +93,116 @@ outputs_of_dog.wrong_value(
 )
 
 
-permutation_matrix = Exercise(
+ring_mask = Construction(
     "5.2",
-    "A reordering as a matrix",
+    "A mask for a ring",
+    shape=(4, 4),
     hints=[
-        "Row i of the matrix picks row `order[i]` of x. Where must its single 1 be?",
-        "In row i, the 1 is where the number of the column equals `order[i]`.",
-        "Compare `order[..., :, None]` with `torch.arange(L)`, or use a function of PyTorch that "
-        "makes one-hot vectors.",
+        "A token keeps its output if it attends to the same tokens as before, wherever they are "
+        "now. For a mask of your choice, write down whom each token attends to in *a b c d* and in "
+        "*d a b c*.",
+        "When all tokens move one place on, each token comes to the place of its neighbour. So all "
+        "four places must follow the same rule, and the place after the last one is the first.",
     ],
 )
+ring_mask.reference = torch.eye(4) + torch.eye(4).roll(-1, dims=1)
+
+_IN_A_LINE, _MOVED_ON, _BACKWARDS = "abcd", "dabc", "dcba"
+_PLACES = ("first", "second", "third", "fourth")
 
 
-def _permutation(order):
-    return F.one_hot(order, order.shape[-1]).float()
+def _attended(mask, order):
+    """For each token, in alphabetical order, the tokens that it attends to in this order."""
+    rows = dict(zip(order, (mask > 0.5).tolist(), strict=True))
+    return {
+        token: [other for other in _IN_A_LINE if rows[token][order.index(other)]]
+        for token in _IN_A_LINE
+    }
 
 
-def _orders(generator, *shape):
-    return torch.rand(shape, generator=generator).argsort(dim=-1)
+def _to(tokens):
+    return " and ".join(tokens) if len(tokens) < 3 else f"{', '.join(tokens[:-1])} and {tokens[-1]}"
 
 
-@permutation_matrix.solution
-def _(order):
-    return _permutation(order)
+def _first_change(mask, order):
+    """A token that attends to other tokens in this order, with both sets of tokens."""
+    before, after = _attended(mask, _IN_A_LINE), _attended(mask, order)
+    for token in _IN_A_LINE:
+        if before[token] != after[token]:
+            return token, _to(before[token]) or "nobody", _to(after[token]) or "nobody"
+    return None
 
 
-@permutation_matrix.inputs
-def _(generator):
-    yield (torch.tensor([[1, 2, 0]]),)
-    yield (torch.tensor([[2, 0, 3, 1], [0, 2, 3, 1]]),)
-    yield (torch.tensor([[[0, 1, 2, 4, 3]], [[3, 4, 1, 2, 0]]]),)
-    for shape in [(3, 4), (3, 1, 6), (2, 1)]:
-        yield (_orders(generator, *shape),)
+@ring_mask.must("Each row of the mask has two ones and two zeros.")
+def _(mask):
+    off = (mask - mask.round().clamp(0, 1)).abs()
+    if off.max() > 1e-3:
+        return f"One entry is {mask.flatten()[off.argmax()].item():.3g}."
+    for place, ones in zip(_PLACES, mask.sum(dim=-1).round().tolist(), strict=True):
+        if ones != 2:
+            return f"The entries of the {place} row sum to {ones:.0f}."
 
 
-@permutation_matrix.holds("P times a column of numbers lists them in the new order.")
-def _(f, order):
-    numbers = torch.arange(1.0, order.shape[-1] + 1)
-    found = f(order).float() @ numbers
-    return changed(order + 1.0, found, "the place of number {} has the number {}")
+@ring_mask.must("In the order d a b c, every token keeps its output.")
+def _(mask):
+    if change := _first_change(mask, _MOVED_ON):
+        token, before, after = change
+        return (
+            f"In a b c d, the token {token} attends to {before}, but in d a b c, it attends to "
+            f"{after}."
+        )
 
 
-@permutation_matrix.holds("The transpose puts the rows back in their old order.")
-def _(f, order):
-    P = f(order).float()
-    identity = torch.eye(order.shape[-1]).expand_as(P)
-    return changed(identity, P.mT @ P, "an entry of the identity, {}, becomes {}")
+@ring_mask.must("In the order d c b a, some token gets a different output.")
+def _(mask):
+    if not _first_change(mask, _BACKWARDS):
+        tokens = _to(_attended(mask, _IN_A_LINE)["b"]) or "nobody"
+        return f"In both orders, b attends to {tokens}, and each other token keeps its tokens, too."
 
 
-@permutation_matrix.mistake("the transpose instead of the matrix")
-def _(order):
-    """You put the 1 of column i into row `order[i]`. This matrix undoes the reordering, because it
-    brings the tokens of the new sentence back into the old order."""
-    return _permutation(order).mT
+def _steps(mask):
+    """For each place, how many places farther on, round the ring, are those it attends to."""
+    return [
+        frozenset((column - row) % 4 for column in range(4) if mask[row, column] > 0.5)
+        for row in range(4)
+    ]
 
 
-@permutation_matrix.mistake("rows and columns reordered")
-def _(order):
-    """You reorder both the rows and the columns of the identity. The two changes cancel, and the
-    matrix leaves every sentence as it was."""
-    return torch.eye(order.shape[-1]).expand(*order.shape, -1).clone()
+@ring_mask.wrong("every place sees all", example=torch.ones(4, 4))
+def _(mask):
+    """You hide nothing. Without a hidden place, attention is blind to every order, so it can't tell
+    when the tokens are read backwards."""
+    return (mask > 0.5).all()
 
 
-@permutation_matrix.mistake("places counted from 1")
-def _(order):
-    """You put each 1 one column too far to the left. The numbers in `order` start at 0, as always
-    in Python."""
-    return _permutation((order - 1) % order.shape[-1])
+@ring_mask.wrong("a causal mask", example=torch.ones(4, 4).tril())
+def _(mask):
+    """You let each place attend to itself and to all places before it. The first place then hears
+    nobody else, so a token that comes there gets a different output."""
+    return torch.equal((mask > 0.5).double(), torch.ones(4, 4).double().tril())
 
 
-@permutation_matrix.mistake("from the end to the start")
-def _(order):
-    """You list the rows in reverse. The new sentence then reads backwards."""
-    return _permutation(order.flip(-1))
+@ring_mask.wrong(
+    "the same on both sides",
+    example=[[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]],
+)
+def _(mask):
+    """All your places follow one rule, but it treats both directions alike. Whoever is near on the
+    left is then as near on the right when the tokens are read backwards."""
+    steps = _steps(mask)
+    mirrored = {-step % 4 for step in steps[0]}
+    return len({*steps}) == 1 and len(mirrored) == 2 and steps[0] == mirrored
 
 
-@permutation_matrix.mistake("one order for the whole batch")
-def _(order):
-    """You use the first order for every sentence of the batch. But each sentence has an order of
-    its own."""
-    first = _permutation(order.reshape(-1, order.shape[-1])[0])
-    return first.expand(*order.shape, -1).clone()
-
-
-@permutation_matrix.mistake("the numbers of the tokens instead of ones")
-def _(order):
-    """You write the token's number where a 1 belongs. The product then multiplies each row by this
-    number, and token 0 vanishes."""
-    return _permutation(order) * order[..., None]
-
-
-@permutation_matrix.mistake("applied twice")
-def _(order):
-    """You multiply the matrix by itself. This product reorders the sentence, and then reorders the
-    result once more."""
-    P = _permutation(order)
-    return P @ P
+@ring_mask.wrong(
+    "one place is an exception",
+    example=[[1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]],
+)
+def _(mask):
+    """Three of your places follow one rule, and the fourth place does not. A token that comes to
+    this place, or leaves it, attends to different neighbours than before."""
+    steps = _steps(mask)
+    return max(steps.count(one) for one in steps) == 3
 
 
 order_blind_ceiling = Exercise(
@@ -293,6 +312,10 @@ def _(counts):
     """You divide by the number of sentences of all data sets of the batch. But each data set has a
     ceiling of its own."""
     return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(len(counts))
+
+
+def _orders(generator, *shape):
+    return torch.rand(shape, generator=generator).argsort(dim=-1)
 
 
 mask_from_places = Exercise(

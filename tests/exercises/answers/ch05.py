@@ -44,9 +44,13 @@ def part_by_the_first_axes(mixing):
     return trace / length * eye + off * (1 - eye)
 
 
+EVERYBODY_AND_THE_FIRST = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]
+
 WRONG = [
-    ("5.2", lambda order: 2 * matrix_by_indexing(order), "The transpose puts the rows back in"),
-    ("5.2", lambda order: matrix_by_indexing(order).roll(1, -2), "The place of number"),
+    ("5.2", torch.eye(4).roll(1, 1), "The entries of the first row sum to 1."),
+    ("5.2", [[0.5] * 4] * 4, "One entry is 0.5."),
+    ("5.2", torch.zeros(4, 4).index_fill(1, torch.tensor([0, 1]), 1), "but in d a b c, it attends"),
+    ("5.2", EVERYBODY_AND_THE_FIRST, "attends to a and b, but in d a b c, it attends to a and d"),
     ("5.3", lambda counts: ceiling_by_loops(counts) / 2, "If every bag has only one answer,"),
     ("5.3", lambda c: c[:, 0].amax(-1) / c[:, 0].sum(-1).clamp(1), "Merging two bags, which"),
     ("5.4", lambda q, k: mask_by_loops(q, k) & (k[:, None] > 2), "Every token may attend to it"),
@@ -68,22 +72,6 @@ WRONG = [
     ("5.6", reach_counted_in_bytes, "The result is not right"),
     ("5.8", part_by_the_first_axes, "It is right where the result has 2 axes, and wrong where"),
 ]
-
-
-def matrix_by_indexing(order):
-    return torch.eye(order.shape[-1])[order]
-
-
-def matrix_by_scatter(order):
-    empty = torch.zeros(*order.shape, order.shape[-1])
-    return empty.scatter(-1, order.unsqueeze(-1), 1.0)
-
-
-def matrix_by_loops(order):
-    P = np.zeros((*order.shape, order.shape[-1]))
-    for place in np.ndindex(*order.shape):
-        P[(*place, order[place].item())] = 1
-    return torch.from_numpy(P)
 
 
 def ceiling_by_loops(counts):
@@ -199,10 +187,9 @@ def looking_back_with_a_bias(query, key, value):
 RIGHT = [
     ("5.1", 2**3),
     ("5.1", torch.tensor(8)),
-    ("5.2", matrix_by_indexing),
-    ("5.2", matrix_by_scatter),
-    ("5.2", matrix_by_loops),
-    ("5.2", lambda order: F.one_hot(order, order.shape[-1])),
+    ("5.2", torch.eye(4).bool() | torch.eye(4).bool().roll(1, 1)),
+    ("5.2", [[0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 0, 0]]),
+    ("5.2", np.array([[0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 1, 0]])),
     ("5.3", ceiling_by_loops),
     ("5.3", ceiling_by_shares),
     ("5.4", mask_by_loops),

@@ -5,7 +5,13 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+)
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -949,3 +955,75 @@ def _(query, key, value):
     """You divide after softmax. The weights are then as sharp as without a division, and no longer
     sum to 1."""
     return _scores(query, key, 1.0).softmax(dim=-1) @ value / math.sqrt(query.shape[-1])
+
+
+listening_scores = Construction(
+    "3.11",
+    "Far apart, and softmax still listens",
+    shape=(4,),
+    hints=[
+        "By (3.6), a weight w responds to its own score with the slope w (1 − w). For which w is "
+        "this slope largest?",
+        "A key whose score is 50 below the best one has a weight of less than e⁻⁵⁰. How much "
+        "weight does it have if its score rises by 10?",
+    ],
+)
+listening_scores.reference = torch.tensor([80.0, 79.4, 20.0, -40.0])
+
+
+def _raised(scores, key, by):
+    """How much the weights change if the score of one key rises: (4,)."""
+    after = scores.clone()
+    after[key] += by
+    return after.softmax(dim=-1) - scores.softmax(dim=-1)
+
+
+@listening_scores.must("The largest score is at least 100 above the smallest.")
+def _(scores):
+    apart = (scores.max() - scores.min()).item()
+    if apart < 99.999:
+        return f"It is {apart:.3g} above it."
+
+
+@listening_scores.must("Any two scores differ by at least 0.5.")
+def _(scores):
+    scores = scores.sort().values
+    gap = scores.diff().argmin()
+    if scores[gap + 1] - scores[gap] < 0.499:
+        return f"Two of them are {scores[gap].item():.5g} and {scores[gap + 1].item():.5g}."
+
+
+@listening_scores.must("If the first score rises by 0.1, its weight rises by at least 0.02.")
+def _(scores):
+    rise = _raised(scores, 0, 0.1)[0].item()
+    if rise < 0.0199:
+        before = scores.softmax(dim=-1)[0].item()
+        return f"Its weight is {before:.2g}, and it rises by {rise:.3g}."
+
+
+@listening_scores.must("If the fourth score rises by 10, no weight changes by more than 0.001.")
+def _(scores):
+    change = _raised(scores, 3, 10.0).abs().max().item()
+    if change > 0.0011:
+        return f"One weight changes by {change:.2g}."
+
+
+@listening_scores.wrong("one key far ahead", example=[100.0, 50.0, 10.0, 0.0])
+def _(scores):
+    """One of your scores is so far ahead that its key has nearly all the weight. This row is
+    saturated, so a rise of 0.1 in any score hardly changes a weight."""
+    return scores.softmax(dim=-1).max() > 0.99
+
+
+@listening_scores.wrong("two equal scores", example=[100.0, 100.0, 50.0, 0.0])
+def _(scores):
+    """Two of your scores are equal. Keys with equal scores do share their weight, but here all
+    scores must be different."""
+    return (scores.sort().values.diff() < 1e-3).any()
+
+
+@listening_scores.wrong("all close together", example=[1.5, 1.0, 0.5, 0.0])
+def _(scores):
+    """Your scores lie close together, so softmax listens to each of them. But the task asks for
+    scores that are far apart."""
+    return scores.max() - scores.min() < 10

@@ -97,6 +97,10 @@ WRONG = [
     ("3.4", softmax_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("3.5", slope_by_plain_exponentials, "The result contains NaN"),
     ("3.6", normalised_with_a_lost_axis, "Does an earlier step `squeeze`?"),
+    ("3.11", [12.0, 11.5, 0.0, -20.0], "The largest score is at least 100 above the smallest. It"),
+    ("3.11", [100.0, 99.8, 50.0, 0.0], "Two of them are 99.8 and 100."),
+    ("3.11", [100.0, 98.0, 50.0, 0.0], "If the first score rises by 0.1, its weight rises by at"),
+    ("3.11", [100.0, 99.5, 0.0, 95.0], "If the fourth score rises by 10, no weight changes by"),
 ]
 
 
@@ -180,4 +184,7 @@ RIGHT = [
     ("3.10", attend_with_few_products),
     ("3.10", attend_with_the_other_axis),
     ("3.10", lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v)),
+    ("3.11", [0.0, -0.5, -60.0, -120.0]),
+    ("3.11", torch.tensor([500, 501, 400, 450])),
+    ("3.11", [-50.0, -150.0, -50.7, -80.0]),
 ]

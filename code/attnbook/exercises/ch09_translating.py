@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 from attnbook.exercises.ch08_blocks import Parameters
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -467,126 +467,103 @@ def _(logits, target, epsilon):
     return loss[target != PAD].mean()
 
 
-rate = Exercise(
+two_searches_miss = Construction(
     "9.4",
-    "A learning rate with a given peak",
+    "A sentence that two searches miss",
+    shape=(4, 3),
     hints=[
-        "At which step do the two terms of (9.3) meet, and how large are they there?",
-        "Divide both terms by that number. The highest rate is then 1.",
-        "`torch.minimum` takes the smaller of two tensors, entry by entry.",
+        "Draw a tree with three branches, each of which has three branches again. How likely is "
+        "a sentence at best, if its first token is likely and its second token is not?",
+        "The best sentence must begin with a token that even a beam of two drops. How sure must "
+        "the model be after this token, and how unsure after the most likely one?",
     ],
+)
+two_searches_miss.reference = torch.tensor(
+    [[0.40, 0.35, 0.25], [0.34, 0.33, 0.33], [0.52, 0.24, 0.24], [1.0, 0.0, 0.0]]
 )
 
 
-@rate.solution
-def _(step, peak, warmup):
-    return peak * torch.minimum(step / warmup, (warmup / step) ** 0.5)
+def _found_by(chances, beam):
+    """The likeliest sentence, with its probability, among those of the kept first tokens."""
+    sentences = chances[0][:, None] * chances[1:]
+    kept = chances[0].topk(beam).indices
+    first = kept[sentences[kept].amax(dim=1).argmax()]
+    second = sentences[first].argmax()
+    return "ABC"[first] + "ABC"[second], sentences[first, second].item()
 
 
-@rate.inputs
-def _(generator):
-    yield torch.tensor([1, 2, 4, 16]), 8.0, 4
-    yield torch.tensor([[3, 30], [300, 3000]]), 0.001, 100
-    yield torch.tensor([[5]]), 0.5, 10
-    for warmup, peak in [(400, 2.0), (25, 0.03)]:
-        yield _integers(generator, 1, 4 * warmup, (3, 4)), peak, warmup
+def _likelier(chances, beam, wider, names):
+    (one, low), (other, high) = _found_by(chances, beam), _found_by(chances, wider)
+    if high < 1.3 * low - 1e-6:
+        return f"{names[0]} finds {one} with {low:.3f}, and {names[1]} {other} with {high:.3f}."
+    return None
 
 
-def _at(f, step, peak, warmup):
-    return f(torch.tensor([step]), peak, warmup).item()
+@two_searches_miss.must("Each row holds probabilities, which sum to 1.")
+def _(chances):
+    if chances.min() < 0:
+        return f"One number is {chances.min():g}."
+    off = (chances.sum(dim=1) - 1).abs()
+    if off.max() > 1e-3:
+        row = int(off.argmax())
+        return f"Row {row} sums to {chances[row].sum():.3f}."
 
 
-@rate.holds("The rate is highest at the last step of the warm-up.")
-def _(f, step, peak, warmup):
-    rates = f(torch.arange(1, 6 * warmup + 1), peak, warmup)
-    best = int(rates.argmax()) + 1
-    if best != warmup:
-        return f"For warmup={warmup}, your rate is highest at step {best}."
+@two_searches_miss.must("The probabilities of the first token differ by at least 0.02.")
+def _(chances):
+    gaps = chances[0].sort().values.diff()
+    if gaps.min() < 0.02 - 1e-6:
+        return f"Two of them differ by {gaps.min():.3f}."
 
 
-@rate.holds("After the warm-up, a step number four times as large has half the rate.")
-def _(f, step, peak, warmup):
-    k = 2 * warmup
-    early, late = _at(f, k, peak, warmup), _at(f, 4 * k, peak, warmup)
-    if abs(early - 2 * late) > 1e-3 * abs(early):
-        return (
-            f"For warmup={warmup}, your rates of steps {k} and {4 * k} are "
-            f"{early:.5g} and {late:.5g}."
-        )
+@two_searches_miss.must("The sentence of the beam is 1.3 times as likely as that of greedy search.")
+def _(chances):
+    return _likelier(chances, 1, 2, ("Greedy search", "the beam"))
 
 
-@rate.mistake("the larger of the two")
-def _(step, peak, warmup):
-    """You take the larger of the two terms instead of the smaller. The rate then starts above the
-    peak, falls to it, and afterwards grows without limit."""
-    return peak * torch.maximum(step / warmup, (warmup / step) ** 0.5)
+@two_searches_miss.must("The best sentence of all is 1.3 times as likely as that of the beam.")
+def _(chances):
+    return _likelier(chances, 2, 3, ("The beam", "a search of all sentences"))
 
 
-@rate.mistake("steps counted from 0")
-def _(step, peak, warmup):
-    """You add 1 to each step, but the steps are already counted from 1. The peak then comes one
-    step too early."""
-    step = step + 1
-    return peak * torch.minimum(step / warmup, (warmup / step) ** 0.5)
+@two_searches_miss.wrong(
+    "probabilities of whole sentences",
+    example=[[0.5, 0.3, 0.2], [0.2, 0.2, 0.1], [0.3, 0.0, 0.0], [0.2, 0.0, 0.0]],
+)
+def _(chances):
+    """Rows 1 to 3 hold the probabilities of whole sentences. The second token needs a row that
+    sums to 1 after each first token, because the model is asked only once this token is written."""
+    return torch.allclose(chances[1:].sum(dim=1), chances[0], atol=1e-3)
 
 
-@rate.mistake("one step behind")
-def _(step, peak, warmup):
-    """You subtract 1 from each step. The first step then has the rate 0 and teaches nothing, and
-    the peak comes one step too late."""
-    step = (step - 1).clamp(min=0)
-    falls = (warmup / step.clamp(min=1)) ** 0.5
-    return peak * torch.minimum(step / warmup, falls)
+@two_searches_miss.wrong(
+    "the likeliest first token wins",
+    example=[[0.8, 0.15, 0.05], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [1.0, 0.0, 0.0]],
+)
+def _(chances):
+    """The best of your sentences begins with the likeliest first token. Greedy search then finds
+    it, and no beam can do better."""
+    return _found_by(chances, 1)[1] >= _found_by(chances, 3)[1]
 
 
-@rate.mistake("the paper's formula times the peak")
-def _(step, peak, warmup):
-    """You multiply the two terms of the paper by the peak. But the two terms meet below 1, so the
-    rate never reaches the peak."""
-    return peak * torch.minimum(step**-0.5, step * warmup**-1.5)
+@two_searches_miss.wrong(
+    "the beam misses nothing",
+    example=[[0.5, 0.4, 0.1], [0.34, 0.33, 0.33], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+)
+def _(chances):
+    """The best of your sentences begins with one of the two first tokens that the beam keeps. So
+    greedy search misses it, but a beam of two finds it."""
+    return _found_by(chances, 2)[1] >= _found_by(chances, 3)[1]
 
 
-@rate.mistake("falls with the step itself")
-def _(step, peak, warmup):
-    """You let the rate fall as 1/step instead of 1/√step. The rate then falls too fast, and the
-    later steps hardly change anything."""
-    return peak * torch.minimum(step / warmup, warmup / step)
-
-
-@rate.mistake("stays at the peak")
-def _(step, peak, warmup):
-    """You keep the rate at the peak after the warm-up. The last steps are then as rough as those
-    in the middle."""
-    return peak * (step / warmup).clamp(max=1)
-
-
-@rate.mistake("no warm-up")
-def _(step, peak, warmup):
-    """You start at the peak instead of rising to it. The first steps are then as large as any
-    other, at a time when Adam has seen hardly any gradients."""
-    return peak * (warmup / step.clamp(min=warmup)) ** 0.5
-
-
-@rate.mistake("the root on the way up, too")
-def _(step, peak, warmup):
-    """You let the rate rise with the root of the step. The rate is then far too high in the first
-    steps, for which the warm-up is meant."""
-    return peak * torch.minimum((step / warmup) ** 0.5, (warmup / step) ** 0.5)
-
-
-@rate.mistake("the fall not joined to the rise")
-def _(step, peak, warmup):
-    """You let the rate fall as 1/√step, without the factor that joins this curve to the rise. The
-    rate then begins to fall before the warm-up is over, and it never reaches the peak."""
-    return peak * torch.minimum(step / warmup, step**-0.5)
-
-
-@rate.mistake("the fall counted from the end of the warm-up")
-def _(step, peak, warmup):
-    """You start a new count when the warm-up is over, and divide by the root of that count. The
-    rate then falls to seven tenths in one step, and to one tenth in about a hundred steps."""
-    behind = (step - warmup).clamp(min=0) + 1
-    return peak * torch.minimum(step / warmup, behind**-0.5)
+@two_searches_miss.wrong(
+    "the beam gains nothing",
+    example=[[0.4, 0.35, 0.25], [0.4, 0.3, 0.3], [0.4, 0.3, 0.3], [1.0, 0.0, 0.0]],
+)
+def _(chances):
+    """The sentence of your beam is the one that greedy search writes. So the second beginning that
+    the beam keeps leads to nothing better."""
+    return _found_by(chances, 1)[1] >= _found_by(chances, 2)[1]
 
 
 @dataclass(frozen=True)

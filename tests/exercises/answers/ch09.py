@@ -49,26 +49,6 @@ def smoothed_by_loops(logits, target, epsilon):
     return sum(losses) / len(losses)
 
 
-def rate(step, peak, warmup):
-    return peak * torch.minimum(step / warmup, (warmup / step).sqrt())
-
-
-def rate_by_where(step, peak, warmup):
-    step = step.double()
-    falling = peak * warmup**0.5 * step**-0.5
-    return torch.where(step <= warmup, peak * step / warmup, falling)
-
-
-def rate_by_the_paper(step, peak, warmup):
-    both = torch.minimum(step**-0.5, step * warmup**-1.5)
-    return both * peak * warmup**0.5
-
-
-def rate_by_loop(step, peak, warmup):
-    rates = [peak * min(s / warmup, (warmup / s) ** 0.5) for s in step.flatten().tolist()]
-    return torch.tensor(rates).view(step.shape)
-
-
 def greedy(scores_of, max_length):
     tokens = [START]
     for _ in range(max_length):
@@ -244,8 +224,19 @@ WRONG = [
     ("9.2", lambda t: shifted(t).flip(-1), "A word that must be predicted at one"),
     ("9.3", lambda g, t, e: smoothed(g[:, :1], t[:, :1], e), "Every word counts the same, in"),
     ("9.3", lambda g, t, e: smoothed(g.detach(), t, e), "Gradients flow back"),
-    ("9.4", lambda s, p, w: rate(s, p, 2 * w), "of the warm-up. For warmup=4"),
-    ("9.4", lambda s, p, w: rate(s, p, w) ** 2 / p, "After the warm-up, a step number four"),
+    ("9.4", [[0.4, 0.35, 0.25], [0.3] * 3, [0.52, 0.24, 0.24], [1.0, 0, 0]], "Row 1 sums to 0.9"),
+    (
+        "9.4",
+        [[0.4, 0.35, 0.25], [0.34, 0.33, 0.33], [0.52, 0.24, 0.24], [1.2, -0.2, 0]],
+        "One number",
+    ),
+    ("9.4", [[0.345, 0.34, 0.315], [0.34, 0.33, 0.33], [0.5, 0.25, 0.25], [1, 0, 0]], "by 0.005."),
+    (
+        "9.4",
+        [[0.4, 0.35, 0.25], [0.4, 0.3, 0.3], [0.5, 0.25, 0.25], [1, 0, 0]],
+        "finds AA with 0.160",
+    ),
+    ("9.4", [[0.4, 0.35, 0.25], [0.34, 0.33, 0.33], [0.6, 0.2, 0.2], [1, 0, 0]], "BA with 0.210"),
     ("9.5", lambda f, m: greedy(lambda t: f(t[1:] or t), m), "Every word is the one with the"),
     ("9.5", lambda f, m: greedy(lambda t: f(t[1:] or t), m), "always begin with START"),
     ("9.6", lambda s, p: extend(s, p)[..., :1].expand(-1, -1, s.shape[1]), "No continuation is"),
@@ -270,10 +261,8 @@ RIGHT = [
     ("9.2", shifted_by_where),
     ("9.3", smoothed),
     ("9.3", smoothed_by_loops),
-    ("9.4", rate),
-    ("9.4", rate_by_where),
-    ("9.4", rate_by_the_paper),
-    ("9.4", rate_by_loop),
+    ("9.4", [[0.25, 0.35, 0.4], [0, 0, 1], [0.3, 0.53, 0.17], [0.33, 0.33, 0.34]]),
+    ("9.4", [[0.38, 0.34, 0.28], [0.34, 0.33, 0.33], [0.2, 0.54, 0.26], [0.02, 0, 0.98]]),
     ("9.5", greedy),
     ("9.5", greedy_into_a_tensor),
     ("9.5", greedy_by_recursion),

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from attnbook.encoder import Encoder
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import describe, told_apart
 from attnbook.interventions import without_positions
@@ -792,3 +792,86 @@ def _(tokens, chosen, mask, scores_of):
     same guesses then cost less in a text with fewer hidden letters."""
     scores = scores_of(tokens.masked_fill(chosen, mask))
     return _loss(scores, tokens, chosen, reduction="sum") / chosen.numel()
+
+
+three_ways_to_search = Construction(
+    "13.8",
+    "Three ways to search, three answers",
+    shape=(3, 2),
+    hints=[
+        "Draw the question as an arrow. Which of the three measures notices how long an answer's "
+        "arrow is, and which notices its direction?",
+        "A short arrow can have the best direction. Can a long arrow in a poor direction have a "
+        "larger dot product?",
+    ],
+)
+three_ways_to_search.reference = torch.tensor([[0.1, 0.0], [3.0, 3.0], [0.8, 0.6]])
+
+
+def _measures(answers):
+    """The cosine, the dot product and the distance of each answer and the question (1, 0)."""
+    question = torch.tensor([1.0, 0.0]).double()
+    cosine = F.normalize(answers, dim=-1) @ question
+    return cosine, answers @ question, (answers - question).norm(dim=-1)
+
+
+def _behind(values, best):
+    """The values in words if the one that must be largest does not lead by 0.1, else None."""
+    others = torch.cat([values[:best], values[best + 1 :]])
+    if values[best] < others.max() + 0.1 - 1e-6:
+        return "{:.3f}, {:.3f} and {:.3f}.".format(*values.abs() if best == 2 else values)
+    return None
+
+
+@three_ways_to_search.must("The cosine of answer 0 is larger than the others by at least 0.1.")
+def _(answers):
+    found = _behind(_measures(answers)[0], 0)
+    return found and f"The cosines are {found}"
+
+
+@three_ways_to_search.must("The dot product of answer 1 is larger than the others by at least 0.1.")
+def _(answers):
+    found = _behind(_measures(answers)[1], 1)
+    return found and f"The dot products are {found}"
+
+
+@three_ways_to_search.must("The distance of answer 2 is smaller than the others by at least 0.1.")
+def _(answers):
+    found = _behind(-_measures(answers)[2], 2)
+    return found and f"The distances are {found}"
+
+
+@three_ways_to_search.wrong("all of length 1", example=[[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]])
+def _(answers):
+    """All your vectors have the length 1, as the question has. Then the dot product is the cosine,
+    and the answer with the largest cosine is also the nearest."""
+    return torch.allclose(answers.norm(dim=-1), torch.ones(3).double(), atol=1e-3)
+
+
+@three_ways_to_search.wrong(
+    "cosine and dot product agree", example=[[3.0, 0.0], [1.0, 1.0], [0.9, 0.5]]
+)
+def _(answers):
+    """The same answer has the largest cosine and the largest dot product. It has the best
+    direction, and no other answer is long enough to overtake it."""
+    cosine, product, _ = _measures(answers)
+    return bool(cosine.argmax() == product.argmax())
+
+
+@three_ways_to_search.wrong(
+    "answer 0 is also the nearest", example=[[0.9, 0.0], [3.0, 3.0], [0.8, 0.6]]
+)
+def _(answers):
+    """Answer 0 is also the nearest, because it is about as long as the question. The cosine does
+    not ask how long an answer is."""
+    return bool(_measures(answers)[2].argmin() == 0)
+
+
+@three_ways_to_search.wrong(
+    "the largest dot product is also the nearest", example=[[0.1, 0.0], [1.1, 0.6], [0.3, 0.2]]
+)
+def _(answers):
+    """The answer with the largest dot product is also the nearest. An answer can have a larger dot
+    product than this one and still be far away."""
+    _, product, distance = _measures(answers)
+    return bool(product.argmax() == distance.argmin())

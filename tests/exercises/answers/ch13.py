@@ -139,6 +139,10 @@ WRONG = [
     ),
     ("13.7", lambda t, c, m, f: hidden_letters(t, c, m + 1, f), "tokens are numbers from 0 to 7"),
     ("13.7", lambda t, c, m, f: hidden_letters(1.0 * t, c, m, f), "a tensor of whole numbers"),
+    ("13.8", [[0.1, 0.05], [3.0, 3.0], [0.8, 0.3]], "The cosines are 0.894, 0.707 and 0.936."),
+    ("13.8", [[0.1, 0.0], [0.85, 1.5], [0.8, 0.6]], "products are 0.100, 0.850 and 0.800."),
+    ("13.8", [[0.3, 0.0], [3.0, 3.0], [0.8, 0.6]], "distances are 0.700, 3.606 and 0.632."),
+    ("13.8", [[0.0, 0.0], [3.0, 3.0], [0.8, 0.6]], "The cosines are 0.000, 0.707 and 0.800."),
 ]
 
 RIGHT = [
@@ -160,4 +164,6 @@ RIGHT = [
     ("13.7", hidden_letters),
     ("13.7", hidden_letters_in_copies),
     ("13.7", hidden_letters_by_loops),
+    ("13.8", [[5.0, 0.0], [9.0, 9.0], [0.7, -0.5]]),
+    ("13.8", [[0.2, 0.01], [1.5, -2.0], [1.0, 0.5]]),
 ]

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -1197,3 +1197,66 @@ def _(query, key, value, num_heads):
     """You exchange the heads and the batch. A row still holds several tokens of one head, and in a
     batch of several texts, it may even come from a different text."""
     return _causal(*_in_heads(query, key, value, num_heads)).transpose(0, 1).reshape(query.shape)
+
+
+second_in_both = Construction(
+    "7.10",
+    "First in no head, and first in all",
+    shape=(2, 3),
+    hints=[
+        "Write down the weights first, as two rows that sum to 1. Which word can be the favourite "
+        "of both heads together, if it is not the favourite of either?",
+        "Softmax turns the logarithms of weights into these weights again.",
+    ],
+)
+second_in_both.reference = torch.tensor([[3.3, 3.1, 0.0], [0.0, 3.1, 3.3]])
+
+
+def _thirds(weights):
+    dog, park, man = weights.tolist()
+    return f"dog {dog:.2f}, park {park:.2f} and man {man:.2f}"
+
+
+@second_in_both.must("In each head, dog or man gets at least 0.05 more weight than park.")
+def _(scores):
+    for head, weights in enumerate(scores.softmax(dim=-1), start=1):
+        if max(weights[0], weights[2]) < weights[1] + 0.05 - 1e-6:
+            return f"Head {head} gives {_thirds(weights)}."
+
+
+@second_in_both.must("Over both heads, park gets at least 0.2 more than dog and than man.")
+def _(scores):
+    total = scores.softmax(dim=-1).sum(dim=0)
+    if max(total[0], total[2]) > total[1] - 0.2 + 1e-6:
+        return f"In sum, the heads give {_thirds(total)}."
+
+
+@second_in_both.wrong("weights instead of scores", example=[[0.5, 0.4, 0.1], [0.1, 0.4, 0.5]])
+def _(scores):
+    """You gave weights, which sum to 1, but softmax still follows. It makes weights of such small
+    numbers that hardly differ."""
+    return bool((scores >= 0).all()) and torch.allclose(
+        scores.sum(dim=-1), torch.ones(2).double(), atol=1e-3
+    )
+
+
+@second_in_both.wrong("park leads in a head", example=[[0.0, 2.0, 0.0], [0.0, 2.0, 0.0]])
+def _(scores):
+    """Park gets the most weight in one of your heads or in both. It is then no surprise that it
+    counts most in the sum."""
+    return bool((scores.argmax(dim=-1) == 1).any())
+
+
+@second_in_both.wrong("one favourite", example=[[3.0, 2.8, 0.0], [3.0, 2.8, 0.0]])
+def _(scores):
+    """Both heads give the same word the most weight. This word is then ahead in the sum as well,
+    because it is ahead in both terms."""
+    first, second = scores.argmax(dim=-1).tolist()
+    return first == second
+
+
+@second_in_both.wrong("little for park", example=[[5.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+def _(scores):
+    """Each head gives its favourite nearly all of its weight. Park then gets too little from both
+    to catch up in the sum."""
+    return bool((scores.softmax(dim=-1)[:, 1] < 0.3).all())

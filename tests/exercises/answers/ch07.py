@@ -260,6 +260,8 @@ WRONG = [
     ("7.9", lambda *a: causal_heads(*a).roll(-1, dims=1), "No row changes if the last token"),
     ("7.9", lambda *a: causal_heads(*a).flip(-1), "The first features of the result come"),
     ("7.9", lambda q, k, v, n: causal_heads(q, k, v.detach(), n), "None reaches `value`"),
+    ("7.10", [[3.12, 3.1, 0.0], [0.0, 3.1, 3.3]], "Head 1 gives dog 0.49, park 0.48"),
+    ("7.10", [[3.3, 2.8, 2.0], [2.0, 2.8, 3.3]], "In sum, the heads give dog 0.68"),
 ]
 
 RIGHT = [
@@ -290,4 +292,7 @@ RIGHT = [
     ("7.9", causal_heads),
     ("7.9", causal_heads_by_loop),
     ("7.9", causal_heads_by_einsum),
+    ("7.10", [[0.0, 3.0, 3.2], [3.2, 3.0, 0.0]]),
+    ("7.10", torch.log(torch.tensor([[0.51, 0.44, 0.05], [0.04, 0.43, 0.53]]))),
+    ("7.10", [[11.0, 10.8, 5.0], [-9.0, 0.0, 0.2]]),
 ]

@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnbook.exercises.compare import to_float
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -386,112 +386,84 @@ def _(query, memory, lengths):
     return shares / shares.sum(dim=-1, keepdim=True) @ memory
 
 
-coverage = Exercise(
+german_looks = Construction(
     "1.4",
-    "How much each source token was looked at",
+    "States that look in the German order",
+    shape=(3, 2),
     hints=[
-        "A row belongs to a target token, and a column to a source token. The coverage has one "
-        "number for each column.",
-        "Rows of padding must not count. Multiply them by 0, or leave them out.",
-        "`torch.arange(m) < target_lengths[:, None]` is True for the real rows: (batch, m).",
+        "Call the features of the first state a and b, and write down its three energies. Which "
+        "two of them must be the smaller ones?",
+        "Energies may be negative, and only their differences count. To look at a token, a state "
+        "need not point towards it. It can also point away from the others.",
     ],
 )
+german_looks.reference = torch.tensor([[-2.0, -2.0], [2.5, -1.5], [0.5, 2.9]])
+
+_TOKENS = ("forty", "-two", "END")
+_MEMORY = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]]).double()  # of Figure 1.3
 
 
-def _written(weights, target_lengths):
-    real = torch.arange(weights.shape[1]) < target_lengths[:, None]
-    return real[:, :, None].to(weights.dtype)  # (batch, m, 1)
+def _looks(states):
+    return (states @ _MEMORY.T).softmax(dim=-1)
 
 
-@coverage.solution
-def _(weights, target_lengths):
-    return (weights * _written(weights, target_lengths)).sum(dim=1)
+def _too_weak(weights, token):
+    """None if the token has at least 0.8 of the weights, else what it has instead."""
+    if weights[token] >= 0.799:
+        return None
+    found = f"The weights are {weights[0]:.3f} for forty, {weights[1]:.3f} for -two and"
+    return f"{found} {weights[2]:.3f} for END."
 
 
-@coverage.inputs
-def _(generator):
-    yield (torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.0, 0.9], [0.6, 0.2, 0.2]]]), torch.tensor([2]))
-    for m, n, lengths in [(4, 3, [4, 2]), (5, 1, [1, 5, 3]), (4, 4, [3, 1]), (1, 5, [1, 1])]:
-        energies = 2 * torch.randn(len(lengths), m, n, generator=generator)
-        yield energies.softmax(dim=-1), torch.tensor(lengths)
+@german_looks.must("The first state gives -two a weight of at least 0.8.")
+def _(states):
+    return _too_weak(_looks(states)[0], 1)
 
 
-@coverage.holds("The coverage of all source tokens sums to the number of real target tokens.")
-def _(f, weights, target_lengths):
-    sums = f(weights, target_lengths).sum(dim=-1)
-    for found, length in zip(sums.tolist(), target_lengths.tolist(), strict=True):
-        if not math.isclose(found, length, rel_tol=1e-3):
-            return f"For {length} real tokens, it sums to {told_apart(found, length)}."
+@german_looks.must("The second state gives forty a weight of at least 0.8.")
+def _(states):
+    return _too_weak(_looks(states)[1], 0)
 
 
-@coverage.holds("Other numbers in the rows of padding change nothing.")
-def _(f, weights, target_lengths):
-    real = _written(weights, target_lengths)
-    other = weights * real + weights.flip(-1) * (1 - real)
-    return changed(
-        f(weights, target_lengths),
-        f(other, target_lengths),
-        "with other padding one number goes from {} to {}",
-    )
+@german_looks.must("The third state gives END a weight of at least 0.8.")
+def _(states):
+    return _too_weak(_looks(states)[2], 2)
 
 
-@coverage.mistake("rows of padding counted")
-def _(weights, target_lengths):
-    """You add up all rows. But the rows after the end of a target belong to no token, and their
-    weights sum to 1 all the same."""
-    return weights.sum(dim=1)
+@german_looks.must("No state is longer than 3.")
+def _(states):
+    lengths = states.norm(dim=-1)
+    if lengths.max() > 3.001:
+        which = ("first", "second", "third")[lengths.argmax()]
+        return f"The {which} state has a length of {lengths.max().item():.4g}."
 
 
-@coverage.mistake("the sum over the source")
-def _(weights, target_lengths):
-    """You add up along the source, over the entries of each row. Every row of weights sums to 1, so
-    these sums say nothing about any token."""
-    return (weights * _written(weights, target_lengths)).sum(dim=2)
+@german_looks.wrong("the encoder's own states", example=[[0.0, 1.0], [2.0, 0.0], [1.0, 2.0]])
+def _(states):
+    """You repeat the states of the encoder. But a state need not have its largest energy with a
+    copy of itself, because the energy also grows with the length."""
+    return torch.allclose(states, _MEMORY[[1, 0, 2]])
 
 
-@coverage.mistake("the mean over the real rows")
-def _(weights, target_lengths):
-    """You divide by the number of target tokens. The result is a source token's share of all looks,
-    which no longer says whether the token was looked at once or five times."""
-    total = (weights * _written(weights, target_lengths)).sum(dim=1)
-    return total / target_lengths[:, None]
+@german_looks.wrong("pointing straight at -two", example=[[0.0, 3.0], [2.5, -1.5], [0.5, 2.9]])
+def _(states):
+    """Your first state points exactly in the direction of -two. But the state of END is longer and
+    has a part in this direction, so its energy is larger."""
+    return abs(states[0, 0]) < 0.05 * states[0, 1]
 
 
-@coverage.mistake("the mean over all rows")
-def _(weights, target_lengths):
-    """You take the mean along the target, padding included. The longer the longest target of the
-    batch is, the smaller your numbers get."""
-    return (weights * _written(weights, target_lengths)).mean(dim=1)
+@german_looks.wrong("the English order", example=[[2.5, -1.5], [-3.0, 0.0], [0.5, 2.9]])
+def _(states):
+    """Your decoder looks at the tokens in the order in which they were read. A German number says
+    its units before its tens."""
+    return _looks(states)[:2].argmax(dim=-1).tolist() == [0, 1]
 
 
-@coverage.mistake("the largest weight")
-def _(weights, target_lengths):
-    """You keep the largest weight that a source token received. But several smaller looks add up,
-    and your result loses them."""
-    return (weights * _written(weights, target_lengths)).amax(dim=1)
-
-
-@coverage.mistake("only the strongest look of each row counted")
-def _(weights, target_lengths):
-    """You count how often a source token has the largest weight. A token that gets a weight of 0.4
-    again and again then seems never to have been looked at."""
-    hard = torch.nn.functional.one_hot(weights.argmax(-1), weights.shape[-1])
-    return (hard * _written(weights, target_lengths)).sum(dim=1)
-
-
-@coverage.mistake("one padded row too many")
-def _(weights, target_lengths):
-    """You count one row after the end of each target. But rows are counted from 0, so a target of
-    two tokens has the rows 0 and 1."""
-    return (weights * _written(weights, target_lengths + 1)).sum(dim=1)
-
-
-@coverage.mistake("the lengths used on the source axis")
-def _(weights, target_lengths):
-    """You hide source tokens beyond the length of the target. But the two lengths have nothing to
-    do with each other. Here the rows are padded, not the columns."""
-    real = torch.arange(weights.shape[2]) < target_lengths[:, None]
-    return (weights * real[:, None]).sum(dim=1)
+@german_looks.wrong("too long", example=[[-6.0, 0.0], [6.0, -3.0], [2.0, 6.0]])
+def _(states):
+    """Your decoder looks where it should, but some of its states are too long. A longer state makes
+    the weights sharper, and the direction has to do more of the work here."""
+    return _looks(states).argmax(dim=-1).tolist() == [1, 0, 2] and states.norm(dim=-1).max() > 3.001
 
 
 concat_energy = Exercise(

@@ -37,8 +37,14 @@ WRONG = [
     ("1.3", lambda q, h, n: contexts(q.detach(), h, n), "Gradients flow back"),
     ("1.3", lambda q, h, n: contexts(q / q.shape[-1], h, n), "counts three times as much"),
     ("1.3", lambda q, h, n: contexts(q, h, n[:1].expand_as(n)), "Other numbers in the padding"),
-    ("1.4", lambda w, n: covered_by_loop(w, n).softmax(-1), "it sums to 1"),
-    ("1.4", lambda w, n: w.mean(1) * n[:, None], "rows of padding change nothing"),
+    ("1.4", [[1, -2], [2.5, -1.5], [0.5, 2.9]], "The first state gives -two a weight of at least"),
+    (
+        "1.4",
+        [[-3, 0], [0.8, -0.2], [0.5, 2.9]],
+        "The second state gives forty a weight of at",
+    ),
+    ("1.4", [[-3, 0], [2.5, -1.5], [1, 0]], "The third state gives END a weight of at least 0.8"),
+    ("1.4", torch.zeros(3, 2), "The weights are 0.333 for forty, 0.333 for -two and"),
     ("1.5", lambda *args: concat_by_pairs(*args) * 3, "Where every tanh gives 1, the energy"),
     ("1.6", lambda distance, window: distance, "fewer layers are enough"),
     ("1.6", lambda distance, window: layers_by_counting(distance, window) + 0.001, "return 2.001"),
@@ -72,16 +78,6 @@ def contexts_one_by_one(query, memory, lengths):
     for q, h, n in zip(query, memory, lengths.tolist(), strict=True):
         rows.append(torch.softmax(q @ h[:n].T, dim=1) @ h[:n])
     return torch.stack(rows)
-
-
-def covered_by_loop(weights, target_lengths):
-    pairs = zip(weights, target_lengths.tolist(), strict=True)
-    return torch.stack([w[:m].sum(0) for w, m in pairs])
-
-
-def covered_by_product(weights, target_lengths):
-    rows = torch.arange(weights.size(1))[None] < target_lengths[:, None]
-    return (rows.float().unsqueeze(1) @ weights).squeeze(1)
 
 
 def concat_by_pairs(query, key, weight, v):
@@ -137,8 +133,9 @@ RIGHT = [
     ("1.3", contexts),
     ("1.3", contexts_by_torch),
     ("1.3", contexts_one_by_one),
-    ("1.4", covered_by_loop),
-    ("1.4", covered_by_product),
+    ("1.4", [[-3, 0], [2, -2], [0, 3]]),
+    ("1.4", np.array([[-2.7, 1.2], [2.9, 0.5], [-1.0, 2.8]])),
+    ("1.4", torch.tensor([[-2.5, -0.5], [2.5, -0.5], [1.2, 2.6]])),
     ("1.5", concat_by_pairs),
     ("1.5", concat_by_einsum),
     ("1.6", layers_by_counting),

@@ -4,7 +4,13 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+)
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -958,3 +964,85 @@ def _(query, key, value):
     """You remove softmax. The weights are then the scores themselves, which can be negative and
     sum to anything."""
     return query @ key.mT / math.sqrt(query.shape[-1]) @ value
+
+
+circle_q_proj = Construction(
+    "2.10",
+    "Once round the circle",
+    shape=(2, 2),
+    hints=[
+        "The query of the woman is (1, 0) times the matrix, so it is the first row. At which key "
+        "should it point? What does this say about the second row?",
+        "The direction of a query decides which noun it finds, and its length how sharply. Call "
+        "the length c, and write down the four scores of one noun.",
+    ],
+)
+circle_q_proj.reference = torch.tensor([[0.5, 3.0], [-3.0, 0.5]])
+
+_NOUNS = ("woman", "man", "thing", "group")
+_CIRCLE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]).double()
+_NEXT = [1, 2, 3, 0]
+
+
+def _in_the_circle(q_proj):
+    """The weights of the four nouns, whose keys are their own vectors."""
+    return (_CIRCLE @ q_proj @ _CIRCLE.T / math.sqrt(2)).softmax(dim=-1)
+
+
+def _of_the_next(q_proj):
+    return _in_the_circle(q_proj)[range(4), _NEXT]
+
+
+def _gives(weights, noun):
+    return f"The {_NOUNS[noun]} gives the {_NOUNS[_NEXT[noun]]} {weights[noun].item():.3g}."
+
+
+@circle_q_proj.must("Each noun gives the next noun a weight of at least 0.7.")
+def _(q_proj):
+    weights = _of_the_next(q_proj)
+    if weights.min() < 0.699:
+        return _gives(weights, weights.argmin().item())
+
+
+@circle_q_proj.must("No noun gives the next noun a weight of more than 0.9.")
+def _(q_proj):
+    weights = _of_the_next(q_proj)
+    if weights.max() > 0.901:
+        return _gives(weights, weights.argmax().item())
+
+
+@circle_q_proj.wrong("queries that are the keys", example=[[2.9, 0.0], [0.0, 2.9]])
+def _(q_proj):
+    """Your matrix keeps the direction of each vector. So the query of each noun points at its own
+    key, and the noun looks at itself."""
+    return _in_the_circle(q_proj).argmax(dim=-1).tolist() == [0, 1, 2, 3]
+
+
+@circle_q_proj.wrong("a symmetric matrix", example=[[0.0, 2.9], [2.9, 0.0]])
+def _(q_proj):
+    """Your matrix equals its transpose. So the woman scores the man as the man scores the woman,
+    and the circle has no direction."""
+    return q_proj.any() and abs(q_proj[0, 1] - q_proj[1, 0]) < 1e-3
+
+
+@circle_q_proj.wrong("the circle backwards", example=[[0.0, -2.9], [2.9, 0.0]])
+def _(q_proj):
+    """Each of your nouns looks most at the noun before it. Perhaps you have read the rows of the
+    matrix as its columns, but tokens are rows here, and the matrix is on their right."""
+    return _in_the_circle(q_proj).argmax(dim=-1).tolist() == [3, 0, 1, 2]
+
+
+@circle_q_proj.wrong("queries that are too short", example=[[0.0, 2.0], [-2.0, 0.0]])
+def _(q_proj):
+    """Each of your nouns looks most at the next one, but its query is too short. The scores are
+    then too close together, perhaps because the division by √2 is missing in your sketch."""
+    weights = _of_the_next(q_proj)
+    looks = _in_the_circle(q_proj).argmax(dim=-1).tolist()
+    return looks == _NEXT and q_proj.any() and weights.max() < 0.7
+
+
+@circle_q_proj.wrong("queries that are too long", example=[[0.0, 8.0], [-8.0, 0.0]])
+def _(q_proj):
+    """Each of your nouns looks most at the next one, but its query is too long. Twice the length
+    doubles all differences of the scores, and softmax leaves hardly anything to the others."""
+    return _of_the_next(q_proj).min() > 0.9

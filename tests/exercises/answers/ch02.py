@@ -103,6 +103,9 @@ WRONG = [
     ("2.7", lambda wanted, k_proj: torch.linalg.inv(k_proj.T), "If all wanted scores are 0, so"),
     ("2.9", lambda q, k, v: F.scaled_dot_product_attention(q, k, v) * 2, "If all values are 1"),
     ("2.9", lambda q, k, v: F.scaled_dot_product_attention(q, k.detach(), v), "cut off"),
+    ("2.10", [[0.0, 3.0], [-1.0, 0.0]], "The man gives the thing 0.449."),
+    ("2.10", [[0.0, 3.0], [-6.0, 0.0]], "No noun gives the next noun a weight of more than 0.9."),
+    ("2.10", torch.zeros(2, 2), "The woman gives the man 0.25."),
 ]
 
 RIGHT = [
@@ -126,4 +129,7 @@ RIGHT = [
     ("2.7", lambda wanted, k_proj: projection_by_solving(wanted, k_proj).double()),
     ("2.9", lambda q, k, v: F.scaled_dot_product_attention(q, k, v)),
     ("2.9", lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).mT.softmax(dim=1).mT @ v),
+    ("2.10", [[0, 3], [-3, 0]]),
+    ("2.10", torch.tensor([[0.5, 2.8], [-3.5, 0.2]])),
+    ("2.10", [[-0.4, 3.1], [-3.1, -0.4]]),
 ]

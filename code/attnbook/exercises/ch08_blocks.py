@@ -1,8 +1,9 @@
 """Exercises of chapter 8, "How do the blocks fit together?"."""
 
 import torch
+import torch.nn.functional as F
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 
 beyond_three_quarters = MultipleChoice(
@@ -253,120 +254,68 @@ def _parts(generator, d):
     return _Part("attend", attend), feed, _Part("norm", _centre)
 
 
-parallel_block = Exercise(
+exclusive_or = Construction(
     "8.3",
-    "Two sub-layers side by side",
+    "Exclusive or, with a norm",
+    shape=(3, 3),
     hints=[
-        "Which vectors do the two sub-layers read, and how often is the norm computed?",
-        "In the end, three things are added.",
+        "Which sum of a and b is 0 for two of the four tokens, and large for the other two? How "
+        "can two features carry this sum so that their mean stays 0?",
+        "Give the last feature nothing but a constant. What does the norm make of it if the other "
+        "features are small, and what if they are large?",
     ],
-    differentiable=True,
 )
+exclusive_or.reference = torch.tensor([[2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [-0.6, -0.6, 1.2]])
+
+_EQUAL, _DIFFERENT = ((1, 1), (-1, -1)), ((1, -1), (-1, 1))
 
 
-@parallel_block.solution
-def _(x, attend, feed, norm):
-    entering = norm(x)
-    return x + attend(entering) + feed(entering)
+def _last_features(matrix, tokens):
+    rows = torch.tensor([[a, b, 1] for a, b in tokens]).double()
+    return F.layer_norm(rows @ matrix, (3,))[:, -1].tolist()
 
 
-@parallel_block.inputs
-def _(generator):
-    yield (
-        torch.tensor([[[1.0, 3.0], [2.0, -2.0]]]),
-        _Part("doubles", lambda x: 2 * x),
-        _Part("plus_1", lambda x: x + 1),
-        _Part("halves", lambda x: x / 2),
-    )
-    for shape in ((2, 3, 4), (3, 5, 6), (2, 1, 2)):
-        parts = _parts(generator, shape[-1])
-        yield (torch.randn(shape, generator=generator), *parts)
+def _not_above(matrix, token):
+    [own] = _last_features(matrix, [token])
+    equal = _last_features(matrix, _EQUAL)
+    best = max(range(2), key=equal.__getitem__)
+    if own < equal[best] + 0.5 - 1e-6:
+        return f"It is {own:.2f}, but for {_EQUAL[best]} it is {equal[best]:.2f}."
+    return None
 
 
-_nothing = torch.zeros_like
+@exclusive_or.must("For (1, -1), the last feature is at least 0.5 larger than if both are equal.")
+def _(matrix):
+    return _not_above(matrix, (1, -1))
 
 
-def _always(number):
-    return lambda x, *others: torch.full_like(x, number)
+@exclusive_or.must("For (-1, 1), the last feature is at least 0.5 larger than if both are equal.")
+def _(matrix):
+    return _not_above(matrix, (-1, 1))
 
 
-@parallel_block.holds("If both sub-layers return zeros, the stream is unchanged.")
-def _(f, x, attend, feed, norm):
-    return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
+@exclusive_or.wrong("no constant", example=[[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+def _(matrix):
+    """Your last row gives every feature the same, and the norm subtracts it with the mean. Without
+    a constant, the norm of (-1, 1) is that of (1, -1) with all signs changed, so only one of them
+    can be large."""
+    return bool((matrix[2] - matrix[2].mean()).abs().max() < 1e-3)
 
 
-@parallel_block.holds("The update of one sub-layer does not depend on the other.")
-def _(f, x, attend, feed, norm):
-    without = f(x, _nothing, _nothing, norm)
-    apart = f(x, attend, _nothing, norm) + f(x, _nothing, feed, norm) - without
-    return changed(
-        apart,
-        f(x, attend, feed, norm),
-        "computed one by one, the updates give {}, but together they give {}",
-    )
+@exclusive_or.wrong(
+    "the other way round", example=[[2.0, -2.0, 0.0], [-2.0, 2.0, 0.0], [-0.6, -0.6, 1.2]]
+)
+def _(matrix):
+    """Your last feature tells equal pairs from different ones, but it is larger for the equal ones.
+    The norm shrinks the constant where your other features are large."""
+    return min(_last_features(matrix, _EQUAL)) > max(_last_features(matrix, _DIFFERENT)) + 0.1
 
 
-@parallel_block.mistake("one after the other")
-def _(x, attend, feed, norm):
-    """You add the output of attention before the network reads the stream. This is the usual block.
-    In it, the network has to wait for attention, so the two can't be computed at the same time."""
-    x = x + attend(norm(x))
-    return x + feed(norm(x))
-
-
-@parallel_block.mistake("no norm")
-def _(x, attend, feed, norm):
-    """You give the stream itself to both sub-layers. In a deep model they then get larger and
-    larger inputs."""
-    return x + attend(x) + feed(x)
-
-
-@parallel_block.mistake("the norm for attention only")
-def _(x, attend, feed, norm):
-    """You normalise the input of attention, but you give the stream itself to the network. The
-    inputs of the network then grow with the depth."""
-    return x + attend(norm(x)) + feed(x)
-
-
-@parallel_block.mistake("no residual connection")
-def _(x, attend, feed, norm):
-    """You return the updates without the stream. A token's own content is then lost unless a
-    sub-layer copies it."""
-    return attend(norm(x)) + feed(norm(x))
-
-
-@parallel_block.mistake("the stream added twice")
-def _(x, attend, feed, norm):
-    """You add the stream once for each sub-layer. The stream then doubles from block to block."""
-    return 2 * x + attend(norm(x)) + feed(norm(x))
-
-
-@parallel_block.mistake("the mean of the updates")
-def _(x, attend, feed, norm):
-    """You add half of each update. The contribution of one sub-layer then depends on how many
-    sub-layers there are."""
-    return x + (attend(norm(x)) + feed(norm(x))) / 2
-
-
-@parallel_block.mistake("the norm after the addition")
-def _(x, attend, feed, norm):
-    """You normalise the sum. Every block then changes the stream, even when both updates are 0."""
-    return norm(x + attend(x) + feed(x))
-
-
-@parallel_block.mistake("the network reads the attention")
-def _(x, attend, feed, norm):
-    """You feed the output of attention into the network. The network then does not see the token
-    itself, and the update of attention is lost."""
-    return x + feed(attend(norm(x)))
-
-
-@parallel_block.mistake("the updates added to the normalised stream")
-def _(x, attend, feed, norm):
-    """You add the updates to the normalised tokens instead of to the stream. The size of the tokens
-    is then lost at every block."""
-    entering = norm(x)
-    return entering + attend(entering) + feed(entering)
+@exclusive_or.wrong("too small", example=[[0.4, -0.4, 0.0], [0.4, -0.4, 0.0], [-0.6, -0.6, 1.2]])
+def _(matrix):
+    """Your last feature is larger where a and b differ, but not by enough. What depends on a and b
+    is too small beside the constant, so the norm divides by nearly the same number each time."""
+    return min(_last_features(matrix, _DIFFERENT)) > max(_last_features(matrix, _EQUAL))
 
 
 packed_mask = Exercise(
@@ -542,6 +491,13 @@ def _(generator):
             feed,
             norm,
         )
+
+
+_nothing = torch.zeros_like
+
+
+def _always(number):
+    return lambda x, *others: torch.full_like(x, number)
 
 
 def _reads_nothing(queries_from, keys_from):

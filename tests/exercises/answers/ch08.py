@@ -21,14 +21,6 @@ def rms_token_by_token(x, gamma, epsilon):
     return torch.stack(rows).reshape(x.shape)
 
 
-def parallel(x, attend, feed, norm):
-    return x + attend(norm(x)) + feed(norm(x))
-
-
-def parallel_by_sum(x, attend, feed, norm):
-    return sum((part(norm(x)) for part in (attend, feed)), start=x)
-
-
 def packed(document):
     same = document.unsqueeze(-1) == document.unsqueeze(-2)
     return same.tril() & (document != 0).unsqueeze(-1)
@@ -175,9 +167,9 @@ def pre_norm_block_by_a_list(x, attend, feed, norm):
 WRONG = [
     ("8.2", lambda x, g, e: rms(x.detach(), g, e), "None reaches `x`"),
     ("8.2", lambda x, g, e: x * g, "the size of a token makes no difference"),
-    ("8.3", lambda x, a, f, n: parallel(x, a, f, lambda y: n(y.data)), "Those of `x` are wrong"),
-    ("8.3", lambda x, a, f, n: parallel(x, a, f, n) / 2, "the stream is unch"),
-    ("8.3", lambda x, a, f, n: x + a(n(x)) * f(n(x)), "does not depend on the other"),
+    ("8.3", [[1.0, 0, -1], [-1, 0, 1], [0, 0.3, 0]], "For (1, -1), the last feature is"),
+    ("8.3", [[-1.0, 0, 1], [1, 0, -1], [0, 0.3, 0]], "For (-1, 1), the last feature is"),
+    ("8.3", [[1.0, 0, 0], [0, 1, 0], [0, 0, 1]], "but for (-1, -1) it is 1.41"),
     ("8.4", lambda d: packed(d.flip(-1)), "No token may attend to padding, and"),
     ("8.4", lambda d: packed(d % 2 + (d > 0)), "No token may attend to another"),
     ("8.5", lambda x, t, *rest: two_sources(x, t.data, *rest), "None reaches `text`"),
@@ -204,8 +196,8 @@ RIGHT = [
     ("8.2", rms),
     ("8.2", rms_of_pytorch),
     ("8.2", rms_token_by_token),
-    ("8.3", parallel),
-    ("8.3", parallel_by_sum),
+    ("8.3", [[3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, -1.0, 1.0]]),
+    ("8.3", [[-4, 5, 1], [-4, 5, 1], [6, 6, 9]]),
     ("8.4", packed),
     ("8.4", packed_by_loops),
     ("8.4", packed_by_products),

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 from attnbook.positions import sinusoidal_positions
@@ -591,119 +591,97 @@ def _(vectors, first, length):
     return first + vectors.argmax(dim=-1)
 
 
-grid_positions = Exercise(
+read_both = Construction(
     "6.6",
-    "Positions in an image",
+    "Word and place from one sum",
+    shape=(4, 4),
     hints=[
-        "Make two tables: `book.sinusoidal_positions(rows, d // 2)` and one for the columns.",
-        "The vector of each row is needed once for every column, and the vector of each column "
-        "once for every row. Use `repeat_interleave` and `repeat`, or `expand` on a tensor (rows, "
-        "columns, d // 2).",
-        "The patches are read like text, so the column changes with every token, and the row "
-        "changes after a whole line.",
+        "By (6.10), W acts on the word and on the place, and adds up the results. Which columns "
+        "give 0 for cat and 0 for dog?",
+        "The last two numbers should hardly change from place 0 to place 15. Which features of a "
+        "place hardly change?",
     ],
+)
+read_both.reference = torch.tensor(
+    [[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [-3.0, 0.0, 1.0, 0.0], [0.0, -3.0, 0.0, 1.0]]
 )
 
 
-def _grid(row, column):
-    """Join a vector for each row with one for each column, as (rows, columns, d)."""
-    shape = len(row), len(column), -1
-    both = [row[:, None].expand(shape), column[None].expand(shape)]
-    return torch.cat(both, dim=-1)
-
-
-@grid_positions.solution
-def _(rows, columns, d):
-    row = sinusoidal_positions(rows, d // 2)
-    column = sinusoidal_positions(columns, d // 2)
-    return _grid(row, column).flatten(end_dim=1)
-
-
-@grid_positions.inputs
-def _(generator):
-    yield 2, 3, 4
-    yield from [(3, 2, 8), (1, 5, 4), (6, 3, 16), (1, 1, 4)]
-
-
-@grid_positions.holds("Two patches of one row have the same first half.")
-def _(f, rows, columns, d):
-    half = f(rows, columns, d).view(rows, columns, d)[..., : d // 2]
-    return changed(
-        half[:, :1].expand_as(half),
-        half,
-        "in one row, a feature is {} at the left edge and {} elsewhere",
+def _read(matrix, columns):
+    """What these columns read off cat and off dog, at each of the places 0 to 15."""
+    words = torch.tensor([[0.6, 0.0, 0.8, 0.0], [0.0, 0.6, 0.0, 0.8]]).double()
+    place = torch.arange(16).double()
+    places = torch.stack(
+        [place.sin(), place.cos(), (place / 100).sin(), (place / 100).cos()], dim=1
     )
+    return (words[:, None] + places) @ matrix[:, columns]
 
 
-@grid_positions.holds("No two patches have the same vector.")
-def _(f, rows, columns, d):
-    vectors = f(rows, columns, d)
-    distance = torch.cdist(vectors, vectors)
-    distance.fill_diagonal_(math.inf)
-    if distance.numel() > 1 and not distance.min() > 1e-3:
-        first, second = divmod(distance.argmin().item(), len(vectors))
-        return f"Patches {first} and {second} of {len(vectors)} have the same one."
+_OF_PLACE, _OF_WORD = slice(0, 2), slice(2, 4)
 
 
-@grid_positions.mistake("rows and columns exchanged")
-def _(rows, columns, d):
-    """You put the column into the first half and the row into the second. A model that reads the
-    halves in the order of the task then mixes up rows and columns."""
-    row = sinusoidal_positions(rows, d // 2)
-    column = sinusoidal_positions(columns, d // 2)
-    return _grid(row, column).flatten(end_dim=1).roll(d // 2, dims=-1)
+@read_both.must("In the first two numbers, cat and dog at one place are at most 0.01 apart.")
+def _(matrix):
+    cat, dog = _read(matrix, _OF_PLACE)
+    distance = (cat - dog).norm(dim=-1)[0].item()
+    if distance > 0.01 + 1e-3:
+        return f"At place 0, their distance is {distance:.3f}."
 
 
-@grid_positions.mistake("read column by column")
-def _(rows, columns, d):
-    """You list the patches of the first column, then those of the second, and so on. The vectors
-    are right, but most of them belong to a different patch."""
-    row = sinusoidal_positions(rows, d // 2)
-    column = sinusoidal_positions(columns, d // 2)
-    return _grid(row, column).transpose(0, 1).flatten(end_dim=1)
+@read_both.must("In the first two numbers, different places are at least 0.1 apart.")
+def _(matrix):
+    cat, _ = _read(matrix, _OF_PLACE)
+    distance = torch.cdist(cat, cat).fill_diagonal_(torch.inf)
+    if distance.min() < 0.1 - 1e-6:
+        one, other = divmod(distance.argmin().item(), 16)
+        return f"For cat, the places {one} and {other} are {distance.min():.3f} apart."
 
 
-@grid_positions.mistake("one long line")
-def _(rows, columns, d):
-    """You number the patches from first to last and encode this number. Two patches that are one
-    above the other then seem to be a whole line apart."""
-    return sinusoidal_positions(rows * columns, d)
+@read_both.must("In the last two numbers, one word at different places is at most 0.3 apart.")
+def _(matrix):
+    cat, _ = _read(matrix, _OF_WORD)
+    distance = torch.cdist(cat, cat)
+    if distance.max() > 0.3 + 1e-6:
+        one, other = divmod(distance.argmax().item(), 16)
+        return f"For cat, the places {one} and {other} are {distance.max():.3f} apart."
 
 
-@grid_positions.mistake("added instead of side by side")
-def _(rows, columns, d):
-    """You add the vector of the row and the vector of the column. The patch in row 1 and column 2
-    then has the same vector as the patch in row 2 and column 1."""
-    row = sinusoidal_positions(rows, d)[:, None]
-    return (row + sinusoidal_positions(columns, d)).flatten(end_dim=1)
+@read_both.must("In the last two numbers, cat and dog are at least 0.8 apart, wherever they are.")
+def _(matrix):
+    cat, dog = _read(matrix, _OF_WORD)
+    distance = torch.cdist(cat, dog)
+    if distance.min() < 0.8 - 1e-6:
+        one, other = divmod(distance.argmin().item(), 16)
+        return f"Cat at place {one} and dog at place {other} are {distance.min():.3f} apart."
 
 
-@grid_positions.mistake("halves cut from d features")
-def _(rows, columns, d):
-    """You make sinusoids for d features and keep the first half of each. This cuts off the slow
-    waves, which say roughly where a patch is."""
-    row = sinusoidal_positions(rows, d)[:, : d // 2]
-    column = sinusoidal_positions(columns, d)[:, : d // 2]
-    return _grid(row, column).flatten(end_dim=1)
+@read_both.wrong(
+    "word and place exchanged",
+    example=[[0.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 4.0], [1.0, 0.0, -3.0, 0.0], [0, 1, 0, -3]],
+)
+def _(matrix):
+    """Your first two numbers say which word it is, and your last two say where it is. The task asks
+    for the place first."""
+    cat, dog = _read(matrix, _OF_WORD)
+    return torch.allclose(cat, dog, atol=0.01) and bool(torch.dist(cat[0], cat[1]) > 0.1)
 
 
-@grid_positions.mistake("fast waves for the rows, slow ones for the columns")
-def _(rows, columns, d):
-    """You make sinusoids for d features and give one half to the rows, the other to the columns.
-    The columns then get only slow waves, and neighbouring columns have nearly the same vector."""
-    row = sinusoidal_positions(rows, d)[:, : d // 2]
-    column = sinusoidal_positions(columns, d)[:, d // 2 :]
-    return _grid(row, column).flatten(end_dim=1)
+@read_both.wrong("the fast features as they are", example=torch.eye(4).tolist())
+def _(matrix):
+    """You read the place from the features of the fast waves alone. But cat and dog use these
+    features as well, so the first two numbers also say which word it is."""
+    fast, slow = matrix[:2, :2], matrix[2:, :2]
+    return bool(fast.abs().max() > 0.01 and slow.abs().max() < 1e-3)
 
 
-@grid_positions.mistake("row and column in turn")
-def _(rows, columns, d):
-    """You alternate between features of the row and features of the column. All numbers are there,
-    but not in two halves."""
-    row = sinusoidal_positions(rows, d // 2)
-    column = sinusoidal_positions(columns, d // 2)
-    both = _grid(row, column).unflatten(-1, (2, -1))
-    return both.mT.flatten(start_dim=-2).flatten(end_dim=1)
+@read_both.wrong(
+    "the word from the fast features",
+    example=[[4.0, 0.0, 1.0, 0.0], [0.0, 4.0, 0.0, 1.0], [-3.0, 0.0, 1.0, 0.0], [0.0, -3.0, 0, 1]],
+)
+def _(matrix):
+    """Your last two numbers also read the features of the fast waves. These change so much from
+    place to place that one word at two places differs as much as two words do."""
+    return bool(matrix[:2, 2:].norm() > 0.3)
 
 
 rotate_halves = Exercise(

@@ -93,26 +93,6 @@ def nearest_by_cosine(vectors, first, length):
     return positions[cosine.argmax(-1)]
 
 
-def grid(rows, columns, d):
-    row = book.sinusoidal_positions(rows, d // 2)
-    column = book.sinusoidal_positions(columns, d // 2)
-    both = [row.repeat_interleave(columns, dim=0), column.repeat(rows, 1)]
-    return torch.cat(both, dim=-1)
-
-
-def grid_by_loops(rows, columns, d):
-    table = book.sinusoidal_positions(max(rows, columns), d // 2)
-    return torch.stack(
-        [torch.cat([table[r], table[c]]) for r in range(rows) for c in range(columns)]
-    )
-
-
-def grid_by_division(rows, columns, d):
-    place = torch.arange(rows * columns)
-    halves = [encode(place // columns, d // 2), encode(place % columns, d // 2)]
-    return torch.cat(halves, dim=-1)
-
-
 def rotate_halves(x, start, base):
     length, d = x.shape[-2:]
     angle = torch.arange(start, start + length)[:, None] * base ** (-torch.arange(0, d, 2) / d)
@@ -254,8 +234,22 @@ WRONG = [
     ("6.4", lambda k, d: 1 - similarity(k, d), "The similarity is 1 at distance 0"),
     ("6.5", lambda v, p, n: nearest(v, p, n) // 2 * 2, "without noise"),
     ("6.5", lambda v, p, n: nearest(v.round(), p, n), "A vector twice as long has the same"),
-    ("6.6", lambda r, c, d: grid(r, c, d).flip(-1), "have the same first half"),
-    ("6.6", lambda r, c, d: grid(r, c, d)[:1].expand(r * c, d), "No two"),
+    (
+        "6.6",
+        [[4.0, 0, 0, 0], [0, 4, 0, 0], [-2.9, 0, 1, 0], [0, -2.9, 0, 1]],
+        "their distance is 0.113",
+    ),
+    ("6.6", [[0.4, 0, 0, 0], [0, 0.4, 0, 0], [-0.3, 0, 1, 0], [0, -0.3, 0, 1]], "are 0.096 apart"),
+    (
+        "6.6",
+        [[4.0, 0, 0, 0], [0, 4, 0, 0], [-3, 0, 3, 0], [0, -3, 0, 3]],
+        "0 and 15 are 0.450 apart",
+    ),
+    (
+        "6.6",
+        [[4.0, 0, 0, 0], [0, 4, 0, 0], [-3, 0, 0.5, 0], [0, -3, 0, 0.5]],
+        "dog at place 15 are",
+    ),
     ("6.7", lambda x, s, b: rotate_halves(x.detach(), s, b), "Gradients flow back"),
     ("6.7", lambda *a: rotate_halves(*a).flip(-1), "Feature i is mixed with feature i +"),
     ("6.8", lambda s, m: alibi_with_a_fill(s, m, fill=-20.0), "get a weight of exactly 0"),
@@ -288,9 +282,8 @@ RIGHT = [
     ("6.5", nearest),
     ("6.5", nearest_by_distance),
     ("6.5", nearest_by_cosine),
-    ("6.6", grid),
-    ("6.6", grid_by_loops),
-    ("6.6", grid_by_division),
+    ("6.6", [[4.0, 4, 0, 0], [4, -4, 0, 0], [-3, -3, 0, 0], [-3, 3, 0, 2]]),
+    ("6.6", [[0.8, 0, 0.03, 0], [0, 0.8, 0, 0], [-0.6, 0, 1.2, 0.7], [0, -0.6, -0.7, 1.2]]),
     ("6.7", rotate_halves),
     ("6.7", rotate_by_rotate_half),
     ("6.7", rotate_by_reordering),

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer
+from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import describe, told_apart
 
@@ -663,3 +663,90 @@ def _(layer):
     """Your layer prefers B in all four texts. The values of B and C, or what the other words add,
     are then not balanced."""
     return layer(*_built((1, 3), (2, 0), a_adds=5.0))
+
+
+two_rankings = Construction(
+    "12.8",
+    "Two heads, ranked twice",
+    shape=(4, 2),
+    hints=[
+        "If A does not touch feature 0, how can A still change the logit? Which of the four "
+        "vectors must read what A writes, and which must write into feature 0?",
+        "If B is off, the neuron must write more, and exactly as much more as B had added. Must B "
+        "excite the neuron, or inhibit it?",
+    ],
+)
+two_rankings.reference = torch.tensor([[0.0, 3.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 0.0]])
+
+
+def _logit(found, *, without=None):
+    a, b, key, value = found
+    stream = (0 * a if without == "A" else a) + (0 * b if without == "B" else b)
+    return (stream + (stream @ key).clamp(min=0) * value)[0].item()
+
+
+def _switched_off(found, head):
+    return (
+        f"The logit is {_logit(found):.2f} with both heads, and {_logit(found, without=head):.2f} "
+        f"without {head}."
+    )
+
+
+@two_rankings.must("Head A adds at most 0.01 directly to the logit, up or down.")
+def _(found):
+    if found[0, 0].abs() > 0.01 + 1e-3:
+        return f"It adds {found[0, 0]:.2f}."
+
+
+@two_rankings.must("Without A, the logit is at least 1 lower.")
+def _(found):
+    if _logit(found) - _logit(found, without="A") < 1 - 1e-3:
+        return _switched_off(found, "A")
+
+
+@two_rankings.must("Head B adds at least 1 directly to the logit.")
+def _(found):
+    if found[1, 0] < 1 - 1e-3:
+        return f"It adds {found[1, 0]:.2f}."
+
+
+@two_rankings.must("Without B, the logit changes by at most 0.1.")
+def _(found):
+    if abs(_logit(found) - _logit(found, without="B")) > 0.1 + 1e-3:
+        return _switched_off(found, "B")
+
+
+@two_rankings.wrong(
+    "the neuron never writes a logit", example=[[0.0, 3.0], [1.0, 0.0], [-1.0, 1.0], [0.0, 1.0]]
+)
+def _(found):
+    """Your neuron adds nothing to feature 0. The logit is then the sum of what the two heads add
+    directly, and switching a head off takes away just that."""
+    return bool(found[3, 0].abs() < 1e-3)
+
+
+@two_rankings.wrong(
+    "the neuron is silent", example=[[0.0, -1.0], [2.0, 0.0], [-1.0, 1.0], [1.0, 0.0]]
+)
+def _(found):
+    """With both heads on, your neuron reads a number that is not positive, so it adds nothing. It
+    can then pass nothing on from A."""
+    return bool((found[0] + found[1]) @ found[2] <= 0)
+
+
+@two_rankings.wrong(
+    "the neuron does not read B", example=[[0.0, 3.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+)
+def _(found):
+    """Your neuron reads the same number with and without B. So it can't make up for what is missing
+    without B."""
+    return bool((found[1] @ found[2]).abs() < 1e-3)
+
+
+@two_rankings.wrong(
+    "B excites the neuron", example=[[0.0, 3.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
+)
+def _(found):
+    """Switching off B takes away what B adds directly, and then your neuron writes less as well.
+    Both effects have the same direction, so they add up."""
+    return bool(found[1, 0] > 0 and (found[1] @ found[2]) * found[3, 0] > 0)

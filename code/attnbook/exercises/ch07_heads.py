@@ -1252,7 +1252,7 @@ def _(scores):
     """Both heads give the same word the most weight. This word is then ahead in the sum as well,
     because it is ahead in both terms."""
     first, second = scores.argmax(dim=-1).tolist()
-    return first == second
+    return first == second and bool((scores[:, first] > scores[:, 1]).all())
 
 
 @second_in_both.wrong("little for park", example=[[5.0, 0.0, 0.0], [0.0, 0.0, 5.0]])

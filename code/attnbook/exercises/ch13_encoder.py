@@ -855,7 +855,7 @@ def _(answers):
     """The same answer has the largest cosine and the largest dot product. It has the best
     direction, and no other answer is long enough to overtake it."""
     cosine, product, _ = _measures(answers)
-    return bool(cosine.argmax() == product.argmax())
+    return bool(cosine.argmax() == product.argmax() and product.max() > 0)
 
 
 @three_ways_to_search.wrong(
@@ -864,7 +864,7 @@ def _(answers):
 def _(answers):
     """Answer 0 is also the nearest, because it is about as long as the question. The cosine does
     not ask how long an answer is."""
-    return bool(_measures(answers)[2].argmin() == 0)
+    return bool(_measures(answers)[2].argmin() == 0 and answers[0].norm() > 0.1)
 
 
 @three_ways_to_search.wrong(

@@ -14,6 +14,7 @@ LABS = laboratory(ROOT)
 NUMBERS = laboratory_numbers(LABS)
 LAST = chapters(ROOT)[-1]
 WORKSHOP = "Can you build a GPT yourself?"  # comes after the last chapter
+PROJECTS = "What could you find out?"
 
 
 def texts(page, selector):
@@ -30,10 +31,10 @@ def test_what_one_needs_comes_first_then_chapters_reference_and_the_laboratory_a
     page = open_page("chapters/index.html")
     entries = texts(page, ".bd-docs-nav a")
     assert entries[:2] == ["What you need first", "Attention in ten minutes"]
-    assert [entry.split(" ")[0] for entry in entries[2:-8]] == [
+    assert [entry.split(" ")[0] for entry in entries[2:-9]] == [
         str(n + 1) for n in range(len(chapters(ROOT)))
     ]
-    assert entries[-8] == WORKSHOP
+    assert entries[-9:-7] == [WORKSHOP, PROJECTS]
     assert entries[-7] == "Questions" and entries[-1] == "The laboratory in pictures"
     assert texts(page, ".bd-docs-nav .caption")[-2:] == ["Reference", "Laboratory"]
 
@@ -68,7 +69,8 @@ def test_one_reads_chapter_after_chapter_and_the_laboratory_of_a_chapter_and_bac
     front = around(open_page("chapters/00-ten-minutes.html"))
     assert front[0] == "What you need first" and front[1].startswith("1 · ")
     assert around(open_page(page_of(LAST)))[1] == WORKSHOP
-    assert around(open_page("chapters/your-own-gpt.html"))[1] == "Questions"
+    assert around(open_page("chapters/your-own-gpt.html"))[1] == PROJECTS
+    assert around(open_page("chapters/projects.html"))[1] == "Questions"
     before, after = around(open_page("chapters/09-translating.html"))
     assert before.startswith("8 · ") and after.startswith("10 · ")
     first, *_, last = [path for path in LABS if path.name.startswith("09-")]

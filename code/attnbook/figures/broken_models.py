@@ -68,7 +68,7 @@ def _descend(
 
 @_of("2.9")
 def _(look_up: Callable) -> Run:
-    """Eight letters have colours, dealt anew each time: which colour has this letter?"""
+    """Eight letters get new colours in every batch: which colour has this letter?"""
     letters, colours, d = 8, 8, 16
     asks, answers = nn.Embedding(letters, d), nn.Embedding(letters, d)
     holds, names = nn.Embedding(colours, d), nn.Linear(d, colours)

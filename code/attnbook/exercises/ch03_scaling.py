@@ -880,7 +880,7 @@ def _(generator):
         torch.tensor([[[2.0, 0.0, 1.0, 1.0], [0.0, 1.0, 3.0, 1.0]]]),
         torch.tensor([[[2.0], [6.0]]]),
     )
-    for batch, queries, keys, d_k, d_v in ((2, 3, 4, 9, 5), (3, 1, 5, 1, 2), (1, 4, 1, 3, 6)):
+    for batch, queries, keys, d_k, d_v in ((2, 3, 4, 7, 5), (3, 1, 5, 1, 2), (1, 4, 1, 3, 6)):
         yield (
             torch.randn(batch, queries, d_k, generator=generator),
             torch.randn(batch, keys, d_k, generator=generator),

@@ -1239,8 +1239,8 @@ weigh.right_line(
 )
 weigh.right_line(
     4,
-    "It finds the largest score of each row. Any number that keeps the exponentials from "
-    "overflowing would do.",
+    "It finds the largest score of each row. Line 5 turns this score into 0, so the sum in line 6 "
+    "is at least 1, even if all scores are very low.",
 )
 weigh.right_line(
     5,
@@ -1270,11 +1270,14 @@ def _(scores, lengths):
 @weigh.inputs
 def _(generator):
     yield torch.tensor([[[-1.0, -2.0, -3.0]]]), torch.tensor([2])
-    yield torch.tensor([[[-1.0, 2.0, 0.0, 5.0]], [[3.0, -2.0, 1.0, 4.0]]]), torch.tensor([1, 3])
+    yield torch.tensor([[[-1.0, -2.0, 0.0, -5.0]], [[0.0, -2.0, -1.0, -4.0]]]), torch.tensor([1, 3])
+    far = [-999.0, -1000.0]  # letters far from the query, beside various scores of padding
+    yield torch.tensor([[[*far, -998.0]], [[*far, 0.0]]]), torch.tensor([2, 2])
+    yield torch.tensor([[[*far, -998.0], [-2.0, 0.0, -3.0]]]), torch.tensor([2])
     for batch, queries, keys in ((3, 2, 5), (2, 3, 4), (2, 2, 1), (1, 4, 3)):
         lengths = torch.randint(1, keys + 1, (batch,), generator=generator)
         lengths[-1] = keys  # of a batch, the longest text has no padding
-        yield 2 * torch.randn(batch, queries, keys, generator=generator) - 1, lengths
+        yield -3 * torch.rand(batch, queries, keys, generator=generator), lengths
 
 
 @weigh.holds("Padding gets no weight.")
@@ -1303,6 +1306,30 @@ def _(scores, lengths):
     not get any."""
     lowest = scores.masked_fill(_padding(scores, lengths), math.inf).amin(dim=-1, keepdim=True)
     return torch.where(_padding(scores, lengths), lowest, scores).softmax(dim=-1)
+
+
+@weigh.mistake("a score for padding that is not low enough")
+def _(scores, lengths):
+    """You give padding a low score. But a letter that is far from the query can have a score that
+    is just as low, and then softmax gives padding a weight."""
+    return scores.masked_fill(_padding(scores, lengths), -100.0).softmax(dim=-1)
+
+
+@weigh.mistake("nothing taken away from the scores")
+def _(scores, lengths):
+    """You hide the padding, but take nothing away from the scores. If all letters are far from the
+    query, their exponentials are rounded to 0, and the result is 0/0."""
+    exponentials = scores.exp() * ~_padding(scores, lengths)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@weigh.mistake("the largest score taken from the padding, too")
+def _(scores, lengths):
+    """You hide the padding only after the largest score has been taken away, and this score may be
+    that of padding. If all letters are far from the query, their exponentials are rounded to 0, and
+    the result is 0/0."""
+    exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp() * ~_padding(scores, lengths)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
 @weigh.mistake("padding keeps its scores")

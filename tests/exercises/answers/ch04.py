@@ -176,7 +176,8 @@ def weigh_with_a_bias(scores, lengths):
 
 def weigh_by_exponentials(scores, lengths):
     real = torch.arange(scores.shape[-1]) < lengths[:, None, None]
-    powers = scores.exp() * real
+    largest = scores.where(real, -math.inf).amax(dim=-1, keepdim=True)
+    powers = (scores - largest).where(real, 0).exp() * real
     return powers / powers.sum(dim=-1, keepdim=True)
 
 

@@ -1034,6 +1034,11 @@ def _(generator):
         torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
         torch.tensor([[[2.0], [4.0]]]),
     )
+    yield (  # the first token has a score of -93 with itself
+        torch.tensor([[[-0.5], [0.01]]]),
+        torch.tensor([[[186.0], [40.0]]]),
+        torch.tensor([[[2.0], [40.0]]]),
+    )
     for batch, length, d_k, d_v in ((2, 4, 3, 2), (3, 1, 4, 3), (1, 5, 1, 1)):
         yield (
             torch.randn(batch, length, d_k, generator=generator),
@@ -1098,6 +1103,14 @@ def _(query, key, value):
     too."""
     scores = query @ key.mT / math.sqrt(query.shape[-1]) * _square(query).tril()
     return scores.softmax(dim=-1) @ value
+
+
+@look_back.mistake("a score for later tokens that is not low enough")
+def _(query, key, value):
+    """You give the later tokens a low score. But the other scores can be just as low, and then
+    softmax gives the later tokens a weight."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~_square(query).tril(), -100.0).softmax(dim=-1) @ value
 
 
 @look_back.mistake("later tokens removed after softmax")

@@ -1234,11 +1234,14 @@ def _(generator):
             torch.randn(2, keys, d, generator=generator),
             block,
         )
-    for large in (
-        [[997.0, 998.0, 999.0, 1000.0]],  # each score is the largest so far
-        [[1000.0, -1000.0, 999.0, 0.0], [-901.0, -900.0, -1000.0, -899.0]],
+    for block, *large in (
+        (1, [[997.0, 998.0, 999.0, 1000.0]]),  # each score is the largest so far
+        (1, [[-1000.0, 0.0, 999.0, 1000.0]]),  # and far above those before
+        (1, [[1000.0, -1000.0, 999.0, 0.0], [-901.0, -900.0, -1000.0, -899.0]]),
+        (2, [[-1000.0, 1000.0, 999.0, -1000.0]], [[-903.0, -904.0, -902.0, -900.0]]),
     ):
-        yield torch.tensor([large]), torch.tensor([[[1.0], [2.0], [4.0], [8.0]]]), 1
+        value = torch.tensor([[[1.0], [2.0], [4.0], [8.0]]]).repeat(len(large), 1, 1)
+        yield torch.tensor(large), value, block
 
 
 @softmax_in_blocks.holds("The size of the blocks does not change the result.")

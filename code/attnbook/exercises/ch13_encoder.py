@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from attnbook.encoder import Encoder
 from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
-from attnbook.exercises.properties import changed
+from attnbook.exercises.properties import changed, cut_off
 from attnbook.exercises.report import describe, told_apart
 from attnbook.interventions import without_positions
 
@@ -716,11 +716,12 @@ def _(generator):
         _LETTERS,
         _ScoresOf(generator),
     )
-    for shape in ((1, 1), (4, 1), (1, 5), (3, 4)):
-        tokens = torch.randint(_LETTERS, shape, generator=generator)
+    for mask, *shape in ((_LETTERS, 1, 1), (5, 4, 1), (_LETTERS, 1, 5), (4, 3, 4)):
+        tokens = torch.randint(mask, shape, generator=generator)
         chosen = torch.rand(shape, generator=generator) < 0.5
         chosen[0, 0] = True  # so that there is a letter to guess
-        yield tokens, chosen, _LETTERS, _ScoresOf(generator)
+        chosen[-1, -1], tokens[-1, -1] = True, 0
+        yield tokens, chosen, mask, _ScoresOf(generator)
 
 
 @loss_of_hidden.holds("If every hidden letter is guessed with certainty, the loss is 0.")
@@ -747,10 +748,19 @@ def _loss(scores, right, which, **options):
     return F.cross_entropy(scores.mT, right.masked_fill(~which, -100), **options)
 
 
+@loss_of_hidden.holds("Gradients flow back to the scores, so that the encoder can learn.")
+def _(f, tokens, chosen, mask, scores_of):
+    def loss_of(f):
+        return lambda scores: f(tokens.clone(), chosen.clone(), mask, lambda hidden: scores)
+
+    scores = scores_of(tokens.masked_fill(chosen, mask))
+    return cut_off(loss_of(f), loss_of(loss_of_hidden.reference), ["scores"], (scores,))
+
+
 @loss_of_hidden.broken
 def _(tokens, chosen, mask, scores_of):
-    """The masks are still written into `tokens`. So the letters are lost, and the encoder learns to
-    guess the mask that it reads."""
+    """At the hidden places, the right answer is still the mask, and not the letter behind it. So
+    the encoder learns to guess the mask that it reads."""
     hidden = tokens.masked_fill_(chosen, mask)
     return _loss(scores_of(hidden), tokens, chosen)
 

@@ -137,6 +137,7 @@ WRONG = [
         lambda t, c, m, f: hidden_letters(t, c, m, lambda h: f(h) + f(h)[:, :1]),
         "The guesses for visible letters",
     ),
+    ("13.7", lambda t, c, m, f: hidden_letters(t, c, m, f).detach(), "flow back to the scores"),
     ("13.7", lambda t, c, m, f: hidden_letters(t, c, m + 1, f), "tokens are numbers from 0 to 7"),
     ("13.7", lambda t, c, m, f: hidden_letters(1.0 * t, c, m, f), "a tensor of whole numbers"),
     ("13.8", [[0.1, 0.05], [3.0, 3.0], [0.8, 0.3]], "The cosines are 0.894, 0.707 and 0.936."),

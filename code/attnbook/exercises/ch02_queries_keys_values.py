@@ -951,6 +951,14 @@ def _(query, key, value):
     return scores.softmax(dim=-2) @ value / key.shape[-2]
 
 
+@look_up.mistake("divided by the sums of the rows")
+def _(query, key, value):
+    """You leave softmax where it is, and divide the weights of each query by their sum. They then
+    sum to 1, but they still depend on what the other queries ask for."""
+    weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-2)
+    return weights / weights.sum(dim=-1, keepdim=True) @ value
+
+
 @look_up.mistake("keys and queries exchanged in the scores")
 def _(query, key, value):
     """You transpose the scores, so that their rows belong to the keys. But an output belongs to a

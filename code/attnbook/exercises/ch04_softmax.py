@@ -1315,6 +1315,13 @@ def _(scores, lengths):
     return scores.masked_fill(_padding(scores, lengths), -100.0).softmax(dim=-1)
 
 
+@weigh.mistake("−∞ times the mask")
+def _(scores, lengths):
+    """You multiply −∞ by the mask, and add the product to the scores. For a letter, this is 0 times
+    infinity, and the result is NaN."""
+    return (scores - math.inf * _padding(scores, lengths)).softmax(dim=-1)
+
+
 @weigh.mistake("nothing taken away from the scores")
 def _(scores, lengths):
     """You hide the padding, but take nothing away from the scores. If all letters are far from the

@@ -1334,6 +1334,14 @@ def _(x, attend, feed, norm):
     return norm(stream + feed(norm(stream)))
 
 
+@pre_norm_block.mistake("the network reads the sum as it is")
+def _(x, attend, feed, norm):
+    """You let the network read the sum itself, and not its normalised copy. The numbers that the
+    network reads then grow from block to block."""
+    stream = x + attend(norm(x))
+    return stream + feed(stream)
+
+
 @pre_norm_block.mistake("the network sees only the update")
 def _(x, attend, feed, norm):
     """You let the network read the update of attention. It then does not see the token itself, nor

@@ -1325,6 +1325,34 @@ def _(scores, value, block):
     return scores.exp() @ value / scores.exp().sum(dim=-1, keepdim=True)
 
 
+@softmax_in_blocks.mistake("nothing subtracted from the new scores")
+def _(scores, value, block):
+    """You subtract nothing from the scores of a block, although the old sums are measured by the
+    largest score. So the terms of different blocks cannot be compared, and large ones overflow."""
+    m, total, mix = -math.inf, 0.0, 0.0
+    for s, v in _blocks(scores, value, block):
+        new_m = s.amax(dim=-1, keepdim=True).clamp(min=m)
+        old, new = (m - new_m).exp(), s.exp()
+        total = old * total + new.sum(dim=-1, keepdim=True)
+        mix = old * mix + new @ v
+        m = new_m
+    return mix / total
+
+
+@softmax_in_blocks.mistake("the old maximum subtracted")
+def _(scores, value, block):
+    """You subtract the largest score of the blocks before. In the first block, this is −∞, so the
+    exponentials are infinite and the result is NaN."""
+    m, total, mix = -math.inf, 0.0, 0.0
+    for s, v in _blocks(scores, value, block):
+        new_m = s.amax(dim=-1, keepdim=True).clamp(min=m)
+        old, new = (m - new_m).exp(), (s - m).exp()
+        total = old * total + new.sum(dim=-1, keepdim=True)
+        mix = old * mix + new @ v
+        m = new_m
+    return mix / total
+
+
 @softmax_in_blocks.mistake("a mean over the blocks")
 def _(scores, value, block):
     """You give each block a softmax of its own, and take the mean of their outputs. All blocks then

@@ -477,3 +477,9 @@ def test_what_is_no_tensor_of_this_shape_is_refused(three, answer):
         assert (
             "must be a tensor of finite numbers of shape (2,), but yours is" in report.failures[0]
         )
+
+
+@pytest.mark.parametrize("answer", ["2", True, [2]])
+def test_what_is_neither_a_line_nor_a_function_is_refused_with_both(answer):
+    failures = failures_of("2.9", answer)
+    assert "the number of a line" in failures and "a function of query, key and value" in failures

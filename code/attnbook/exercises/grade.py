@@ -61,7 +61,7 @@ def _judge(exercise: Exercise, answer: object, seed: int, report: Report) -> Non
             _judge_construction(exercise, answer, report)
         case Repair() if is_number(answer):
             _judge_line(exercise, answer, report)
-        case _ if misfit := _misfit(answer, exercise.arguments):
+        case _ if misfit := _misfit(answer, exercise):
             report.failures.append(misfit)
         case _:
             with Sandbox() as box:
@@ -147,9 +147,13 @@ def _judge_line(exercise: Repair, answer: object, report: Report) -> None:
         )
 
 
-def _misfit(answer: object, names: list[str]) -> str | None:
-    """What is wrong with an answer that is not a function of these arguments."""
+def _misfit(answer: object, exercise: Exercise) -> str | None:
+    """What is wrong with an answer that is not a function of the arguments."""
+    names = exercise.arguments
     wanted = f"a function of {listed(names)}"
+    if isinstance(exercise, Repair) and not callable(answer):
+        number = "the number of a line, such as 1"
+        return f"The answer must be {number}, or {wanted}, but yours is {kind_of(answer)}."
     if not callable(answer):
         return f"The answer must be {wanted}, but yours is {kind_of(answer)}, not a function."
     try:

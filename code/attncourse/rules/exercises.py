@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 
 from attnbook.exercises import Construction, Exercise, MultipleChoice, NumericAnswer
-from attnbook.exercises.declare import GRADIENTS
 from attncourse.chapter import (
     EXERCISE_TAGS,
     HEADING,
@@ -18,6 +17,7 @@ from attncourse.chapter import (
 )
 from attncourse.rules.book import MODEL_ANSWER_BELOW, Notebook
 
+GRADIENTS = "Gradients flow back to "  # the beginning of a property that does not count
 FEWEST = 6  # exercises of the catalogue that a chapter has
 PROPERTIES = (1, 2)  # of right answers, besides that gradients flow
 FEWEST_MISTAKES = 4  # that an exercise knows; a choice has fewer options
@@ -69,7 +69,7 @@ def _lacks_of_exercise(task: Exercise) -> Iterator[str]:
             f"it knows {len(task.mistakes)} mistakes and needs {fewest} or more. Write wrong "
             'answers that people give, each as a function with `@….mistake("…")`'
         )
-    teaching = {each.sentence for each in task.properties} - {GRADIENTS}
+    teaching = {p.sentence for p in task.properties if not p.sentence.startswith(GRADIENTS)}
     if _is_function(task) and len(teaching) not in PROPERTIES:
         yield (
             f"it has {len(teaching)} properties and needs one or two, those whose failure teaches "

@@ -118,7 +118,7 @@ BROKEN = [
     (CHAPTER, say("## What we measured", "## Results"), "its last sections are"),
     (CHAPTER, name_no_paper, "its last section links to a paper"),
     (CHAPTER, add("### Exercise 3.8: more"), "it begins with a line like `### Exercise 3.2"),
-    (CHAPTER, add("### Exercise 3.11 ★☆☆ · 5 min\n\nWhy?"), "ch03_scaling.py does not have 3.11"),
+    (CHAPTER, add("### Exercise 3.99 ★☆☆ · 5 min\n\nWhy?"), "ch03_scaling.py does not have 3.99"),
     (CHAPTER, add("### Exercise 3.2 ★☆☆ · 5 min\n\nWhy?"), "exercise 3.2 is in 2 places"),
     (CHAPTER, drop("### Exercise 3.2 "), "no cell begins with `### Exercise 3.2"),
     (CHAPTER, drop("### Exercise 3.9 "), "its last exercise, and no other, has a model answer"),

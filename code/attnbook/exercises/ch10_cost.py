@@ -1367,3 +1367,47 @@ def _(scores, value, block):
     all others are lost."""
     *_, (s, v) = _blocks(scores, value, block)
     return s.softmax(dim=-1) @ v
+
+
+tokens_a_pass = NumericAnswer(
+    "10.13",
+    "Sixteen guesses in one pass",
+    answer=sum(0.8**n for n in range(17)),
+    within=0.05,
+    hints=[
+        "Suppose that the third guess is wrong. What happens to the guesses after it, right or "
+        "wrong?",
+        "How likely is it that the first guess is kept? And the second? The sum of these chances "
+        "is the mean number of guesses that are kept.",
+    ],
+)
+tokens_a_pass.wrong_value(
+    "every right guess counted",
+    1 + 16 * 0.8,
+    "You counted all guesses that are right. But a right guess after a wrong one is dropped, "
+    "because it continues a text that the large model does not write.",
+)
+tokens_a_pass.wrong_value(
+    "every right guess, and no token of its own",
+    16 * 0.8,
+    "You took 80 % of the guesses. But the first wrong guess ends the run, and in each pass the "
+    "large model also adds a token of its own.",
+)
+tokens_a_pass.wrong_value(
+    "no token of its own",
+    sum(0.8**n for n in range(1, 17)),
+    "You counted the guesses that are kept. But after them, each pass adds the token that the "
+    "large model itself writes.",
+)
+tokens_a_pass.wrong_value(
+    "all guesses kept",
+    17.0,
+    "You counted 16 guesses and the large model's own token. But a pass adds that many tokens only "
+    "if no guess is wrong, which seldom happens.",
+)
+tokens_a_pass.wrong_value(
+    "all guesses or none",
+    1 + 16 * 0.8**16,
+    "You kept all the guesses if all are right, and otherwise none. But the guesses before the "
+    "first wrong one are kept, too.",
+)

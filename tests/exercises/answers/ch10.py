@@ -340,4 +340,6 @@ RIGHT = [
     ("10.12", softmax_in_blocks),
     ("10.12", softmax_in_merged_blocks),
     ("10.12", softmax_in_two_rounds),
+    ("10.13", 5),
+    ("10.13", torch.tensor(4.8)),
 ]

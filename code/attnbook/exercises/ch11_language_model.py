@@ -841,3 +841,54 @@ def _(logits, p):
     largest, before, order = _sorted(logits)
     kept = largest * (before < p)
     return kept.scatter(-1, order, kept).softmax(dim=-1)
+
+
+def _best_of(heads, sentences):
+    """How many sentences the best of some heads that guess gets right, on average."""
+    up_to = [math.comb(sentences, k) / 2**sentences for k in range(sentences)]
+    # the mean is the sum over k of the chance that the best has more than k right
+    return sum(1 - sum(up_to[: k + 1]) ** heads for k in range(sentences))
+
+
+best_by_chance = NumericAnswer(
+    "11.9",
+    "The best of 270 heads that know nothing",
+    answer=_best_of(270, 20),
+    within=0.05,
+    hints=[
+        "A head that knows nothing gets about half of the sentences right. How far from half are "
+        "the luckiest of 270 heads?",
+        "Of the 2²⁰ ways in which 20 sentences can turn out, how many have exactly k right ones? "
+        "Look for the largest k that about one of the 270 heads reaches.",
+    ],
+)
+best_by_chance.wrong_value(
+    "a typical head",
+    10.0,
+    "You gave the mean of all heads. But the best one was chosen among 270 because it had more "
+    "luck than the others.",
+)
+best_by_chance.wrong_value(
+    "one standard deviation above the mean",
+    10 + math.sqrt(5),
+    "You added one standard deviation to the mean. But about every sixth head has that much luck, "
+    "and the best of 270 has more.",
+)
+best_by_chance.wrong_value(
+    "two standard deviations above the mean",
+    10 + 2 * math.sqrt(5),
+    "You added two standard deviations, as for a test of one head. But with 270 heads, several "
+    "exceed this limit by luck.",
+)
+best_by_chance.wrong_value(
+    "always right",
+    20.0,
+    "You assumed that among so many heads, one is always right. But a head that guesses gets all "
+    "20 sentences right only once in a million tests.",
+)
+best_by_chance.wrong_value(
+    "the spread of twenty, not of ten",
+    10 + 2.8 * math.sqrt(10),
+    "You seem to have taken the root of 20 · ½ as the standard deviation. But the variance of one "
+    "sentence is ½ · ½, so the standard deviation is smaller.",
+)

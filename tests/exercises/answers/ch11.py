@@ -160,4 +160,6 @@ RIGHT = [
     ("11.8", cut),
     ("11.8", cut_by_comparing),
     ("11.8", cut_by_loops),
+    ("11.9", 16),
+    ("11.9", np.float64(10 + 2.8 * np.sqrt(20) / 2)),
 ]

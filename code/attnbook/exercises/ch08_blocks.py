@@ -1,5 +1,7 @@
 """Exercises of chapter 8, "How do the blocks fit together?"."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -1356,3 +1358,47 @@ def _(x, attend, feed, norm):
     updates hardly count."""
     stream = x + attend(norm(x))
     return x + stream + feed(norm(stream))
+
+
+embedding_at_the_top = NumericAnswer(
+    "8.12",
+    "What is left of the embedding",
+    answer=1 / math.sqrt(49),
+    within=0.1,
+    hints=[
+        "How long is the stream at the top, if the embedding has the length 1? Random vectors with "
+        "many features are nearly at right angles to each other.",
+        "The cosine is a dot product, divided by both lengths. In the dot product of the embedding "
+        "with the stream, only one of the terms is not about 0.",
+    ],
+)
+embedding_at_the_top.wrong_value(
+    "lengths added up",
+    1 / 49,
+    "You added up the lengths of all vectors. But only parallel vectors have a sum as long as "
+    "that, and these vectors are nearly at right angles to each other.",
+)
+embedding_at_the_top.wrong_value(
+    "one update for each block",
+    1 / math.sqrt(25),
+    "You counted one update for each block. But the attention and the network of a block each add "
+    "an update of their own.",
+)
+embedding_at_the_top.wrong_value(
+    "unrelated vectors",
+    1 / math.sqrt(512),
+    "You gave the typical cosine of two random vectors with 512 features. But the stream is not "
+    "unrelated to the embedding, which is one of its terms.",
+)
+embedding_at_the_top.wrong_value(
+    "nothing left",
+    0.0,
+    "You assumed that the updates erase the embedding. But pre-norm blocks only add to the stream, "
+    "so the embedding is still a part of the sum.",
+)
+embedding_at_the_top.wrong_value(
+    "the length of the stream",
+    7.0,
+    "You found how many times as long as the embedding the stream becomes. But a cosine is at most "
+    "1, and it gets smaller as the stream grows.",
+)

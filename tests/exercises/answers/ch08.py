@@ -215,4 +215,6 @@ RIGHT = [
     ("8.11", pre_norm_block),
     ("8.11", pre_norm_block_by_updates),
     ("8.11", pre_norm_block_by_a_list),
+    ("8.12", 0.14),
+    ("8.12", torch.tensor(1 / 7)),
 ]

@@ -1455,3 +1455,41 @@ def _(scores, targets):
 def _(scores, targets):
     """You leave END out. The model then learns all words, but it never learns to stop."""
     return _mean_loss(scores, F.pad(targets, (0, 1), value=PAD))
+
+
+captions_to_judge = NumericAnswer(
+    "9.11",
+    "How many captions to judge",
+    answer=1.96**2 * 25 / 40 * 15 / 40 / 0.05**2,
+    within=0.15,
+    hints=[
+        "The share is a mean over captions. How does the spread of a mean of n independent numbers "
+        "depend on n?",
+        "The interval must become a third as wide. By which factor must n grow, if the width falls "
+        "as the root of n?",
+    ],
+)
+captions_to_judge.wrong_value(
+    "three times as many captions",
+    120.0,
+    "You took three times as many captions for an interval a third as wide. But mistakes in both "
+    "directions partly cancel, so the width falls more slowly than the number of captions grows.",
+)
+captions_to_judge.wrong_value(
+    "one side compared with both",
+    90.0,
+    "You compared 15 points on one side with 10 points on both sides together. Both numbers must "
+    "say how far the interval reaches to one side.",
+)
+captions_to_judge.wrong_value(
+    "both sides compared with one",
+    1440.0,
+    "You compared 30 points on both sides together with 5 points on one side. Both numbers must "
+    "say how far the interval reaches to one side.",
+)
+captions_to_judge.wrong_value(
+    "the cube",
+    1080.0,
+    "You multiplied by the factor of the width three times. But the width falls as the square root "
+    "of the number of captions, so the factor enters fewer times.",
+)

@@ -281,4 +281,6 @@ RIGHT = [
     ("9.10", translation_loss),
     ("9.10", translation_loss_by_loops),
     ("9.10", translation_loss_by_scatter),
+    ("9.11", 360),
+    ("9.11", 40 * (14.5 / 5) ** 2),
 ]

@@ -1260,3 +1260,53 @@ def _(scores):
     """Each head gives its favourite nearly all of its weight. Park then gets too little from both
     to catch up in the sum."""
     return bool((scores.softmax(dim=-1)[:, 1] < 0.3).all())
+
+
+missed_by_three = NumericAnswer(
+    "7.11",
+    "Eight words and three random heads",
+    answer=100 * (8 - 3) / 8,
+    within=0.03,
+    hints=[
+        "Each average is an equation. How many equations does the reader have, and how many "
+        "unknowns?",
+        "The eight numbers of a sentence are a point in a space of eight dimensions, and they vary "
+        "equally in all directions. In how many directions do the averages not change?",
+    ],
+)
+missed_by_three.wrong_value(
+    "what is found",
+    100 * 3 / 8,
+    "You gave the part of the variance that the reader finds. The question asks for the part that "
+    "it misses.",
+)
+missed_by_three.wrong_value(
+    "a single average",
+    100 * 7 / 8,
+    "You counted only one average. Heads that all have the same weights would miss as much, but "
+    "random rows of weights differ.",
+)
+missed_by_three.wrong_value(
+    "each head finds an eighth of the rest",
+    100 * (7 / 8) ** 3,
+    "You let each head find an eighth of what the heads before it missed. But each head adds one "
+    "equation, which removes one whole direction.",
+)
+missed_by_three.wrong_value(
+    "two words and one head",
+    50.0,
+    "You gave the number for one head and two words. Here, there are more words, and the heads are "
+    "too few for them by more than one.",
+)
+missed_by_three.wrong_value(
+    "nothing",
+    0.0,
+    "You assumed that the reader can recover all the numbers. But three equations do not determine "
+    "eight unknowns, even with the best weights.",
+)
+missed_by_three.wrong_value(
+    "everything",
+    100.0,
+    "You assumed that averages with random weights say nothing. But the reader knows these "
+    "weights, so each average still tells it one combination of the numbers.",
+)

@@ -1249,3 +1249,46 @@ def _(x):
     """You add the vectors of the letters as they are. Before training, they are then much
     smaller than the sines and cosines, and attention hardly notices them."""
     return x + _sines_and_cosines(torch.arange(x.shape[1])[:, None], x.shape[-1])
+
+
+words_like_the_place = NumericAnswer(
+    "6.12",
+    "Words that look like a place",
+    answer=10_000 * math.erfc(0.3 * math.sqrt(64) / math.sqrt(2)) / 2,
+    within=0.25,
+    hints=[
+        "Divide the position vector by its length. What is then the standard deviation of its dot "
+        "product with a word's vector, and about how long is the word's vector?",
+        "A cosine has a standard deviation of about 1/√d. How many of these is 0.3 above the mean?",
+    ],
+)
+words_like_the_place.wrong_value(
+    "both directions counted",
+    10_000 * math.erfc(0.3 * math.sqrt(64) / math.sqrt(2)),
+    "You counted the words on both sides, those with a cosine below −0.3 as well. The question "
+    "asks only for words that point in the direction of the position vector.",
+)
+words_like_the_place.wrong_value(
+    "the mean size taken for the standard deviation",
+    10_000 * math.erfc(0.3 / 0.101 / math.sqrt(2)) / 2,
+    "You divided 0.3 by 0.101, the mean size of a cosine in the chapter's table. The mean size is "
+    "smaller than the standard deviation, so the bound seemed farther away than it is.",
+)
+words_like_the_place.wrong_value(
+    "the root forgotten",
+    0.0,
+    "You took 1/64 for the standard deviation of a cosine, and 0.3 is far beyond that. But 1/64 is "
+    "the variance, and its root is much larger.",
+)
+words_like_the_place.wrong_value(
+    "two features instead of 64",
+    10_000 * math.acos(0.3) / math.pi,
+    "You treated all angles as equally likely. This is right for arrows on paper, but with many "
+    "features nearly all directions are almost at right angles to a given one.",
+)
+words_like_the_place.wrong_value(
+    "one standard deviation",
+    10_000 * math.erfc(1 / math.sqrt(2)) / 2,
+    "You took 0.3 for one standard deviation above the mean. But a cosine is less spread out than "
+    "that, because its standard deviation shrinks as the number of features grows.",
+)

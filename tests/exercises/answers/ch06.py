@@ -297,4 +297,7 @@ RIGHT = [
     ("6.11", with_positions),
     ("6.11", with_positions_by_loop),
     ("6.11", with_positions_for_all),
+    ("6.12", 80),
+    ("6.12", torch.tensor(76)),
+    ("6.12", 95.0),
 ]

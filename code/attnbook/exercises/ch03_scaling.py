@@ -1027,3 +1027,52 @@ def _(scores):
     """Your scores lie close together, so softmax listens to each of them. But the task asks for
     scores that are far apart."""
     return scores.max() - scores.min() < 10
+
+
+listening_pairs = NumericAnswer(
+    "3.12",
+    "Pairs that softmax still listens to",
+    answer=1000 * math.erf(5.3 / math.sqrt(2 * 1024) / math.sqrt(2)),
+    within=0.15,
+    hints=[
+        "The variance of a score is 1024. What is the variance of the difference of two scores?",
+        "The band reaches from −5.3 to 5.3. How many tenths of the difference's standard deviation "
+        "is that?",
+    ],
+)
+listening_pairs.wrong_value(
+    "the second key forgotten",
+    1000 * math.erf(5.3 / math.sqrt(1024) / math.sqrt(2)),
+    "You used the spread of one score. But the band is about the difference of two scores, whose "
+    "variances add up.",
+)
+listening_pairs.wrong_value(
+    "standard deviations added",
+    1000 * math.erf(5.3 / (2 * math.sqrt(1024)) / math.sqrt(2)),
+    "You added the spreads of the two scores. Only variances add up, so the spread of the "
+    "difference is smaller than that.",
+)
+listening_pairs.wrong_value(
+    "one side only",
+    500 * math.erf(5.3 / math.sqrt(2 * 1024) / math.sqrt(2)),
+    "You counted only dots on one side of the middle. The band reaches just as far to the other "
+    "side, where the second key leads.",
+)
+listening_pairs.wrong_value(
+    "the root forgotten",
+    1000 * math.erf(5.3 / (2 * 1024) / math.sqrt(2)),
+    "You divided the width of the band by the variance of the difference. The standard deviation "
+    "is the root of the variance, and it is far smaller.",
+)
+listening_pairs.wrong_value(
+    "the dots outside",
+    1000 * math.erfc(5.3 / math.sqrt(2 * 1024) / math.sqrt(2)),
+    "You counted the dots outside the band. These are the saturated ones, and the question asks "
+    "for those to which softmax still listens.",
+)
+listening_pairs.wrong_value(
+    "the number of features of the figure",
+    1000 * math.erf(5.3 / math.sqrt(2 * 64) / math.sqrt(2)),
+    "You estimated the share of the dots for 64 features, as in the figure. With more features, "
+    "the dots spread farther, but the band stays as wide as it was.",
+)

@@ -1445,3 +1445,53 @@ def _(scores):
     """Your first score is four times your third score. But the ratio of two weights depends on the
     difference of the scores, not on their ratio."""
     return abs(scores[2]) > 0.1 and abs(scores[0] / scores[2] - 4) < 0.01
+
+
+score_for_half = NumericAnswer(
+    "4.14",
+    "Half of the weight among ten thousand",
+    answer=math.log(10_000) + 2**2 / 2,
+    within=0.05,
+    hints=[
+        "The right key has half of the weight if its exponential equals the sum of the "
+        "exponentials of all the others.",
+        "This sum is the number of the other keys times their mean exponential. Which score has "
+        "such an exponential? The logarithm of a product is a sum of logarithms.",
+    ],
+)
+score_for_half.wrong_value(
+    "the exponential of the mean score",
+    math.log(10_000),
+    "You gave each of the other keys the mean score, 0. But scores above the mean add more to the "
+    "sum of the exponentials than scores below the mean take away.",
+)
+score_for_half.wrong_value(
+    "only level with the best of the others",
+    2 * 3.85,
+    "You made the score about as large as the largest of the others. The right key then ties with "
+    "its best rival, but all the lower scores have exponentials, too.",
+)
+score_for_half.wrong_value(
+    "a logarithm to base 10",
+    math.log10(10_000) + 2**2 / 2,
+    "You counted the zeros of 10,000, which is a logarithm to base 10. Softmax takes powers of e, "
+    "so one more zero demands more than 1.",
+)
+score_for_half.wrong_value(
+    "a logarithm to base 2",
+    math.log2(10_000) + 2**2 / 2,
+    "You counted how often 10,000 can be halved, which is a logarithm to base 2. Softmax takes "
+    "powers of e, so doubling the number of keys demands less than 1.",
+)
+score_for_half.wrong_value(
+    "the variance not halved",
+    math.log(10_000) + 2**2,
+    "You added the whole variance of the scores. The exponent of their mean exponential is only "
+    "half of the variance.",
+)
+score_for_half.wrong_value(
+    "no logarithm",
+    10_000 * math.exp(2**2 / 2),
+    "You gave the sum of the exponentials of the other keys. The question asks for a score, and "
+    "softmax takes the exponential of this score, too.",
+)

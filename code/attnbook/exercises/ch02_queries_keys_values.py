@@ -1054,3 +1054,52 @@ def _(q_proj):
     """Each of your nouns looks most at the next one, but its query is too long. Twice the length
     doubles all differences of the scores, and softmax leaves hardly anything to the others."""
     return _of_the_next(q_proj).min() > 0.9
+
+
+sharpness_of_a_degree = NumericAnswer(
+    "2.11",
+    "A finer dictionary",
+    answer=40 * (1 - math.cos(math.radians(30))) / (1 - math.cos(math.radians(1))),
+    within=0.1,
+    hints=[
+        "Only differences of scores matter. The score of the own key is 1. How much lower are the "
+        "scores of its two neighbours, as a function of the angle?",
+        "Near its top, a cosine is a parabola: cos a ≈ 1 − a²/2.",
+    ],
+)
+sharpness_of_a_degree.wrong_value(
+    "in proportion to the angle",
+    40 * 30,
+    "You made the sharpness larger by the factor by which the angle is smaller. But a cosine is "
+    "flat at its top, so the lead over the neighbours shrinks faster than the angle.",
+)
+sharpness_of_a_degree.wrong_value(
+    "the same sharpness",
+    40,
+    "You kept the sharpness, perhaps because the own key still has the largest score. But its lead "
+    "over the neighbours is now tiny, and many keys share the weight.",
+)
+sharpness_of_a_degree.wrong_value(
+    "in proportion to the number of keys",
+    40 * 91 / 4,
+    "You multiplied the sharpness by the ratio of the numbers of keys. But nearly all of the "
+    "missing weight goes to the two neighbours, so it matters how near these are.",
+)
+sharpness_of_a_degree.wrong_value(
+    "the cube of the angle",
+    40 * 30**3,
+    "You took the third power of the ratio of the angles. Look at how a cosine leaves its top, "
+    "and which power of the angle comes first.",
+)
+sharpness_of_a_degree.wrong_value(
+    "the root of the angle",
+    40 * math.sqrt(30),
+    "You took the root of the ratio of the angles. The sharpness then grows more slowly than the "
+    "angle shrinks. But a cosine is flat at its top, so the sharpness must grow faster.",
+)
+sharpness_of_a_degree.wrong_value(
+    "smaller instead of larger",
+    40 / 30,
+    "You divided the sharpness by the ratio of the angles. A smaller sharpness spreads the weight "
+    "over more keys, but here nearer keys have to be told apart.",
+)

@@ -1119,3 +1119,52 @@ def _(query, key, value):
     than 1, because the later tokens have already taken their share."""
     weights = _weights_where(_square(query), query, key) * _square(query).tril()
     return weights @ value
+
+
+weight_of_the_first = NumericAnswer(
+    "5.11",
+    "The weight of being first",
+    answer=sum(1 / i for i in range(1, 1001)),
+    within=0.1,
+    hints=[
+        "Query i may attend to i tokens. If everything is random, which share does each of them "
+        "get, on average?",
+        "Add up the shares 1, 1/2, 1/3, … of the first token. This sum grows like a logarithm.",
+    ],
+)
+weight_of_the_first.wrong_value(
+    "the mask forgotten",
+    1,
+    "You gave the first token as much as any other. Without a mask, this would be right, but here "
+    "every query may attend to the first token, and only one to the last.",
+)
+weight_of_the_first.wrong_value(
+    "all the weight",
+    1000,
+    "You gave the first token all the weight of every query. Every query may attend to it, but "
+    "nearly every query shares its weight among many more tokens.",
+)
+weight_of_the_first.wrong_value(
+    "half of the weight",
+    500,
+    "You gave the first token half of each query's weight. That is right for the second query "
+    "only, because later ones share their weight among more tokens.",
+)
+weight_of_the_first.wrong_value(
+    "a logarithm to base 2",
+    math.log2(1000),
+    "You counted how often 1000 can be halved. Each doubling of the length does add the same "
+    "amount to the first token's weight, but this amount is less than 1.",
+)
+weight_of_the_first.wrong_value(
+    "a logarithm to base 10",
+    math.log10(1000),
+    "You counted the zeros of 1000. Each tenfold length does add the same amount to the first "
+    "token's weight, but this amount is more than 1.",
+)
+weight_of_the_first.wrong_value(
+    "twice the average",
+    2,
+    "You took twice the average, because the first token is seen by twice as many queries as a "
+    "token in the middle. But the first queries also have very few tokens to choose from.",
+)

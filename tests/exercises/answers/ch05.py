@@ -206,4 +206,7 @@ RIGHT = [
     ("5.10", looking_back),
     ("5.10", looking_back_token_by_token),
     ("5.10", looking_back_with_a_bias),
+    ("5.11", math.log(1000) + 0.577),
+    ("5.11", torch.tensor(7.0)),
+    ("5.11", 8),
 ]

@@ -109,8 +109,8 @@ class Block(nn.Module):
             for proj in (self.q_proj, self.k_proj, self.v_proj)
         )
         start = len(cache) if cache is not None else 0
-        query = rotate(query, start, self.base)
-        key = rotate(key, start, self.base)
+        query = rotate(query, start, self.base).to(x)
+        key = rotate(key, start, self.base).to(x)
         if cache is None:
             heads = self.parts["11.4"](query, key, value)
         else:  # L is 1
@@ -191,8 +191,10 @@ class GPT(nn.Module):
             raise ValueError("a prompt needs at least one token: got none")
         caches: list[list] = [[] for _ in self.blocks]
         device = self.embedding.weight.device
+        scores = None  # of the newest token: a function may ask for them twice
 
         def scores_of(tokens):  # START is not a part of the text
+            nonlocal scores
             for token in [*prompt, *tokens[1:]][len(caches[0]) :]:
                 new = torch.tensor([[token]], device=device)
                 scores = self(new, caches)[0, -1]

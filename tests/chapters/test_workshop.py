@@ -23,7 +23,7 @@ def test_the_model_of_ones_own_trains_on_captions_and_writes(monkeypatch, capsys
     [train] = (cell.source for cell in cells if cell.source.startswith("def train("))
     exec(train, given)
     torch.manual_seed(0)
-    exec(lines.replace("learn(seen, 2000)", "learn(seen, 40)").replace("=2000", "=20"), given)
+    exec(lines.replace("learn(seen, 2000)", "learn(seen, 40)").replace("=2000,", "=20,"), given)
     loss, *written = capsys.readouterr().out.splitlines()
     assert float(re.search(r"captions: (.*)", loss)[1]) < 2
     assert [line.split(" → ")[0] for line in written] == [

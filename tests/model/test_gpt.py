@@ -97,3 +97,21 @@ def test_what_it_cannot_continue_or_copy_is_refused():
     without = LanguageModel(vocabulary_size=9, rotary_base=None, **SIZES)
     with pytest.raises(ValueError, match="got rotary_base=None"):
         GPT.from_book(without)
+
+
+def test_functions_of_learners_may_calculate_in_float64_and_ask_twice():
+    def in_double(x, start, base):
+        return PARTS["6.7"](x.double(), start, base)
+
+    def asks_twice(scores_of, max_length):
+        tokens = [START]
+        while scores_of(tokens).argmax() != END and len(tokens) <= max_length:
+            tokens.append(int(scores_of(tokens).argmax()))
+        return torch.tensor(tokens[1:])
+
+    book, own = both(0, {"6.7": in_double, "9.5": asks_twice})
+    prompt = [7, 8, 9]
+    assert own.write(prompt, 12) == list(
+        generate(book, prompt, max_new_tokens=12, end_tokens=[END])
+    )
+    assert own(torch.tensor([prompt])).dtype == torch.float32

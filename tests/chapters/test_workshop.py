@@ -19,7 +19,8 @@ def test_the_model_of_ones_own_trains_on_captions_and_writes(monkeypatch, capsys
     [lines] = re.findall("```python\n(import random.*?)```", text, re.S)
     captions = [(f"a {colour} dog chases the ball", "") for colour in COLOURS]
     monkeypatch.setattr(Multi30k, "texts", lambda self, part: captions * 200)
-    given = vars(gpt) | {"parts": {}, "device": "cpu", "pad_sequence": pad_sequence}
+    given = vars(gpt) | {"parts": {}, "device": "cpu", "batch": None}
+    given["pad_sequence"] = pad_sequence
     [train] = (cell.source for cell in cells if cell.source.startswith("def train("))
     exec(train, given)
     torch.manual_seed(0)

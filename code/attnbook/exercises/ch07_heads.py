@@ -1275,7 +1275,7 @@ missed_by_three = NumericAnswer(
     ],
 )
 missed_by_three.wrong_value(
-    "what is found",
+    "the part that the reader finds",
     100 * 3 / 8,
     "You gave the part of the variance that the reader finds. The question asks for the part that "
     "it misses.",

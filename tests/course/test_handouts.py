@@ -139,7 +139,9 @@ def test_an_assignment_brings_along_what_the_chapter_built_and_its_task_names():
         .source
     )
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    assert names == ["attention"] and "figures" in source  # for figures.symptoms, in a text
+    assert (
+        names == ["arrow", "attention"] and "figures" in source
+    )  # for figures.symptoms, in a text
 
 
 @every_chapter

@@ -16,10 +16,11 @@ from attnbook.figures.broken_models import RUNS, Run
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
 
 
-def symptoms(id: str, answer: Callable | None = None) -> list[Axes]:
+def symptoms(id: str, answer: Callable | None = None) -> None:
     """Train the model of an exercise with an answer, and draw its losses and its map.
 
-    Without an answer, the code is that of the exercise, with its wrong line. Returns the axes.
+    Without an answer, the code is that of the exercise, with its wrong line.
+
     Raises ``KeyError`` if nothing is to be mended in exercise ``id``.
     """
     if id not in RUNS:
@@ -32,7 +33,6 @@ def symptoms(id: str, answer: Callable | None = None) -> list[Axes]:
     axes[0].set(xlabel=run.against, title="loss in nats", ylim=(0, None))
     axes[0].legend()
     heat_map(axes[1], run.weights, rows=run.rows, columns=run.columns)
-    return [*axes]
 
 
 @cache

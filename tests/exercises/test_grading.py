@@ -444,8 +444,8 @@ def three():
     """Two numbers that must add up to 3."""
     sums = Construction("0.1", "Three from two", shape=(2,), hints=[])
     sums.reference = [1.0, 2.0]
-    sums.must("The sum is 3.")(lambda x: None if x.sum() == 3 else f"It is {x.sum():g}.")
-    sums.must("The first is smaller.")(lambda x: None if x[0] < x[1] else f"It is {x[0]:g}.")
+    sums.holds("The sum is 3.")(lambda x: None if x.sum() == 3 else f"It is {x.sum():g}.")
+    sums.holds("The first is smaller.")(lambda x: None if x[0] < x[1] else f"It is {x[0]:g}.")
 
     @sums.wrong("equal numbers", example=[1.5, 1.5])
     def _(x):
@@ -461,6 +461,13 @@ def test_any_construction_with_the_properties_is_right(three, answer):
     assert report.passed and report.holds == ["The sum is 3.", "The first is smaller."]
 
 
+def test_a_number_with_a_wide_tolerance_is_not_called_right_up_to_rounding():
+    guess = NumericAnswer("0.1", "A number", answer=100.0, within=0.25, hints=[])
+    assert grade(guess, 81).holds == ["Your number is right, within 25 %."]
+    guess = NumericAnswer("0.1", "A number", answer=100.0, within=0.05, hints=[])
+    assert grade(guess, 101).holds == ["Your number is right, up to rounding."]
+
+
 def test_a_construction_is_told_what_it_lacks_and_gets_points_for_the_rest(three):
     report = grade(three, [1.5, 1.5])
     assert report.failures == ["Not true: The first is smaller. It is 1.5."]
@@ -469,7 +476,9 @@ def test_a_construction_is_told_what_it_lacks_and_gets_points_for_the_rest(three
     assert not grade(three, ...).attempted
 
 
-@pytest.mark.parametrize("answer", [[1, 2, 0], [1, math.inf], "1, 2", [[1], [2, 3]], None, print])
+@pytest.mark.parametrize(
+    "answer", [[1, 2, 0], [1, math.inf], [1j, 2], "1, 2", [[1], [2, 3]], None, print]
+)
 def test_what_is_no_tensor_of_this_shape_is_refused(three, answer):
     report = grade(three, answer)
     assert not report.passed

@@ -415,22 +415,22 @@ def _too_weak(weights, token):
     return f"{found} {weights[2]:.3f} for END."
 
 
-@german_looks.must("The first state gives -two a weight of at least 0.8.")
+@german_looks.holds("The first state gives -two a weight of at least 0.8.")
 def _(states):
     return _too_weak(_looks(states)[0], 1)
 
 
-@german_looks.must("The second state gives forty a weight of at least 0.8.")
+@german_looks.holds("The second state gives forty a weight of at least 0.8.")
 def _(states):
     return _too_weak(_looks(states)[1], 0)
 
 
-@german_looks.must("The third state gives END a weight of at least 0.8.")
+@german_looks.holds("The third state gives END a weight of at least 0.8.")
 def _(states):
     return _too_weak(_looks(states)[2], 2)
 
 
-@german_looks.must("No state is longer than 3.")
+@german_looks.holds("No state is longer than 3.")
 def _(states):
     lengths = states.norm(dim=-1)
     if lengths.max() > 3.001:

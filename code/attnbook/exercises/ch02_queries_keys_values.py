@@ -1005,14 +1005,14 @@ def _gives(weights, noun):
     return f"The {_NOUNS[noun]} gives the {_NOUNS[_NEXT[noun]]} {weights[noun].item():.3g}."
 
 
-@circle_q_proj.must("Each noun gives the next noun a weight of at least 0.7.")
+@circle_q_proj.holds("Each noun gives the next noun a weight of at least 0.7.")
 def _(q_proj):
     weights = _of_the_next(q_proj)
     if weights.min() < 0.699:
         return _gives(weights, weights.argmin().item())
 
 
-@circle_q_proj.must("No noun gives the next noun a weight of more than 0.9.")
+@circle_q_proj.holds("No noun gives the next noun a weight of more than 0.9.")
 def _(q_proj):
     weights = _of_the_next(q_proj)
     if weights.max() > 0.901:

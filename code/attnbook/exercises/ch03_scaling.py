@@ -978,14 +978,14 @@ def _raised(scores, key, by):
     return after.softmax(dim=-1) - scores.softmax(dim=-1)
 
 
-@listening_scores.must("The largest score is at least 100 above the smallest.")
+@listening_scores.holds("The largest score is at least 100 above the smallest.")
 def _(scores):
     apart = (scores.max() - scores.min()).item()
     if apart < 99.999:
         return f"It is {apart:.3g} above it."
 
 
-@listening_scores.must("Any two scores differ by at least 0.5.")
+@listening_scores.holds("Any two scores differ by at least 0.5.")
 def _(scores):
     scores = scores.sort().values
     gap = scores.diff().argmin()
@@ -993,7 +993,7 @@ def _(scores):
         return f"Two of them are {scores[gap].item():.5g} and {scores[gap + 1].item():.5g}."
 
 
-@listening_scores.must("If the first score rises by 0.1, its weight rises by at least 0.02.")
+@listening_scores.holds("If the first score rises by 0.1, its weight rises by at least 0.02.")
 def _(scores):
     rise = _raised(scores, 0, 0.1)[0].item()
     if rise < 0.0199:
@@ -1001,7 +1001,7 @@ def _(scores):
         return f"Its weight is {before:.2g}, and it rises by {rise:.3g}."
 
 
-@listening_scores.must("If the fourth score rises by 10, no weight changes by more than 0.001.")
+@listening_scores.holds("If the fourth score rises by 10, no weight changes by more than 0.001.")
 def _(scores):
     change = _raised(scores, 3, 10.0).abs().max().item()
     if change > 0.0011:

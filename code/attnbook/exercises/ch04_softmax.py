@@ -1397,21 +1397,21 @@ scores_for_20.reference = torch.tensor([0.78, 0.025, 0.195]).log()
 scores_for_20.reference -= scores_for_20.reference.mean()
 
 
-@scores_for_20.must("The output is between 19.9 and 20.1.")
+@scores_for_20.holds("The output is between 19.9 and 20.1.")
 def _(scores):
     output = (scores.softmax(dim=-1) @ torch.tensor([10.0, 20.0, 60.0]).double()).item()
     if not 19.899 < output < 20.101:
         return f"It is {output:.4g}."
 
 
-@scores_for_20.must("The second key has a weight of at most 0.05.")
+@scores_for_20.holds("The second key has a weight of at most 0.05.")
 def _(scores):
     weight = scores.softmax(dim=-1)[1].item()
     if weight > 0.051:
         return f"It has a weight of {weight:.2g}."
 
 
-@scores_for_20.must("The three scores sum to 0.")
+@scores_for_20.holds("The three scores sum to 0.")
 def _(scores):
     total = scores.sum().item()
     if abs(total) > 0.011:

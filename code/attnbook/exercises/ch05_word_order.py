@@ -133,7 +133,7 @@ def _first_change(mask, order):
     return None
 
 
-@ring_mask.must("Each row of the mask has two ones and two zeros.")
+@ring_mask.holds("Each row of the mask has two ones and two zeros.")
 def _(mask):
     off = (mask - mask.round().clamp(0, 1)).abs()
     if off.max() > 1e-3:
@@ -143,7 +143,7 @@ def _(mask):
             return f"The entries of the {place} row sum to {ones:.0f}."
 
 
-@ring_mask.must("In the order d a b c, every token keeps its output.")
+@ring_mask.holds("In the order d a b c, every token keeps its output.")
 def _(mask):
     if change := _first_change(mask, _MOVED_ON):
         token, before, after = change
@@ -153,7 +153,7 @@ def _(mask):
         )
 
 
-@ring_mask.must("In the order d c b a, some token gets a different output.")
+@ring_mask.holds("In the order d c b a, some token gets a different output.")
 def _(mask):
     if not _first_change(mask, _BACKWARDS):
         tokens = _to(_attended(mask, _IN_A_LINE)["b"]) or "nobody"

@@ -620,7 +620,7 @@ def _read(matrix, columns):
 _OF_PLACE, _OF_WORD = slice(0, 2), slice(2, 4)
 
 
-@read_both.must("In the first two numbers, cat and dog at one place are at most 0.01 apart.")
+@read_both.holds("In the first two numbers, cat and dog at one place are at most 0.01 apart.")
 def _(matrix):
     cat, dog = _read(matrix, _OF_PLACE)
     distance = (cat - dog).norm(dim=-1)[0].item()
@@ -628,7 +628,7 @@ def _(matrix):
         return f"At place 0, their distance is {distance:.3f}."
 
 
-@read_both.must("In the first two numbers, different places are at least 0.1 apart.")
+@read_both.holds("In the first two numbers, different places are at least 0.1 apart.")
 def _(matrix):
     cat, _ = _read(matrix, _OF_PLACE)
     distance = torch.cdist(cat, cat).fill_diagonal_(torch.inf)
@@ -637,7 +637,7 @@ def _(matrix):
         return f"For cat, the places {one} and {other} are {distance.min():.3f} apart."
 
 
-@read_both.must("In the last two numbers, one word at different places is at most 0.3 apart.")
+@read_both.holds("In the last two numbers, one word at different places is at most 0.3 apart.")
 def _(matrix):
     cat, _ = _read(matrix, _OF_WORD)
     distance = torch.cdist(cat, cat)
@@ -646,7 +646,7 @@ def _(matrix):
         return f"For cat, the places {one} and {other} are {distance.max():.3f} apart."
 
 
-@read_both.must("In the last two numbers, cat and dog are at least 0.8 apart, wherever they are.")
+@read_both.holds("In the last two numbers, cat and dog are at least 0.8 apart, wherever they are.")
 def _(matrix):
     cat, dog = _read(matrix, _OF_WORD)
     distance = torch.cdist(cat, dog)

@@ -286,12 +286,12 @@ def _not_above(matrix, token):
     return None
 
 
-@exclusive_or.must("For (1, -1), the last feature is at least 0.5 larger than if both are equal.")
+@exclusive_or.holds("For (1, -1), the last feature is at least 0.5 larger than if both are equal.")
 def _(matrix):
     return _not_above(matrix, (1, -1))
 
 
-@exclusive_or.must("For (-1, 1), the last feature is at least 0.5 larger than if both are equal.")
+@exclusive_or.holds("For (-1, 1), the last feature is at least 0.5 larger than if both are equal.")
 def _(matrix):
     return _not_above(matrix, (-1, 1))
 

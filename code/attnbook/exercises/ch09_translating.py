@@ -499,7 +499,7 @@ def _likelier(chances, beam, wider, names):
     return None
 
 
-@two_searches_miss.must("Each row holds probabilities, which sum to 1.")
+@two_searches_miss.holds("Each row holds probabilities, which sum to 1.")
 def _(chances):
     if chances.min() < 0:
         return f"One number is {chances.min():g}."
@@ -509,19 +509,19 @@ def _(chances):
         return f"Row {row} sums to {chances[row].sum():.3f}."
 
 
-@two_searches_miss.must("The probabilities of the first token differ by at least 0.02.")
+@two_searches_miss.holds("The probabilities of the first token differ by at least 0.02.")
 def _(chances):
     gaps = chances[0].sort().values.diff()
     if gaps.min() < 0.02 - 1e-6:
         return f"Two of them differ by {gaps.min():.3f}."
 
 
-@two_searches_miss.must("The beam's sentence is at least 1.3 times as likely as greedy search's.")
+@two_searches_miss.holds("The beam's sentence is at least 1.3 times as likely as greedy search's.")
 def _(chances):
     return _likelier(chances, 1, 2, ("Greedy search", "the beam"))
 
 
-@two_searches_miss.must("The best sentence of all is at least 1.3 times as likely as the beam's.")
+@two_searches_miss.holds("The best sentence of all is at least 1.3 times as likely as the beam's.")
 def _(chances):
     return _likelier(chances, 2, 3, ("The beam", "a search of all sentences"))
 

@@ -1256,31 +1256,32 @@ def _(f, scores, value, block):
     return changed(torch.ones_like(result), result, "It should be {}, but is {}")
 
 
-@softmax_in_blocks.broken
-def _(scores, value, block):
-    """Each block is still measured by its own largest score. So its best key counts as much as the
-    best key of all blocks before it, however low its score is."""
+def _running(
+    scores,
+    value,
+    block,
+    *,
+    subtracted=lambda m, best, new_m: new_m,  # of the old maximum, the block's, and the new one
+    total_kept=False,
+    mix_kept=False,
+):
+    """In blocks, with one thing changed."""
     m, total, mix = -math.inf, 0.0, 0.0
     for s, v in _blocks(scores, value, block):
         best = s.amax(dim=-1, keepdim=True)
         new_m = best.clamp(min=m)
-        old, new = (m - new_m).exp(), (s - best).exp()
-        total = old * total + new.sum(dim=-1, keepdim=True)
-        mix = old * mix + new @ v
-        m = new_m
-    return mix / total
-
-
-def _running(scores, value, block, *, total_kept, mix_kept):
-    """In blocks; each of the two sums is corrected or kept as it is."""
-    m, total, mix = -math.inf, 0.0, 0.0
-    for s, v in _blocks(scores, value, block):
-        new_m = s.amax(dim=-1, keepdim=True).clamp(min=m)
-        old, new = (m - new_m).exp(), (s - new_m).exp()
+        old, new = (m - new_m).exp(), (s - subtracted(m, best, new_m)).exp()
         total = (total if total_kept else old * total) + new.sum(dim=-1, keepdim=True)
         mix = (mix if mix_kept else old * mix) + new @ v
         m = new_m
     return mix / total
+
+
+@softmax_in_blocks.broken
+def _(scores, value, block):
+    """Each block is still measured by its own largest score. So its best key counts as much as the
+    best key of all blocks before it, however low its score is."""
+    return _running(scores, value, block, subtracted=lambda m, best, new_m: best)
 
 
 @softmax_in_blocks.mistake("the old sums left as they are")
@@ -1294,14 +1295,14 @@ def _(scores, value, block):
 def _(scores, value, block):
     """You correct the old denominator, but not the old numerator. The weights then sum to more than
     1 if a later block has a larger score."""
-    return _running(scores, value, block, total_kept=False, mix_kept=True)
+    return _running(scores, value, block, mix_kept=True)
 
 
 @softmax_in_blocks.mistake("only the numerator corrected")
 def _(scores, value, block):
     """You correct the old numerator, but not the old denominator. The weights then sum to less than
     1 if a later block has a larger score."""
-    return _running(scores, value, block, total_kept=True, mix_kept=False)
+    return _running(scores, value, block, total_kept=True)
 
 
 @softmax_in_blocks.mistake("the maximum of each block alone")
@@ -1329,28 +1330,14 @@ def _(scores, value, block):
 def _(scores, value, block):
     """You subtract nothing from the scores of a block, although the old sums are measured by the
     largest score. So the terms of different blocks cannot be compared, and large ones overflow."""
-    m, total, mix = -math.inf, 0.0, 0.0
-    for s, v in _blocks(scores, value, block):
-        new_m = s.amax(dim=-1, keepdim=True).clamp(min=m)
-        old, new = (m - new_m).exp(), s.exp()
-        total = old * total + new.sum(dim=-1, keepdim=True)
-        mix = old * mix + new @ v
-        m = new_m
-    return mix / total
+    return _running(scores, value, block, subtracted=lambda m, best, new_m: 0.0)
 
 
 @softmax_in_blocks.mistake("the old maximum subtracted")
 def _(scores, value, block):
     """You subtract the largest score of the blocks before. In the first block, this is −∞, so the
     exponentials are infinite and the result is NaN."""
-    m, total, mix = -math.inf, 0.0, 0.0
-    for s, v in _blocks(scores, value, block):
-        new_m = s.amax(dim=-1, keepdim=True).clamp(min=m)
-        old, new = (m - new_m).exp(), (s - m).exp()
-        total = old * total + new.sum(dim=-1, keepdim=True)
-        mix = old * mix + new @ v
-        m = new_m
-    return mix / total
+    return _running(scores, value, block, subtracted=lambda m, best, new_m: m)
 
 
 @softmax_in_blocks.mistake("a mean over the blocks")

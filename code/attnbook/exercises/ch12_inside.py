@@ -692,25 +692,25 @@ def _switched_off(found, head):
     )
 
 
-@two_rankings.must("Head A adds at most 0.01 directly to the logit, up or down.")
+@two_rankings.holds("Head A adds at most 0.01 directly to the logit, up or down.")
 def _(found):
     if found[0, 0].abs() > 0.01 + 1e-3:
         return f"It adds {found[0, 0]:.2f}."
 
 
-@two_rankings.must("Without A, the logit is at least 1 lower.")
+@two_rankings.holds("Without A, the logit is at least 1 lower.")
 def _(found):
     if _logit(found) - _logit(found, without="A") < 1 - 1e-3:
         return _switched_off(found, "A")
 
 
-@two_rankings.must("Head B adds at least 1 directly to the logit.")
+@two_rankings.holds("Head B adds at least 1 directly to the logit.")
 def _(found):
     if found[1, 0] < 1 - 1e-3:
         return f"It adds {found[1, 0]:.2f}."
 
 
-@two_rankings.must("Without B, the logit changes by at most 0.1.")
+@two_rankings.holds("Without B, the logit changes by at most 0.1.")
 def _(found):
     if abs(_logit(found) - _logit(found, without="B")) > 0.1 + 1e-3:
         return _switched_off(found, "B")

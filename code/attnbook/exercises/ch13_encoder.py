@@ -833,19 +833,21 @@ def _behind(values, best):
     return None
 
 
-@three_ways_to_search.must("The cosine of answer 0 is larger than the others by at least 0.1.")
+@three_ways_to_search.holds("The cosine of answer 0 is larger than the others by at least 0.1.")
 def _(answers):
     found = _behind(_measures(answers)[0], 0)
     return found and f"The cosines are {found}"
 
 
-@three_ways_to_search.must("The dot product of answer 1 is larger than the others by at least 0.1.")
+@three_ways_to_search.holds(
+    "The dot product of answer 1 is larger than the others by at least 0.1."
+)
 def _(answers):
     found = _behind(_measures(answers)[1], 1)
     return found and f"The dot products are {found}"
 
 
-@three_ways_to_search.must("The distance of answer 2 is smaller than the others by at least 0.1.")
+@three_ways_to_search.holds("The distance of answer 2 is smaller than the others by at least 0.1.")
 def _(answers):
     found = _behind(-_measures(answers)[2], 2)
     return found and f"The distances are {found}"

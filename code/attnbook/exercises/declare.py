@@ -237,12 +237,13 @@ class Repair(Exercise):
 class Construction(Exercise):
     """Something to find, such as weights, a sentence or a counterexample: many answers are right.
 
-    An answer is one tensor of the given shape, as a tensor or in lists. Properties are tests of the
-    answer itself. A mistake is recognised by what it has in common with others of its kind.
+    An answer is one tensor of the given shape, as a tensor or in lists. A property (``holds``) is a
+    test of the answer itself. A mistake is recognised by what it has in common with others of its
+    kind.
 
     >>> sums = Construction("0.1", "Three from two", shape=(2,), hints=[])
     >>> sums.reference = torch.tensor([1.0, 2.0])
-    >>> @sums.must("The sum of the numbers is 3.")
+    >>> @sums.holds("The sum of the numbers is 3.")
     ... def _(numbers):
     ...     return None if numbers.sum() == 3 else f"It is {numbers.sum():g}."
     >>> @sums.wrong("nothing but zeros", example=[0.0, 0.0])
@@ -257,10 +258,6 @@ class Construction(Exercise):
         super().__init__(id, title, hints=hints)
         self.shape = shape
         self.recognises: dict[str, Callable] = {}
-
-    def must(self, sentence: str) -> Callable:
-        """Decorator: a test of an answer that returns None, or the numbers that contradict it."""
-        return self.holds(sentence)
 
     def wrong(self, name: str, *, example: object) -> Callable:
         """Decorator: whether an answer shows a known mistake; the docstring explains it."""

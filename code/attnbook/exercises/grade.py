@@ -74,7 +74,9 @@ def _judge_number(exercise: NumericAnswer, answer: object, report: Report) -> No
         return
     number = to_float(answer)
     if math.isclose(number, exercise.reference, rel_tol=exercise.within):
-        report.holds.append("Your number is right, up to rounding.")
+        exact = exercise.within <= 0.05
+        how = "up to rounding" if exact else f"within {100 * exercise.within:.0f} %"
+        report.holds.append(f"Your number is right, {how}.")
     elif math.isnan(number):
         report.failures.append("The answer must be one number, but yours is NaN.")
     elif number < 0 <= exercise.reference:
@@ -109,17 +111,22 @@ def _judge_letter(exercise: MultipleChoice, answer: object, report: Report) -> N
 
 def _judge_construction(exercise: Construction, answer: object, report: Report) -> None:
     try:
-        found = torch.as_tensor(answer).detach().double()
+        found = torch.as_tensor(answer).detach()
     except (TypeError, ValueError, RuntimeError):
-        found = None
-    if found is None or found.shape != exercise.shape or not found.isfinite().all():
-        got = kind_of(answer) if found is None else f"of shape {tuple(found.shape)}"
-        got = "not finite" if found is not None and found.shape == exercise.shape else got
+        got = kind_of(answer)
+    else:
+        got = None
+        if found.shape != exercise.shape:
+            got = f"of shape {tuple(found.shape)}"
+        elif found.is_complex() or not found.isfinite().all():
+            got = "complex" if found.is_complex() else "not finite"
+    if got:
         report.failures.append(
             f"The answer must be a tensor of finite numbers of shape {exercise.shape}, but yours "
             f"is {got}."
         )
         return
+    found = found.double()
     for item in exercise.properties:
         if contradiction := item.find_counterexample(found):
             report.failures.append(f"Not true: {item.sentence} {contradiction}")

@@ -14,18 +14,14 @@ import numpy as np
 
 from attncourse import UsageError
 
-NAMES = (
-    "Email address",
-    "ID number",
-    "student",
-    "Student",
-)  # of a column that tells students apart
+# the names of a column that tells students apart
+NAMES = ("Email address", "ID number", "student", "Student")
 ROUNDS = 10_000  # of the bootstrap
 
 
 @dataclass
 class Gain:
-    """Numbers of a class; intervals are those in which 95 of 100 classes like it would be."""
+    """Numbers of a class. Its intervals hold 95 of 100 results if its students are drawn again."""
 
     students: int
     questions: list[tuple[float, float]]  # shares of right answers before and after

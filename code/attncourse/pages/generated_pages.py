@@ -36,8 +36,8 @@ TIME = re.compile(r"^\*\*Time:\*\* .*$", re.M)
 NEEDS = re.compile(r"^\*\*You need first:\*\* (.*)$", re.M)
 EXERCISES = re.compile(r"^## Exercises$.*", re.M | re.S)  # the heading, and the text below it
 BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.S)
-PATH = re.compile(r"Chapters 1 to 9 .*? exercises of the laboratory take .*? hours?\.")
 MAIN_PATH = 9  # the chapter with a Transformer that translates
+PATH = re.compile(rf"Chapters 1 to {MAIN_PATH} .*? exercises of the laboratory take .*? hours?\.")
 FRONT = (10, "the whole idea in five questions, each with a picture first")  # minutes: its title
 IN_LABORATORY = re.compile(r"(?<=^## Exercises\n\n)[^#\n].*", re.M)  # the paragraph below it
 HOW_TO_ANSWER = (

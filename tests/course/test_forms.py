@@ -71,7 +71,9 @@ def test_the_command_writes_forms_keys_and_what_moodle_imports(tmp_path, monkeyp
         paper.count("- **A** ") == paper.count("- **E** ") == 12
         and "right" not in paper.split("\n", 3)[3]
     )
-    for question in (tmp_path / "form-b.gift.txt").read_text("utf8").split("\n}\n")[:-1]:
+    told = (tmp_path / "form-b.gift.txt").read_text("utf8").split("\n}\n")[:-1]
+    for question, pair in zip(told, PAIRS, strict=True):
+        assert f"\n    ={forms._escaped(pair['b']['options'][0])}\n" in question
         plain = re.sub(r"\\.", "", question)
         assert plain.count("=") == 1 and plain.count("~") == 4 and plain.count("{") == 1
     exam = [(tmp_path / f"exam{end}.md").read_text("utf8") for end in ("", "-key")]
@@ -100,6 +102,14 @@ def test_the_gain_of_a_class_is_what_it_is_by_hand(tmp_path):
     assert found.gained[0] == pytest.approx(1.17, abs=0.02)
     assert found.gained[1] == pytest.approx(1.83, abs=0.02)
     assert found.normalised_in == pytest.approx([x / 3 for x in found.gained])
+
+
+def test_the_interval_holds_95_of_100_means(tmp_path):
+    before = {f"s{i}": [0, 0] for i in range(200)}
+    after = {f"s{i}": [i % 2, 0] for i in range(200)}  # a gain of 0.5 with a deviation of 0.5
+    found = gain.gain(table(tmp_path / "x.csv", before), table(tmp_path / "y.csv", after))
+    half = 1.96 * 0.5 / math.sqrt(200)
+    assert found.gained == pytest.approx((0.5 - half, 0.5 + half), abs=0.006)
 
 
 def test_moodles_table_is_read_with_its_points_and_its_last_row(tmp_path, monkeypatch, capsys):

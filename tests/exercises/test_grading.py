@@ -466,6 +466,12 @@ def test_a_number_with_a_wide_tolerance_is_not_called_right_up_to_rounding():
     assert grade(guess, 81).holds == ["Your number is right, within 25 %."]
     guess = NumericAnswer("0.1", "A number", answer=100.0, within=0.05, hints=[])
     assert grade(guess, 101).holds == ["Your number is right, up to rounding."]
+    assert grade(guess, 104).holds == ["Your number is right, within 5 %."]
+
+
+def test_a_tolerance_is_a_share_of_the_right_number_on_both_sides():
+    guess = NumericAnswer("0.1", "A number", answer=100.0, within=0.25, hints=[])
+    assert [grade(guess, x).passed for x in (74.9, 75, 125, 125.1)] == [False, True, True, False]
 
 
 def test_a_construction_is_told_what_it_lacks_and_gets_points_for_the_rest(three):

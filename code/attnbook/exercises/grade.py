@@ -73,9 +73,10 @@ def _judge_number(exercise: NumericAnswer, answer: object, report: Report) -> No
         report.failures.append(f"The answer must be one number, but yours is {kind_of(answer)}.")
         return
     number = to_float(answer)
-    if math.isclose(number, exercise.reference, rel_tol=exercise.within):
-        exact = exercise.within <= 0.05
-        how = "up to rounding" if exact else f"within {100 * exercise.within:.0f} %"
+    # a share of the right number, as the task says, not of the larger of both
+    error = abs(number - exercise.reference) / (abs(exercise.reference) or 1)
+    if error <= exercise.within + 1e-9:
+        how = "up to rounding" if error <= 0.01 else f"within {100 * exercise.within:.0f} %"
         report.holds.append(f"Your number is right, {how}.")
     elif math.isnan(number):
         report.failures.append("The answer must be one number, but yours is NaN.")

@@ -687,7 +687,7 @@ def _logit(found, *, without=None):
 
 def _switched_off(found, head):
     return (
-        f"The logit is {_logit(found):.2f} with both heads, and {_logit(found, without=head):.2f} "
+        f"The logit is {_logit(found):.3f} with both heads, and {_logit(found, without=head):.3f} "
         f"without {head}."
     )
 
@@ -695,7 +695,7 @@ def _switched_off(found, head):
 @two_rankings.holds("Head A adds at most 0.01 directly to the logit, up or down.")
 def _(found):
     if found[0, 0].abs() > 0.01 + 1e-3:
-        return f"It adds {found[0, 0]:.2f}."
+        return f"It adds {found[0, 0]:.3f}."
 
 
 @two_rankings.holds("Without A, the logit is at least 1 lower.")
@@ -707,7 +707,7 @@ def _(found):
 @two_rankings.holds("Head B adds at least 1 directly to the logit.")
 def _(found):
     if found[1, 0] < 1 - 1e-3:
-        return f"It adds {found[1, 0]:.2f}."
+        return f"It adds {found[1, 0]:.3f}."
 
 
 @two_rankings.holds("Without B, the logit changes by at most 0.1.")

@@ -131,13 +131,17 @@ WRONG = [
     ("12.6", one_head_alone, "After D B A C, A, B has the logit 0.5, and C has 0."),
     ("12.6", lambda layer: torch.ones(4), "You never run `layer`."),
     ("12.6", lambda layer: layer(torch.zeros(2, 4), torch.zeros(2, 4, 2)), "must have the shape"),
-    ("12.8", [[0.5, 3.0], [1, 0], [-1, 1], [1, 0]], "It adds 0.50."),
-    ("12.8", [[0.0, 1.5], [1, 0], [-1, 1], [1, 0]], "is 1.50 with both heads, and 1.00 without A"),
+    ("12.8", [[0.5, 3.0], [1, 0], [-1, 1], [1, 0]], "It adds 0.500."),
+    (
+        "12.8",
+        [[0.0, 1.5], [1, 0], [-1, 1], [1, 0]],
+        "is 1.500 with both heads, and 1.000 without A",
+    ),
     ("12.8", [[0.0, 3.0], [0.5, 0], [-1, 1], [1, 0]], "Head B adds at least 1 directly"),
     (
         "12.8",
         [[0.0, 3.0], [1, 0], [-0.5, 1], [1, 0]],
-        "is 3.50 with both heads, and 3.00 without B",
+        "is 3.500 with both heads, and 3.000 without B",
     ),
 ]
 

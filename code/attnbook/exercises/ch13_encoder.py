@@ -886,4 +886,4 @@ def _(answers):
     """The answer with the largest dot product is also the nearest. An answer can have a larger dot
     product than this one and still be far away."""
     _, product, distance = _measures(answers)
-    return bool(product.argmax() == distance.argmin())
+    return bool(product.argmax() == distance.argmin() and answers.any())

@@ -632,7 +632,7 @@ def _(matrix):
 def _(matrix):
     cat, _ = _read(matrix, _OF_PLACE)
     distance = torch.cdist(cat, cat).fill_diagonal_(torch.inf)
-    if distance.min() < 0.1 - 1e-6:
+    if distance.min() < 0.1 - 1e-3:
         one, other = divmod(distance.argmin().item(), 16)
         return f"For cat, the places {one} and {other} are {distance.min():.3f} apart."
 
@@ -641,7 +641,7 @@ def _(matrix):
 def _(matrix):
     cat, _ = _read(matrix, _OF_WORD)
     distance = torch.cdist(cat, cat)
-    if distance.max() > 0.3 + 1e-6:
+    if distance.max() > 0.3 + 1e-3:
         one, other = divmod(distance.argmax().item(), 16)
         return f"For cat, the places {one} and {other} are {distance.max():.3f} apart."
 
@@ -650,7 +650,7 @@ def _(matrix):
 def _(matrix):
     cat, dog = _read(matrix, _OF_WORD)
     distance = torch.cdist(cat, dog)
-    if distance.min() < 0.8 - 1e-6:
+    if distance.min() < 0.8 - 1e-3:
         one, other = divmod(distance.argmin().item(), 16)
         return f"Cat at place {one} and dog at place {other} are {distance.min():.3f} apart."
 
@@ -663,7 +663,10 @@ def _(matrix):
     """Your first two numbers say which word it is, and your last two say where it is. The task asks
     for the place first."""
     cat, dog = _read(matrix, _OF_WORD)
-    return torch.allclose(cat, dog, atol=0.01) and bool(torch.dist(cat[0], cat[1]) > 0.1)
+    tells_words = torch.dist(*_read(matrix, _OF_PLACE)[:, 0]) > 0.1
+    return bool(tells_words and torch.dist(cat[0], cat[1]) > 0.1) and torch.allclose(
+        cat, dog, atol=0.01
+    )
 
 
 @read_both.wrong("the fast features as they are", example=torch.eye(4).tolist())
@@ -1259,7 +1262,8 @@ words_like_the_place = NumericAnswer(
     hints=[
         "Divide the position vector by its length. What is then the standard deviation of its dot "
         "product with a word's vector, and about how long is the word's vector?",
-        "A cosine has a standard deviation of about 1/√d. How many of these is 0.3 above the mean?",
+        "A cosine has a standard deviation of about 1/√d. How many standard deviations above the "
+        "mean is 0.3?",
     ],
 )
 words_like_the_place.wrong_value(
@@ -1284,11 +1288,11 @@ words_like_the_place.wrong_value(
     "two features instead of 64",
     10_000 * math.acos(0.3) / math.pi,
     "You treated all angles as equally likely. This is right for arrows on paper, but with many "
-    "features nearly all directions are almost at right angles to a given one.",
+    "features, nearly all vectors are almost at right angles to the position vector.",
 )
 words_like_the_place.wrong_value(
     "one standard deviation",
     10_000 * math.erfc(1 / math.sqrt(2)) / 2,
-    "You took 0.3 for one standard deviation above the mean. But a cosine is less spread out than "
-    "that, because its standard deviation shrinks as the number of features grows.",
+    "You took 0.3 for one standard deviation above the mean. But the standard deviation is "
+    "smaller than that, because it shrinks as the number of features grows.",
 )

@@ -1214,20 +1214,20 @@ second_in_both.reference = torch.tensor([[3.3, 3.1, 0.0], [0.0, 3.1, 3.3]])
 
 def _thirds(weights):
     dog, park, man = weights.tolist()
-    return f"dog {dog:.2f}, park {park:.2f} and man {man:.2f}"
+    return f"dog {dog:.3f}, park {park:.3f} and man {man:.3f}"
 
 
 @second_in_both.holds("In each head, dog or man gets at least 0.05 more weight than park.")
 def _(scores):
     for head, weights in enumerate(scores.softmax(dim=-1), start=1):
-        if max(weights[0], weights[2]) < weights[1] + 0.05 - 1e-6:
+        if max(weights[0], weights[2]) < weights[1] + 0.05 - 1e-3:
             return f"Head {head} gives {_thirds(weights)}."
 
 
 @second_in_both.holds("Over both heads, park gets at least 0.2 more than dog and than man.")
 def _(scores):
     total = scores.softmax(dim=-1).sum(dim=0)
-    if max(total[0], total[2]) > total[1] - 0.2 + 1e-6:
+    if max(total[0], total[2]) > total[1] - 0.2 + 1e-3:
         return f"In sum, the heads give {_thirds(total)}."
 
 
@@ -1295,8 +1295,14 @@ missed_by_three.wrong_value(
 missed_by_three.wrong_value(
     "two words and one head",
     50.0,
-    "You gave the number for one head and two words. Here, there are more words, and the heads are "
-    "too few for them by more than one.",
+    "This is right for one head and two words, where one equation is missing. But with three heads "
+    "and eight words, more than one is missing.",
+)
+missed_by_three.wrong_value(
+    "a share instead of a percentage",
+    5 / 8,
+    "You gave a share between 0 and 1. The question asks for a percentage, so multiply your number "
+    "by 100.",
 )
 missed_by_three.wrong_value(
     "nothing",

@@ -260,8 +260,8 @@ WRONG = [
     ("7.9", lambda *a: causal_heads(*a).roll(-1, dims=1), "No row changes if the last token"),
     ("7.9", lambda *a: causal_heads(*a).flip(-1), "The first features of the result come"),
     ("7.9", lambda q, k, v, n: causal_heads(q, k, v.detach(), n), "None reaches `value`"),
-    ("7.10", [[3.12, 3.1, 0.0], [0.0, 3.1, 3.3]], "Head 1 gives dog 0.49, park 0.48"),
-    ("7.10", [[3.3, 2.8, 2.0], [2.0, 2.8, 3.3]], "In sum, the heads give dog 0.68"),
+    ("7.10", [[3.12, 3.1, 0.0], [0.0, 3.1, 3.3]], "Head 1 gives dog 0.494, park 0.484"),
+    ("7.10", [[3.3, 2.8, 2.0], [2.0, 2.8, 3.3]], "In sum, the heads give dog 0.677"),
 ]
 
 RIGHT = [

@@ -281,8 +281,8 @@ def _not_above(matrix, token):
     [own] = _last_features(matrix, [token])
     equal = _last_features(matrix, _EQUAL)
     best = max(range(2), key=equal.__getitem__)
-    if own < equal[best] + 0.5 - 1e-6:
-        return f"It is {own:.2f}, but for {_EQUAL[best]} it is {equal[best]:.2f}."
+    if own < equal[best] + 0.5 - 1e-3:
+        return f"It is {own:.3f}, but for {_EQUAL[best]} it is {equal[best]:.3f}."
     return None
 
 
@@ -1375,8 +1375,8 @@ embedding_at_the_top = NumericAnswer(
 embedding_at_the_top.wrong_value(
     "lengths added up",
     1 / 49,
-    "You added up the lengths of all vectors. But only parallel vectors have a sum as long as "
-    "that, and these vectors are nearly at right angles to each other.",
+    "You added up the lengths of all vectors. But a sum is that long only if the vectors are "
+    "parallel, and these vectors are nearly at right angles to each other.",
 )
 embedding_at_the_top.wrong_value(
     "one update for each block",

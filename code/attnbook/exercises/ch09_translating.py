@@ -495,7 +495,7 @@ def _found_by(chances, beam):
 def _likelier(chances, beam, wider, names):
     (one, low), (other, high) = _found_by(chances, beam), _found_by(chances, wider)
     if high < 1.3 * low - 1e-6 or high <= low:
-        return f"{names[0]} finds {one} with {low:.3f}, and {names[1]} {other} with {high:.3f}."
+        return f"{names[0]} finds {one} with {low:.4f}, and {names[1]} {other} with {high:.4f}."
     return None
 
 
@@ -544,7 +544,7 @@ def _(chances):
 def _(chances):
     """The best of your sentences begins with the likeliest first token. Greedy search then finds
     it, and no beam can do better."""
-    return _found_by(chances, 1)[1] >= _found_by(chances, 3)[1]
+    return 0 < _found_by(chances, 3)[1] <= _found_by(chances, 1)[1]
 
 
 @two_searches_miss.wrong(
@@ -1490,6 +1490,6 @@ captions_to_judge.wrong_value(
 captions_to_judge.wrong_value(
     "the cube",
     1080.0,
-    "You multiplied by the factor of the width three times. But the width falls as the square root "
-    "of the number of captions, so the factor enters fewer times.",
+    "You took the third power of the ratio of the widths. But the width falls as the square root "
+    "of the number of captions, so a lower power is enough.",
 )

@@ -113,7 +113,7 @@ _PLACES = ("first", "second", "third", "fourth")
 
 def _attended(mask, order):
     """For each token, in alphabetical order, the tokens that it attends to in this order."""
-    rows = dict(zip(order, (mask > 0.5).tolist(), strict=True))
+    rows = dict(zip(order, (mask > 1e-3).tolist(), strict=True))
     return {
         token: [other for other in _IN_A_LINE if rows[token][order.index(other)]]
         for token in _IN_A_LINE
@@ -1127,8 +1127,8 @@ weight_of_the_first = NumericAnswer(
     answer=sum(1 / i for i in range(1, 1001)),
     within=0.1,
     hints=[
-        "Query i may attend to i tokens. If everything is random, which share does each of them "
-        "get, on average?",
+        "Query i may attend to i tokens. If everything is random, what share of the weight does "
+        "each of them get, on average?",
         "Add up the shares 1, 1/2, 1/3, … of the first token. This sum grows like a logarithm.",
     ],
 )
@@ -1159,8 +1159,8 @@ weight_of_the_first.wrong_value(
 weight_of_the_first.wrong_value(
     "a logarithm to base 10",
     math.log10(1000),
-    "You counted the zeros of 1000. Each tenfold length does add the same amount to the first "
-    "token's weight, but this amount is more than 1.",
+    "You counted the zeros of 1000. Each tenfold increase of the length does add the same amount "
+    "to the first token's weight, but this amount is more than 1.",
 )
 weight_of_the_first.wrong_value(
     "twice the average",

@@ -49,6 +49,7 @@ EVERYBODY_AND_THE_FIRST = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1
 WRONG = [
     ("5.2", torch.eye(4).roll(1, 1), "The entries of the first row sum to 1."),
     ("5.2", [[0.5] * 4] * 4, "One entry is 0.5."),
+    ("5.2", [[0.5] * 4] * 4, "b attends to a, b, c and d"),
     ("5.2", torch.zeros(4, 4).index_fill(1, torch.tensor([0, 1]), 1), "but in d a b c, it attends"),
     ("5.2", EVERYBODY_AND_THE_FIRST, "attends to a and b, but in d a b c, it attends to a and d"),
     ("5.3", lambda counts: ceiling_by_loops(counts) / 2, "If every bag has only one answer,"),

@@ -982,7 +982,7 @@ def _raised(scores, key, by):
 def _(scores):
     apart = (scores.max() - scores.min()).item()
     if apart < 99.999:
-        return f"It is {apart:.3g} above it."
+        return f"It is {apart:.5g} above it."
 
 
 @listening_scores.holds("Any two scores differ by at least 0.5.")
@@ -1061,14 +1061,14 @@ listening_pairs.wrong_value(
 listening_pairs.wrong_value(
     "the root forgotten",
     1000 * math.erf(5.3 / (2 * 1024) / math.sqrt(2)),
-    "You divided the width of the band by the variance of the difference. The standard deviation "
-    "is the root of the variance, and it is far smaller.",
+    "You compared the width of the band with the variance of the difference. Compare it with the "
+    "standard deviation, which is the root of the variance and far smaller.",
 )
 listening_pairs.wrong_value(
     "the dots outside",
     1000 * math.erfc(5.3 / math.sqrt(2 * 1024) / math.sqrt(2)),
-    "You counted the dots outside the band. These are the saturated ones, and the question asks "
-    "for those to which softmax still listens.",
+    "You counted the dots outside the band. These dots are saturated, but the question asks for "
+    "the dots to which softmax still listens.",
 )
 listening_pairs.wrong_value(
     "the number of features of the figure",

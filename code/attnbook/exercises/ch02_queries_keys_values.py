@@ -1062,8 +1062,8 @@ sharpness_of_a_degree = NumericAnswer(
     answer=40 * (1 - math.cos(math.radians(30))) / (1 - math.cos(math.radians(1))),
     within=0.1,
     hints=[
-        "Only differences of scores matter. The score of the own key is 1. How much lower are the "
-        "scores of its two neighbours, as a function of the angle?",
+        "Only differences of scores matter. The arrow at 45° has a score of 1 with its own key. "
+        "How much lower are its scores with the two neighbours, as a function of the angle?",
         "Near its top, a cosine is a parabola: cos a ≈ 1 − a²/2.",
     ],
 )
@@ -1076,20 +1076,20 @@ sharpness_of_a_degree.wrong_value(
 sharpness_of_a_degree.wrong_value(
     "the same sharpness",
     40,
-    "You kept the sharpness, perhaps because the own key still has the largest score. But its lead "
-    "over the neighbours is now tiny, and many keys share the weight.",
+    "You kept the sharpness, perhaps because the right key still has the largest score. But its "
+    "lead over its neighbours is now tiny, and many keys share the weight.",
 )
 sharpness_of_a_degree.wrong_value(
     "in proportion to the number of keys",
     40 * 91 / 4,
     "You multiplied the sharpness by the ratio of the numbers of keys. But nearly all of the "
-    "missing weight goes to the two neighbours, so it matters how near these are.",
+    "missing weight goes to the two neighbours, so only their distance matters.",
 )
 sharpness_of_a_degree.wrong_value(
     "the cube of the angle",
     40 * 30**3,
-    "You took the third power of the ratio of the angles. Look at how a cosine leaves its top, "
-    "and which power of the angle comes first.",
+    "You took the third power of the ratio of the angles. But near its top, a cosine "
+    "falls with a lower power of the angle.",
 )
 sharpness_of_a_degree.wrong_value(
     "the root of the angle",
@@ -1100,6 +1100,6 @@ sharpness_of_a_degree.wrong_value(
 sharpness_of_a_degree.wrong_value(
     "smaller instead of larger",
     40 / 30,
-    "You divided the sharpness by the ratio of the angles. A smaller sharpness spreads the weight "
-    "over more keys, but here nearer keys have to be told apart.",
+    "You divided the sharpness by the ratio of the angles. But a smaller sharpness spreads the "
+    "weight over more keys, and keys that are closer together need a larger one.",
 )

@@ -1475,19 +1475,19 @@ score_for_half.wrong_value(
     "a logarithm to base 10",
     math.log10(10_000) + 2**2 / 2,
     "You counted the zeros of 10,000, which is a logarithm to base 10. Softmax takes powers of e, "
-    "so one more zero demands more than 1.",
+    "so each further zero raises the score by more than 1.",
 )
 score_for_half.wrong_value(
     "a logarithm to base 2",
     math.log2(10_000) + 2**2 / 2,
     "You counted how often 10,000 can be halved, which is a logarithm to base 2. Softmax takes "
-    "powers of e, so doubling the number of keys demands less than 1.",
+    "powers of e, so doubling the number of keys raises the score by less than 1.",
 )
 score_for_half.wrong_value(
     "the variance not halved",
     math.log(10_000) + 2**2,
-    "You added the whole variance of the scores. The exponent of their mean exponential is only "
-    "half of the variance.",
+    "You added the whole variance of the scores. But in the mean of their exponentials, the "
+    "exponent is only half of the variance.",
 )
 score_for_half.wrong_value(
     "no logarithm",

@@ -877,8 +877,8 @@ best_by_chance.wrong_value(
 best_by_chance.wrong_value(
     "two standard deviations above the mean",
     10 + 2 * math.sqrt(5),
-    "You added two standard deviations, as for a test of one head. But with 270 heads, several "
-    "exceed this limit by luck.",
+    "This is about two standard deviations above the mean, the limit for a test of one head. But "
+    "with 270 heads, several exceed this limit by luck.",
 )
 best_by_chance.wrong_value(
     "always right",

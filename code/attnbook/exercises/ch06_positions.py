@@ -632,7 +632,7 @@ def _(matrix):
 def _(matrix):
     cat, _ = _read(matrix, _OF_PLACE)
     distance = torch.cdist(cat, cat).fill_diagonal_(torch.inf)
-    if distance.min() < 0.1 - 1e-3:
+    if distance.min() < 0.1 - 1e-6:
         one, other = divmod(distance.argmin().item(), 16)
         return f"For cat, the places {one} and {other} are {distance.min():.3f} apart."
 
@@ -641,7 +641,7 @@ def _(matrix):
 def _(matrix):
     cat, _ = _read(matrix, _OF_WORD)
     distance = torch.cdist(cat, cat)
-    if distance.max() > 0.3 + 1e-3:
+    if distance.max() > 0.3 + 1e-6:
         one, other = divmod(distance.argmax().item(), 16)
         return f"For cat, the places {one} and {other} are {distance.max():.3f} apart."
 
@@ -650,7 +650,7 @@ def _(matrix):
 def _(matrix):
     cat, dog = _read(matrix, _OF_WORD)
     distance = torch.cdist(cat, dog)
-    if distance.min() < 0.8 - 1e-3:
+    if distance.min() < 0.8 - 1e-6:
         one, other = divmod(distance.argmin().item(), 16)
         return f"Cat at place {one} and dog at place {other} are {distance.min():.3f} apart."
 

@@ -1220,14 +1220,14 @@ def _thirds(weights):
 @second_in_both.holds("In each head, dog or man gets at least 0.05 more weight than park.")
 def _(scores):
     for head, weights in enumerate(scores.softmax(dim=-1), start=1):
-        if max(weights[0], weights[2]) < weights[1] + 0.05 - 1e-3:
+        if max(weights[0], weights[2]) < weights[1] + 0.05 - 1e-6:
             return f"Head {head} gives {_thirds(weights)}."
 
 
 @second_in_both.holds("Over both heads, park gets at least 0.2 more than dog and than man.")
 def _(scores):
     total = scores.softmax(dim=-1).sum(dim=0)
-    if max(total[0], total[2]) > total[1] - 0.2 + 1e-3:
+    if max(total[0], total[2]) > total[1] - 0.2 + 1e-6:
         return f"In sum, the heads give {_thirds(total)}."
 
 

@@ -281,7 +281,7 @@ def _not_above(matrix, token):
     [own] = _last_features(matrix, [token])
     equal = _last_features(matrix, _EQUAL)
     best = max(range(2), key=equal.__getitem__)
-    if own < equal[best] + 0.5 - 1e-3:
+    if own < equal[best] + 0.5 - 1e-6:
         return f"It is {own:.3f}, but for {_EQUAL[best]} it is {equal[best]:.3f}."
     return None
 

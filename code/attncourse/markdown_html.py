@@ -4,9 +4,10 @@ import re
 
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
-from nbconvert.filters import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments import highlight
 from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 STYLE_OF_CODE = HtmlFormatter(style="default").get_style_defs(".highlight")
 FUNCTION = re.compile(r"(<mi>[a-z]{2,}</mi>)(?=<mi>)")  # log n has a space between
@@ -37,6 +38,7 @@ def text(markdown: str, *, html: bool = True) -> Markup:
     return Markup(MarkdownWithMath(renderer=renderer).render(markdown))
 
 
-def code(source: str) -> Markup:
-    """Python in colours."""
-    return Markup(Highlight2HTML(pygments_lexer="python")(source))
+def code(source: str, marked: int = 0) -> Markup:
+    """Python in colours; the marked line, counted from 1, has a background of its own."""
+    form = HtmlFormatter(hl_lines=[marked])
+    return Markup(highlight(source, PythonLexer(), form))

@@ -225,6 +225,14 @@ def crashing(course):
     return notebook, dict.fromkeys((NUMBER, FIRST, SECOND, THIRD), 0.0)
 
 
+def guessing(course):
+    """The first known mistake wherever the answer is no function that the student writes."""
+    notebook = course.perfect()
+    graded_cell(notebook, IN_WORDS).source = graded_cell(course.released, IN_WORDS).source
+    others = [id for id, exercise in EXERCISES.items() if type(exercise) is not Exercise]
+    return notebook, {id: course.err(notebook, id) for id in others}
+
+
 # it would give all points: on the path, and beside the notebook
 OWN_PACKAGE = """
 from pathlib import Path
@@ -313,5 +321,5 @@ def hooking(course):
     return notebook, wrong
 
 
-STUDENTS = [perfect, empty, careless, crashing, cheating, hooking]
+STUDENTS = [perfect, empty, careless, crashing, cheating, hooking, guessing]
 NUMBERS = {student.__name__: i for i, student in enumerate(STUDENTS, 101)}  # the platform's

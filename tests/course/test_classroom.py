@@ -124,9 +124,10 @@ def test_the_class_is_summed_up_with_its_commonest_mistakes(graded):
     )
     said = {id: row for id, *row in rows}
     first = {id: next(iter(EXERCISES[id].mistakes)) for id in EXERCISES}
-    # perfect is right, careless and hooking err, crashing never ends, cheating hides its points
-    assert said[THIRD] == ["17%", "3", "1", "1", f"{first[THIRD]} (2); none that is known (1)"]
-    assert f"{IN_WORDS}, in words: 4 of 6 marked, 0.0 points on average" in graded.printed
+    # perfect and guessing are right, careless and hooking err, crashing never ends, cheating hides
+    # its points
+    assert said[THIRD] == ["29%", "3", "1", "1", f"{first[THIRD]} (2); none that is known (1)"]
+    assert f"{IN_WORDS}, in words: 5 of 7 marked, 0.0 points on average" in graded.printed
     because = EXERCISES[THIRD].explanations[first[THIRD]][:20]
     assert re.search(rf"To begin with, {THIRD}, 2 times: .*\. {because}", graded.printed)
 

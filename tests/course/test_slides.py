@@ -45,6 +45,9 @@ def test_slides_show_every_drawing_and_ask_each_vote_without_a_network(tmp_path,
         == sum("slide" in cell.metadata.get("tags", []) for cell in cells)
         > 0
     )
+    mended = page.locator("section.mended .hll").all_text_contents()
+    assert [line.strip() for line in mended] == ["weights = scores.softmax(dim=-1)  # 2"]
+    assert page.locator("section.broken .picture img").count() == 1
     for i, (over, text, shown) in enumerate(page.evaluate(EACH_SLIDE)):
         assert over <= 1 and (text.strip() or shown), i
         assert "$" not in text and "](" not in text, i

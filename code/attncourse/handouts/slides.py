@@ -15,7 +15,7 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from attnbook import figure_assets
-from attncourse.chapter import TITLE, opening, tags
+from attncourse.chapter import TITLE, exercises_of, opening, tags
 from attncourse.markdown_html import STYLE_OF_CODE, code, text
 from attncourse.pages.timing import without_exercises
 
@@ -32,6 +32,7 @@ CHOICE = re.compile(r"### Exercise [\d.]+\.0 .*")
 OPTION = re.compile(r"- \*\*([A-Z])\*\* (.+)")
 PREDICT = re.compile(r"> \*\*Predict\.\*\*\s*")
 FIGURE = re.compile(r"<attnbook-([a-z-]+)")
+ASKS_FOR_THE_LINE = re.compile(r" (Which line is wrong\?|First check the number)")
 YOU_ARE_HERE = re.compile(r'"here": "')  # a small map of the model: where in it a page is
 DATA = re.compile(r'<script type="application/json">(.*?)</script>', re.S)
 
@@ -50,11 +51,12 @@ class Option:
 class Slide:
     """What one slide shows; which parts it has, its kind says."""
 
-    kind: str  # figure, table, formula, code, poll or answer
+    kind: str  # figure, table, formula, code, poll, answer, broken or mended
     section: str
     lead: Markup = NOTHING
     body: Markup = NOTHING
     caption: Markup = NOTHING
+    code: Markup = NOTHING  # below the body
     options: list[Option] = field(default_factory=list)
 
 
@@ -62,7 +64,7 @@ def deck(chapter: NotebookNode) -> str:
     """The slides of a chapter as one page."""
     found = TITLE.match(chapter.cells[0].source)
     said = dict(re.findall(r"> \*\*(Question|Short answer)\.\*\* (.+)", opening(chapter)))
-    slides = list(slides_of(chapter))
+    slides = [*slides_of(chapter), *_to_mend(chapter)]
     kinds = {kind for slide in slides for kind in FIGURE.findall(slide.body)}
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         TEMPLATE.read_text("utf8")
@@ -162,6 +164,20 @@ def _of_code(
             said = []
     if "slide" in tags(cell):
         yield Slide("code", section, _lead(said), code(cell.source))
+
+
+def _to_mend(chapter: NotebookNode) -> Iterator[Slide]:
+    """The code with a wrong line and what it does, and then the same with the line mended."""
+    figures = [cell.outputs[0] for cell in chapter.cells if "symptoms" in tags(cell)]
+    tasks = [task for task in exercises_of(chapter) if "**Debug this.**" in task.text]
+    for figure, task in zip(figures, tasks, strict=True):
+        _, told = task.text.split("**Debug this.**")
+        broken, _ = task.call
+        lines = zip(broken.split("\n"), task.solution.split("\n"), strict=False)
+        wrong = next(i for i, (line, mended) in enumerate(lines, start=1) if line != mended)
+        parts = "Debug this", _inline(ASKS_FOR_THE_LINE.split(told)[0]), _figure(figure)[1]
+        yield Slide("broken", *parts, code=code(broken))
+        yield Slide("mended", *parts, code=code(task.solution, marked=wrong))
 
 
 def _options(data: dict, texts: dict[str, str]) -> list[Option]:

@@ -29,6 +29,10 @@ MODEL_ANSWER = re.compile(r"\n*<details>\s*<summary>A model answer</summary>(.*?
 
 POINTS = re.compile(r"\((\d+) points?")  # in a model answer
 
+PROOF = re.compile(rf"{HEADING.pattern}\n\n\*\*Prove it\.\*\* ", re.M)  # its text begins so
+
+HINT = re.compile(r"<details>\s*<summary>A hint</summary>(.*?)</details>", re.S)  # of a proof
+
 SOLUTION = re.compile(
     r"<details(?: open)?>\n<summary>Solution (?P<id>[\d.]+)</summary>\n\n"
     r"```python\n(?P<code>.*)\n```\n\n</details>",
@@ -43,8 +47,10 @@ DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.As
 
 ABOUT_SOLUTIONS = (
     " A solution is folded below each exercise."
-    " Instead of a check, the last one has a model answer."
+    " Exercises in words and proofs have a model answer instead of a check."
 )
+
+ABOUT_PROOFS = "You write a proof on paper. It has a model answer instead of a check."
 
 COMPARE_SENTENCE = re.compile(r"(, then compare| Then compare)\.$", re.M)
 
@@ -264,6 +270,15 @@ def cells_to_answer_in(chapter: NotebookNode, place: int) -> list[NotebookNode]:
 def without_comparison(text: str) -> str:
     """Where there is no model answer, nobody is told to compare with it."""
     return COMPARE_SENTENCE.sub(lambda found: "." if found[1].startswith(",") else "", text)
+
+
+def with_hints_unfolded(text: str) -> str:
+    """For pages that show tags as they are written.
+
+    >>> with_hints_unfolded("<details>\\n<summary>A hint</summary>\\n\\nAdd.\\n\\n</details>")
+    '*A hint:* Add.'
+    """
+    return HINT.sub(lambda found: f"*A hint:* {found[1].strip()}", text)
 
 
 def definitions(code: str) -> list[tuple[ast.stmt, str]]:

@@ -14,7 +14,7 @@ from attncourse import (
     __main__ as commands,
 )
 from attncourse.address import how_to_run, set_repository
-from attncourse.chapter import chapters, laboratory, studies
+from attncourse.chapter import ABOUT_PROOFS, chapters, laboratory, studies
 from attncourse.pages import generated_pages, plans, timing
 from attncourse.pages.claims import HEADING, anchor
 from attncourse.rules import missing
@@ -127,6 +127,22 @@ def test_the_text_above_the_exercises_shows_a_hint_and_where_the_others_are(smal
     text = generated_pages.how_to_answer(path, books)
     assert text.startswith("## Exercises\n\n") and '`hint("3.1")`' in text
     assert text.endswith(": [3.4, 3.5 and 3.10](lab/03-b.ipynb), [3.6](lab/03-a.ipynb).")
+
+
+def test_a_laboratory_notebook_says_how_its_proof_is_answered(tmp_path):
+    proof = new_markdown_cell(f"### Exercise 3.4 ★☆☆ · 7 min\n\n**Prove it.** So.\n\n{IN_WORDS}")
+    lab = tmp_path / "lab/03-b.ipynb"
+    books = {lab: new_notebook(cells=[new_markdown_cell("## Exercises\n\nHow?"), proof])}
+    told = nbformat.reads(generated_pages.outdated(books, [])[lab], as_version=4)
+    assert told.cells[0].source == f"## Exercises\n\n{ABOUT_PROOFS}"
+    code = [
+        new_markdown_cell("### Exercise 3.5 ★☆☆ · 7 min"),
+        new_code_cell('def f(): ...\n\n\ncheck("3.5", f)', metadata={"tags": ["exercise"]}),
+        solution("3.5"),
+    ]
+    books[lab].cells += code
+    told = nbformat.reads(generated_pages.outdated(books, [])[lab], as_version=4)
+    assert told.cells[0].source.endswith(f"each time you run it again. {ABOUT_PROOFS}")
 
 
 def filled(page):

@@ -12,7 +12,15 @@ from attnbook import exercises
 from attnbook.exercises import MultipleChoice, NumericAnswer, catalogue
 from attnbook.exercises.grade import grade
 from attncourse import __main__ as commands
-from attncourse.chapter import ABOUT_SOLUTIONS, chapters, exercises_of, laboratory, names, tags
+from attncourse.chapter import (
+    ABOUT_PROOFS,
+    ABOUT_SOLUTIONS,
+    chapters,
+    exercises_of,
+    laboratory,
+    names,
+    tags,
+)
 from attncourse.handouts import assignment, editions
 from attncourse.handouts.folder import Folder
 from shared import as_colab_saves
@@ -66,6 +74,7 @@ def test_a_students_chapter_needs_nothing_that_was_taken_out(path):
     known = set(dir(builtins)) | {"get_ipython", "__name__"}
     for cell in editions.student(read(path)).cells:
         assert not re.search(r"[Tt]hen compare\.", cell.source), "with no model answer"
+        assert ABOUT_PROOFS not in cell.source
         if cell.cell_type == "code" and "setup" not in tags(cell):
             used, defined = names(cell.source)
             assert used - defined <= known, used - defined - known
@@ -124,6 +133,30 @@ def test_the_solutions_that_a_notebook_shows_solve_its_exercises(path, monkeypat
         exec(answer, world)
     assert len(solved) == len(tasks)
     assert all(report.passed and report.holds for report in solved), solved
+
+
+def test_a_proof_has_no_check_is_folded_away_for_students_and_marked_by_its_points():
+    proof = (
+        "### Exercise 3.30 ★☆☆ · 5 min\n\n**Prove it.** One is one.\n\n"
+        "<details>\n<summary>A hint</summary>\n\nLook twice.\n\n</details>\n\n"
+        "<details>\n<summary>A model answer</summary>\n\nIt is (4 points).\n\n</details>"
+    )
+    lab = read(ROOT / "chapters/lab/03-root.ipynb")
+    lab.cells += [
+        nbformat.v4.new_markdown_cell(f"## Exercises\n\n{ABOUT_PROOFS}", id="about"),
+        nbformat.v4.new_markdown_cell(proof, id="proof"),
+    ]
+    (task,) = (task for task in exercises_of(lab) if task.id == "3.30")
+    assert task.points == 4 and task.model_answer == "It is (4 points)."
+    about, asked, answer = editions.student(lab).cells[-3:]
+    assert "no check" in about.source and ABOUT_PROOFS not in about.source
+    assert "Look twice." in asked.source and "It is" not in asked.source
+    assert answer.source == "*Your answer:*"
+    made = assignment.assignment(lab, [1], "", only=["3.30"])
+    asked, answer = made.cells[-2:]
+    assert "★☆☆ · 5 min · 4 points" in asked.source and "Look twice." in asked.source
+    assert answer.metadata.nbgrader.points == 4
+    assert answer.source == "### BEGIN SOLUTION\nIt is (4 points).\n### END SOLUTION"
 
 
 def test_one_exercise_is_no_exercises():

@@ -12,8 +12,15 @@ from attncourse import (
     UsageError,
     __main__ as commands,
 )
+from attncourse.chapter import tags
 from attncourse.rules import missing
 from attncourse.rules.book import Book, Notebook
+from attncourse.rules.chapter import is_taught
+from attncourse.rules.exercises import (
+    are_built_alike,
+    has_answers_in_words,
+    stand_where_they_are_found,
+)
 
 BOOK = Book(ROOT)
 CHAPTER = ROOT / "chapters/03-scaling.ipynb"
@@ -89,6 +96,21 @@ def promise_no_points(notebook):
     )
 
 
+PROOF = (
+    "### Exercise 3.10 ★☆☆ · 5 min\n\n**Prove it.** One is one.\n\n"
+    "<details>\n<summary>A model answer</summary>\n\nIt is (4 points).\n\n</details>"
+)
+
+
+def add_a_proof(notebook):
+    """In place of 3.10, so that no number is used twice, and none is missing."""
+    place = notebook.cells.index(cell(notebook, "### Exercise 3.10 "))
+    between = "predict" in tags(notebook.cells[place + 1])
+    between |= "symptoms" in tags(notebook.cells[place + 1])
+    notebook.node.cells[place : place + 3 + between] = [new_markdown_cell(PROOF, id="03-proof")]
+    del notebook.book.exercises["3.10"]
+
+
 def show_the_code(notebook):
     del notebook.tagged("hide-input")[0].metadata["jupyter"]
 
@@ -121,8 +143,11 @@ BROKEN = [
     (CHAPTER, add("### Exercise 3.99 ★☆☆ · 5 min\n\nWhy?"), "ch03_scaling.py does not have 3.99"),
     (CHAPTER, add("### Exercise 3.2 ★☆☆ · 5 min\n\nWhy?"), "exercise 3.2 is in 2 places"),
     (CHAPTER, drop("### Exercise 3.2 "), "no cell begins with `### Exercise 3.2"),
-    (CHAPTER, drop("### Exercise 3.9 "), "its last exercise, and no other, has a model answer"),
+    (CHAPTER, drop("### Exercise 3.9 "), "its last exercise has a model answer"),
     (CHAPTER, promise_no_points, "the model answer of 3.9 must say what gets points"),
+    (CHAPTER, add(PROOF.replace("**Prove it.** ", "")), "but no other exercise has one"),
+    (CHAPTER, add(PROOF.replace("points", "p.")), "the model answer of 3.10 must say what gets"),
+    (CHAPTER, add(PROOF.split("<details>")[0]), "3.10 is in 2 places"),
     (CHAPTER, drop("<summary>Solution 3.2<"), "3.2: below its text there must be a stub"),
     (CHAPTER, say("<summary>Solution 3.2<", "<summary>Mine<"), "3.2: its solution is a text, so"),
     (CHAPTER, say("```python\ndef scaled_scores(", "```python\ndef f("), "it defines the function"),
@@ -175,6 +200,25 @@ def test_what_breaks_a_rule_is_found_and_the_file_is_named(path, change, says):
     found = missing.lacks(notebook)
     assert any(re.search(says, lack, re.S) for lack in found), found
     assert all(lack.split(": ")[0] == notebook.name for lack in found)
+
+
+def test_a_proof_may_be_anywhere_and_need_not_be_assigned():
+    for place in (CHAPTER, LAB):
+        notebook = changed(CHAPTER)
+        notebook.book.exercises = {**BOOK.exercises}
+        add_a_proof(notebook)
+        if place == LAB:
+            lab = changed(LAB)
+            lab.book = notebook.book
+            notebook.book.notebooks[LAB] = lab
+            lab.node.cells.append(
+                notebook.node.cells.pop(notebook.cells.index(cell(notebook, PROOF)))
+            )
+        notebook.book.plans = copy.deepcopy(BOOK.plans)
+        for week in notebook.book.plans["homework"]:
+            week["exercises"] = [id for id in week["exercises"] if id != "3.10"]
+        for rule in (has_answers_in_words, are_built_alike, stand_where_they_are_found, is_taught):
+            assert not [*rule(notebook)]
 
 
 def test_what_stands_beside_a_chapter_is_found_and_the_file_is_named():

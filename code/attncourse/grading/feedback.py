@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import GetGrades
 
+from attncourse.chapter import with_hints_unfolded
 from attncourse.handouts.assignment import exercise_id
 from attncourse.markdown_html import STYLE_OF_CODE, code, text
 
@@ -76,7 +77,7 @@ def _parts(nb: NotebookNode) -> Iterator[dict]:
         about = cell.metadata.get("nbgrader", {})
         part = {"comment": _comment(about)}
         if cell.cell_type == "markdown":
-            part |= {"kind": "text", "html": text(cell.source, html=False)}
+            part |= {"kind": "text", "html": text(with_hints_unfolded(cell.source), html=False)}
         elif cell.cell_type == "code":
             part |= {"kind": "code", "html": code(cell.source), "outputs": _outputs(cell)}
         if utils.is_grade(cell):

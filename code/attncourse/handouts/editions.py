@@ -11,7 +11,19 @@ from nbformat.v4 import new_markdown_cell
 
 from attnbook.exercises import Repair, catalogue
 from attncourse.address import install_note, with_links_to
-from attncourse.chapter import ABOUT_SOLUTIONS, MODEL_ANSWER, SOLUTION, tags, without_comparison
+from attncourse.chapter import (
+    ABOUT_PROOFS,
+    ABOUT_SOLUTIONS,
+    MODEL_ANSWER,
+    SOLUTION,
+    tags,
+    without_comparison,
+)
+
+WITHOUT_ANSWERS = {  # what students read instead
+    ABOUT_SOLUTIONS: " Exercises in words and proofs have no check.",
+    ABOUT_PROOFS: "You write a proof on paper. It has no check.",
+}
 
 
 def student(chapter: NotebookNode, page: str = "") -> NotebookNode:
@@ -31,7 +43,8 @@ def student(chapter: NotebookNode, page: str = "") -> NotebookNode:
             cell.outputs, cell.execution_count = [], None
             continue
         cell.source, in_words = MODEL_ANSWER.subn("", with_links_to(page, cell.source))
-        cell.source = cell.source.replace(ABOUT_SOLUTIONS, " The last one is answered in words.")
+        for about, instead in WITHOUT_ANSWERS.items():
+            cell.source = cell.source.replace(about, instead)
         if in_words:
             cell.source = without_comparison(cell.source)
             cells.append(new_markdown_cell("*Your answer:*", id=f"{cell.id}-answer"))

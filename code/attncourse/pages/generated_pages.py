@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 from attncourse import UsageError
 from attncourse.address import how_to_run
 from attncourse.chapter import (
+    ABOUT_PROOFS,
     ABOUT_SOLUTIONS,
     ChapterExercise,
     as_text,
@@ -157,7 +158,10 @@ def _with_how_to_answer(path: Path, notebook: NotebookNode) -> NotebookNode:
     notebook = copy.deepcopy(notebook)
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and IN_LABORATORY.search(cell.source):
-            text = _to_answer(path, notebook)
+            todo = list(exercises_of(notebook))
+            coded = [_to_answer(path, notebook)] if any(task.stub for task in todo) else []
+            proved = [ABOUT_PROOFS] if any(task.model_answer for task in todo) else []
+            text = " ".join(coded + proved)
             cell.source = IN_LABORATORY.sub(lambda _, text=text: text, cell.source)
     return notebook
 

@@ -14,6 +14,7 @@ from attnbook.exercises import Exercise, catalogue
 from attncourse.chapter import (
     HEADING,
     MODEL_ANSWER,
+    PROOF,
     in_laboratory,
     is_front,
     notebooks,
@@ -115,6 +116,11 @@ class Notebook:
 
     @property
     def model_answers(self) -> dict[str, str]:
-        """Of the exercises that are answered in words."""
+        """Of the exercises that are answered in words, proofs among them."""
         found = {id: MODEL_ANSWER.search(self.cells[i].source) for id, i in self.exercises()}
         return {id: answer[1] for id, answer in found.items() if answer}
+
+    @property
+    def proofs(self) -> list[str]:
+        """The exercises that ask for a proof."""
+        return [id for id, i in self.exercises() if PROOF.match(self.cells[i].source)]

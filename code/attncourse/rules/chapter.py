@@ -130,11 +130,14 @@ def is_in_the_glossary(notebook: Notebook) -> Iterator[str]:
 
 
 def is_taught(notebook: Notebook) -> Iterator[str]:
-    """The plan of six weeks visits every chapter, and assigns what is answered in words."""
+    """The plan of six weeks visits every chapter, and assigns its last exercise, in words.
+
+    Proofs are for whoever likes them.
+    """
     plans = notebook.book.plans
     if notebook.number not in {each.get("chapter") for each in plans["six_weeks"]["session"]}:
         yield f"a [[six_weeks.session]] must take chapter {notebook.number}"
     assigned = {id for each in plans["homework"] for id in each["exercises"]}
     for other in notebook.family:
-        for id in other.model_answers.keys() - assigned:
+        for id in other.model_answers.keys() - assigned - {*other.proofs}:
             yield f"a [[homework]] must assign exercise {id}, which is answered in words"

@@ -110,12 +110,16 @@ def stand_where_they_are_found(notebook: Notebook) -> Iterator[str]:
         yield f"its exercises have the numbers {numbers}: count from 0 without a gap"
 
 
-def has_one_answer_in_words(notebook: Notebook) -> Iterator[str]:
-    """The last exercise of a chapter is answered in words; teachers mark it by its points."""
+def has_answers_in_words(notebook: Notebook) -> Iterator[str]:
+    """The last exercise of a chapter is in words, and so are proofs; both are marked by points."""
     answers = {id: text for other in notebook.family for id, text in other.model_answers.items()}
+    proofs = [id for other in notebook.family for id in other.proofs]
     last = [id for id, _ in notebook.exercises()][-1:]
-    if [*answers] != last:
-        yield f"its last exercise, and no other, has a model answer: {MODEL_ANSWER_BELOW}"
+    if [id for id in answers if id not in proofs] != last:
+        yield (
+            "its last exercise has a model answer, and so have proofs, which begin with "
+            f"`**Prove it.** `, but no other exercise has one: {MODEL_ANSWER_BELOW}"
+        )
     for id, text in answers.items():
         if not POINTS.search(text):
             yield f"the model answer of {id} must say what gets points, as in (2 points)"

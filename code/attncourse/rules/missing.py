@@ -24,7 +24,7 @@ IN_A_CHAPTER = [
     exercises.are_built_alike,
     exercises.leave_the_readers_names_alone,
     exercises.stand_where_they_are_found,
-    exercises.has_one_answer_in_words,
+    exercises.has_answers_in_words,
     exercises.has_its_choice_in_the_story,
 ]
 IN_THE_FRONT_CHAPTER = [chapter.shows_before_it_says, chapter.asserts_what_it_proves]

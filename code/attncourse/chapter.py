@@ -202,6 +202,7 @@ class ChapterExercise:
     minutes: int
     text: str
     stub: str = ""  # ends with the call of check; "" if it is answered in words
+    figure: str = ""  # the code of the figure that is to be read
     solution: str = ""
     model_answer: str = ""
 
@@ -254,6 +255,8 @@ def exercises_of(chapter: NotebookNode) -> Iterator[ChapterExercise]:
             if not folded:
                 raise UsageError(f"exercise {task.id}: there is no folded solution below its stub")
             task.stub, task.solution = stub.source, folded["code"]
+            below = chapter.cells[i + 1]
+            task.figure = below.source if "to-read" in tags(below) else ""
         yield task
 
 
@@ -261,9 +264,9 @@ def cells_to_answer_in(chapter: NotebookNode, place: int) -> list[NotebookNode]:
     """The stub and the solution of the exercise whose text is at a place of a chapter.
 
     They follow right after it, or after the buttons that a page has instead, or after the figure
-    with the symptoms of the code that is to be mended.
+    with the symptoms of the code that is to be mended, or after the figure that is to be read.
     """
-    between = bool({"predict", "symptoms"} & {*tags(chapter.cells[place + 1])})
+    between = bool({"predict", "symptoms", "to-read"} & {*tags(chapter.cells[place + 1])})
     return chapter.cells[place + 1 + between : place + 3 + between]
 
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from attnbook.exercises import Exercise, MultipleChoice, NumericAnswer, catalogue, points
+from attnbook.exercises import Exercise, NumericAnswer, catalogue, points
 from attncourse import __main__ as commands
 from attncourse.chapter import exercises_of
 from shared import as_colab_saves
@@ -28,7 +28,7 @@ TASKS = {
     task.id: task
     for task in exercises_of(nbformat.read(ROOT / f"chapters/{CHAPTER}.ipynb", as_version=4))
 }
-EXERCISES = {e.id: e for e in catalogue() if e.id in TASKS and not isinstance(e, MultipleChoice)}
+EXERCISES = {e.id: e for e in catalogue() if e.id in TASKS and TASKS[e.id].points}
 MOST_POINTS = {id: float(TASKS[id].points) for id in EXERCISES}
 (IN_WORDS,) = (id for id, task in TASKS.items() if task.model_answer)
 NUMBER, *_ = (id for id, exercise in EXERCISES.items() if isinstance(exercise, NumericAnswer))

@@ -236,7 +236,7 @@ def test_what_stands_beside_a_chapter_is_found_and_the_file_is_named():
     for says in (
         "_toc.yml: list it in its part, as `- file: chapters/03-scaling`",
         "ch03_scaling.py: it has 1 exercises and needs 6",
-        "ch03_scaling.py: its choices are []",
+        "ch03_scaling.py: its predictions are []",
         "ch03_scaling.py: exercise 3.1: it needs a hint or more",
         "ch03_scaling.py: exercise 3.1: it knows 0 mistakes and needs 4",
         "ch03_scaling.py: exercise 3.1: it has 0 properties and needs one or two",

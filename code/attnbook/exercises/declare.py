@@ -160,7 +160,9 @@ class NumericAnswer(Exercise):
 
 
 class MultipleChoice(Exercise):
-    """A prediction among options: the learner commits to a letter before running the code.
+    """A choice among options: the learner commits to a letter.
+
+    It is a prediction, made before the code is run, or asks what a ``figure`` shows.
 
     >>> spread = MultipleChoice(
     ...     "0.1", "Twice the terms", hints=["Add up the variances."],
@@ -172,11 +174,19 @@ class MultipleChoice(Exercise):
     """
 
     def __init__(
-        self, id: str, title: str, *, answer: str, because: str, hints: Iterable[str]
+        self,
+        id: str,
+        title: str,
+        *,
+        answer: str,
+        because: str,
+        hints: Iterable[str],
+        figure: bool = False,
     ) -> None:
         super().__init__(id, title, hints=hints)
         self.reference = answer
         self.because = because
+        self.figure = figure
 
     def wrong_option(self, letter: str, name: str, explanation: str) -> None:
         """Add a wrong option: the misconception behind it, and what contradicts that."""

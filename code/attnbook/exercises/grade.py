@@ -105,7 +105,8 @@ def _judge_letter(exercise: MultipleChoice, answer: object, report: Report) -> N
     elif letter == exercise.reference:
         report.holds.append(exercise.because)
     else:
-        report.failures.append(f"The next experiment contradicts {letter}.")
+        evidence = "figure" if exercise.figure else "next experiment"
+        report.failures.append(f"The {evidence} contradicts {letter}.")
         names = {option: name for name, option in exercise.mistakes.items()}
         name_mistake(names[letter], exercise, report)
 

@@ -105,9 +105,11 @@ def _in_words(task: ChapterExercise) -> list[NotebookNode]:
 
 
 def _in_code(task: ChapterExercise, seeds: Iterable[int]) -> list[NotebookNode]:
-    """The cell to answer in, and the one that counts its points."""
+    """The figure to read, if any, the cell to answer in, and the one that counts its points."""
     stub, answer = task.call
+    figure = _graded(f"{_grade_id(task)}-figure", locked=True)
     return [
+        *([new_code_cell(task.figure, metadata=figure)] if task.figure else []),
         new_code_cell(
             f"{stub}\n### BEGIN SOLUTION\n{task.solution}\n### END SOLUTION\n"
             f'check("{task.id}", {answer})',
@@ -158,7 +160,7 @@ def needed(chapter: NotebookNode, todo: Iterable[ChapterExercise]) -> str:
     wanted = set(ALWAYS_AT_HAND)
     for task in todo:
         if task.stub:
-            for code in (task.stub, task.solution):
+            for code in (task.figure, task.stub, task.solution):
                 uses, defines = names(code)
                 wanted |= uses - defines
         # functions and classes of the chapter that the text speaks of

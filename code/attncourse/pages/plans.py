@@ -164,7 +164,9 @@ def polls(notebooks: dict[Path, NotebookNode]) -> str:
     for path, book in notebooks.items():
         here = {task.id for task in exercises_of(book)}
         for choice in catalogue():
-            if isinstance(choice, MultipleChoice) and choice.id in here:
+            if not isinstance(choice, MultipleChoice) or choice.figure:
+                continue
+            if choice.id in here:
                 wrong = sorted((letter, name) for name, letter in choice.mistakes.items())
                 beliefs = " · ".join(f"**{letter}** {name}" for letter, name in wrong)
                 link = f"[{choice.title}]({path.name})"

@@ -20,6 +20,7 @@ from attncourse.rules.book import MODEL_ANSWER_BELOW, Notebook
 GRADIENTS = "Gradients flow back to "  # the beginning of a property that does not count
 FEWEST = 6  # exercises of the catalogue that a chapter has
 PROPERTIES = (1, 2)  # of right answers, besides that gradients flow
+READ = "**Read the figure.**"
 FEWEST_MISTAKES = 4  # that an exercise knows; a choice has fewer options
 
 
@@ -46,15 +47,16 @@ def _is_function(task: Exercise) -> bool:
 
 
 def has_a_catalogue(notebook: Notebook) -> Iterator[str]:
-    """A chapter has one choice, N.0, and enough to practise; each exercise knows mistakes."""
+    """A chapter has one prediction, N.0, and enough to practise; each exercise knows mistakes."""
     tasks = _of_chapter(notebook)
     if len(tasks) < FEWEST:
         yield f"it has {len(tasks)} exercises and needs {FEWEST} or more, such as `Exercise(…)`"
-    choices = [task.id for task in tasks if isinstance(task, MultipleChoice)]
+    choices = [task.id for task in tasks if isinstance(task, MultipleChoice) and not task.figure]
     if choices != [f"{notebook.number}.0"]:
         yield (
-            f'its choices are {choices}; a chapter has one, `MultipleChoice("{notebook.number}.0"'
-            ", …)`, before the experiment that surprises most"
+            f"its predictions are {choices}; a chapter has one, "
+            f'`MultipleChoice("{notebook.number}.0", …)`, before the experiment that surprises '
+            "most. A choice that asks what a figure shows has `figure=True`"
         )
     for task in tasks:
         yield from (f"exercise {task.id}: {lack}" for lack in _lacks_of_exercise(task))
@@ -209,15 +211,31 @@ def has_its_choice_in_the_story(notebook: Notebook) -> Iterator[str]:
     story = "\n\n".join(cell.source for cell in notebook.cells[:place])
     if "\n## " not in story or "## Exercises" in story:
         yield f"exercise {choice.id} is in a section of the story, not among the exercises"
+    yield from _letters_that_differ(notebook, choice, place)
+
+
+def name_the_panels_of_their_figures(notebook: Notebook) -> Iterator[str]:
+    """A choice about a figure says so, and has the module's letters; options may be panels."""
+    for id, place in notebook.exercises():
+        choice = notebook.book.exercises.get(id)
+        if isinstance(choice, MultipleChoice) and choice.figure:
+            if READ not in notebook.cells[place].source:
+                yield f"exercise {id} asks about a figure, so its text begins with {READ}"
+            yield from _letters_that_differ(notebook, choice, place)
+
+
+def _letters_that_differ(notebook: Notebook, choice: MultipleChoice, place: int) -> Iterator[str]:
+    """Where the letters of a choice are not those of the module: in its text, stub or solution."""
     found = cells_to_answer_in(notebook.node, place)
     if len(found) < 2:
         return  # are_built_alike says so
     stub, solution = found
-    text = notebook.cells[place].source
+    listed = re.findall(r"^- \*\*(.+?)\*\* ", notebook.cells[place].source, re.M)
     for where, expected, letters in (
-        ("text", choice.options, re.findall(r"^- \*\*(.+?)\*\* ", text, re.M)),
+        ("text", choice.options, listed),
         ("stub", choice.options, re.findall(r'"([A-Z])"', stub.source)),
         ("solution", [choice.reference], re.findall(r'"([A-Z])"', solution.source)),
     ):
-        if letters != [*expected]:
+        panels = choice.figure and where == "text" and not letters
+        if letters != [*expected] and not panels:
             yield f"exercise {choice.id}: its {where} has {letters}, and the module {expected}"

@@ -26,6 +26,7 @@ IN_A_CHAPTER = [
     exercises.stand_where_they_are_found,
     exercises.has_answers_in_words,
     exercises.has_its_choice_in_the_story,
+    exercises.name_the_panels_of_their_figures,
 ]
 IN_THE_FRONT_CHAPTER = [chapter.shows_before_it_says, chapter.asserts_what_it_proves]
 IN_THE_LABORATORY = [

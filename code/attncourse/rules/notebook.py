@@ -152,7 +152,8 @@ def has_short_lines(notebook: Notebook) -> Iterator[str]:
 def has_figures(notebook: Notebook) -> Iterator[str]:
     """A figure has a text for those who can't see it, and a caption with the next number.
 
-    The symptoms of code that is to be mended have the text of their exercise as their caption.
+    The symptoms of code that is to be mended, and a figure to read, have the text of their exercise
+    as their caption.
     """
     if not notebook.is_study:
         return  # other pages have figures as they like
@@ -164,7 +165,7 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
         pictures = [*filter(None, shown)]
         if not pictures:
             continue
-        captioned = "symptoms" not in tags(cell)
+        captioned = not {"symptoms", "to-read"} & {*tags(cell)}
         number += captioned
         if len(pictures) > 1:
             yield f"cell {cell.id}: it shows {len(pictures)} pictures, but a cell may show only one"

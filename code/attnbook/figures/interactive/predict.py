@@ -50,7 +50,11 @@ def predict(
 
 def _from_catalogue(id: str) -> tuple[list[dict[str, str]], str]:
     """The options of a choice, and the letter of the right one."""
-    choices = {item.id: item for item in catalogue() if isinstance(item, MultipleChoice)}
+    choices = {
+        item.id: item
+        for item in catalogue()
+        if isinstance(item, MultipleChoice) and not item.figure
+    }
     if id not in choices:
         raise KeyError(f"no choice {id!r}; there are {', '.join(choices)}")
     choice = choices[id]

@@ -1,6 +1,8 @@
 """The catalogue: its references pass, it knows each mistake, and it judges new answers rightly."""
 
+import copy
 import functools
+import inspect
 import math
 import re
 from pathlib import Path
@@ -19,14 +21,17 @@ from attnbook.exercises import (
     MultipleChoice,
     NumericAnswer,
     Repair,
+    Suspects,
     catalogue,
     sandbox,
 )
 from attnbook.exercises.grade import grade
+from attnbook.exercises.verdicts import verdicts_of
 from attncourse.chapter import exercises_of
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
 CODED = [e for e in EXERCISES.values() if type(e) in (Exercise, Repair)]
+SORTED = [e for e in EXERCISES.values() if isinstance(e, Suspects)]
 CHOICES = [e for e in EXERCISES.values() if isinstance(e, MultipleChoice)]
 
 TASKS = [
@@ -98,7 +103,7 @@ def test_every_mistake_is_diagnosed_under_its_own_name(exercise):
     )
 
 
-@for_each([*CODED, *(e for e in EXERCISES.values() if isinstance(e, Construction))])
+@for_each([*CODED, *SORTED, *(e for e in EXERCISES.values() if isinstance(e, Construction))])
 def test_each_property_can_fail(exercise):
     sentences = [item.sentence for item in exercise.properties]
     reports = [report_on(exercise.id, name, 0) for name in exercise.mistakes]
@@ -236,3 +241,35 @@ def test_what_is_to_be_mended_is_the_stub_and_each_of_its_lines_gets_an_answer(e
     assert [int(stub[i].split("# ")[-1]) for i in changed] == [exercise.line], (
         f"{place(exercise)}: its solution must change line {exercise.line} of the stub alone"
     )
+
+
+@for_each(SORTED)
+def test_suspects_can_be_sorted_by_their_results_alone(exercise):
+    shown = [one.right for one in exercise.suspects if one.letter]
+    unseen = [one.right for one in exercise.suspects if not one.letter]
+    assert len(shown) == 6 and 2 <= shown.count(False) <= 4, f"{place(exercise)} has {shown}"
+    assert shown not in (sorted(shown), sorted(shown, reverse=True)), "their order gives them away"
+    assert {*unseen} == {True, False}, f"{place(exercise)} keeps back {unseen}: it takes both kinds"
+    calls = {str(inspect.signature(one.function)) for one in exercise.suspects}
+    assert len(calls) == 1, f"{place(exercise)}: its suspects take different arguments, {calls}"
+    with sandbox.Sandbox() as box:
+        for test in (exercise.reference, *exercise.mistakes.values()):
+            verdicts = verdicts_of(exercise, test, box, seed=0)
+            stopped = {v.suspect.does: v.stopped for v in verdicts if v.stopped}
+            assert not stopped, f"{place(exercise)}: none may stop with an error, but {stopped}"
+
+
+@for_each(SORTED)
+def test_suspects_leave_their_inputs_as_they_were(exercise):
+    def careful(function):
+        def f(*arguments):
+            before = copy.deepcopy(arguments)
+            result = function(*arguments)
+            assert sandbox.identical(before, arguments)
+            return result
+
+        return f
+
+    with sandbox.reproducible():
+        for one in exercise.suspects:
+            assert exercise.reference(careful(one.function)) == one.right

@@ -5,10 +5,11 @@ Chapters use ``check`` and ``hint``, assignments ``points``, tests ``catalogue``
 answers, and the mistakes that people make. They write these with ``declare``, and with
 ``properties``, tests that several exercises share. ``grade`` judges an answer: ``sandbox`` runs the
 learner's function, ``compare`` says how its results differ from the right ones, ``shrink`` looks
-for a smaller counterexample, and ``report`` is what the learner sees.
+for a smaller counterexample, ``verdicts`` tries a learner's test, and ``report`` is what the
+learner sees.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -19,6 +20,7 @@ from attnbook.exercises.declare import (
     MultipleChoice,
     NumericAnswer,
     Repair,
+    Suspects,
 )
 from attnbook.exercises.report import Report
 
@@ -29,10 +31,12 @@ __all__ = [
     "NumericAnswer",
     "Repair",
     "Report",
+    "Suspects",
     "catalogue",
     "check",
     "hint",
     "points",
+    "suspects",
 ]
 
 _CHAPTERS = [
@@ -73,6 +77,17 @@ def hint(id: str) -> None:
         print(f"Hint {number} of {len(hints)}: {text}")
     if given == len(hints):
         print("That was the last hint. In the book, a solution is folded below the exercise.")
+
+
+def suspects(id: str) -> dict[str, Callable]:
+    """The functions of an exercise to sort out, by letter.
+
+    Raises ``KeyError`` if there is no exercise ``id``, ``ValueError`` if it has no such functions.
+    """
+    exercise = _find(id)
+    if not isinstance(exercise, Suspects):
+        raise ValueError(f"exercise {id} has no functions to sort out")
+    return exercise.by_letter
 
 
 def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float:

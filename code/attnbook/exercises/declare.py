@@ -5,6 +5,7 @@ mistakes.
 """
 
 import inspect
+import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -278,3 +279,95 @@ class Construction(Exercise):
             return function
 
         return add
+
+
+@dataclass
+class Suspect:
+    """A function that claims to do what an exercise describes, and what it really does."""
+
+    function: Callable
+    does: str  # "loops over the sentences", to be read after its letter
+    right: bool
+    letter: str = ""  # "" if learners do not see it
+
+
+@dataclass
+class Verdict:
+    """What a learner's test says about a suspect."""
+
+    suspect: Suspect
+    right: bool
+    stopped: str = ""  # the error with which the suspect stopped inside the test
+
+
+class Suspects(Exercise):
+    """Functions that claim to do the same, and a test to write that tells right from wrong.
+
+    The reference is such a test, and the mistakes are weak ones. The suspects get letters in their
+    order, but those that are kept back have none, so that no list of letters is an answer. None
+    may stop with an error where its inputs are as the text says, nor change them.
+
+    >>> double = Suspects("0.1", "Twice", hints=["What do you expect of 3?"])
+    >>> @double.right("adds x to itself")
+    ... def _(x):
+    ...     return x + x
+    >>> @double.wrong("squares x")
+    ... def _(x):
+    ...     return x * x
+    >>> @double.wrong("returns 4", kept_back=True)
+    ... def _(x):
+    ...     return 4
+    >>> @double.solution
+    ... def _(f):
+    ...     return f(3) == 6
+    >>> double.by_letter["B"](3)
+    9
+    """
+
+    ACCEPTS = "A right function passes your test, in whatever style it is written."
+    FINDS = "Your test finds each wrong one."
+
+    def __init__(self, id: str, title: str, *, hints: Iterable[str]) -> None:
+        super().__init__(id, title, hints=hints)
+        self.suspects: list[Suspect] = []
+        self.properties = [
+            Property(self.ACCEPTS, self._accused),
+            Property(self.FINDS, self._overlooked),
+        ]
+
+    def right(self, does: str, *, kept_back: bool = False) -> Callable:
+        """Decorator: a right function, with what sets its style apart: "loops over the keys"."""
+        return self._suspect(does, True, kept_back)
+
+    def wrong(self, does: str, *, kept_back: bool = False) -> Callable:
+        """Decorator: a wrong function, with what it does: "adds up the keys"."""
+        return self._suspect(does, False, kept_back)
+
+    def _suspect(self, does: str, right: bool, kept_back: bool) -> Callable:
+        def add(function: Callable) -> Callable:
+            letter = "" if kept_back else string.ascii_uppercase[len(self.by_letter)]
+            function.__name__ = function.__qualname__ = letter or "f"
+            self.suspects.append(Suspect(function, does, right, letter))
+            return function
+
+        return add
+
+    @property
+    def by_letter(self) -> dict[str, Callable]:
+        """The suspects that learners see."""
+        return {one.letter: one.function for one in self.suspects if one.letter}
+
+    def _accused(self, verdicts: list[Verdict]) -> str | None:
+        for one, stopped in ((v.suspect, v.stopped) for v in verdicts if not v.right):
+            if one.right:
+                which = one.letter or "a function that you have not seen"
+                end = f" In your test, it stops: {stopped}" if stopped else ""
+                return f"It accuses {which}, which is right. (It {one.does}.){end}"
+        return None
+
+    def _overlooked(self, verdicts: list[Verdict]) -> str | None:
+        for one in (v.suspect for v in verdicts if v.right):
+            if not one.right:
+                which = one.letter or "a function that you have not seen"
+                return f"It lets {which} pass, which {one.does}."
+        return None

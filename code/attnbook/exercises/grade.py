@@ -17,10 +17,12 @@ from attnbook.exercises.declare import (
     MultipleChoice,
     NumericAnswer,
     Repair,
+    Suspects,
 )
 from attnbook.exercises.examine import Examination, name_mistake
 from attnbook.exercises.report import Report, describe, told_apart
 from attnbook.exercises.sandbox import Sandbox
+from attnbook.exercises.verdicts import judge_test
 from attnbook.exercises.words import kind_of, listed
 
 
@@ -63,6 +65,8 @@ def _judge(exercise: Exercise, answer: object, seed: int, report: Report) -> Non
             _judge_line(exercise, answer, report)
         case _ if misfit := _misfit(answer, exercise):
             report.failures.append(misfit)
+        case Suspects():
+            judge_test(exercise, answer, seed, report)
         case _:
             with Sandbox() as box:
                 Examination(exercise, answer, box, report).judge(seed)

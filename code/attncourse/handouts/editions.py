@@ -9,7 +9,7 @@ import copy
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from attnbook.exercises import Repair, catalogue
+from attnbook.exercises import Repair, Suspects, catalogue
 from attncourse.address import install_note, with_links_to
 from attncourse.chapter import (
     ABOUT_PROOFS,
@@ -75,11 +75,19 @@ def _for_the_teacher(exercise) -> str:
     lines = {}
     if isinstance(exercise, Repair):
         lines = dict(sorted({exercise.line: exercise.because, **exercise.right_lines}.items()))
+    suspects = []
+    if isinstance(exercise, Suspects):
+        suspects = [
+            f"- **{one.letter or 'Not shown'}**, {'right' if one.right else 'wrong'}: "
+            f"it {one.does}."
+            for one in exercise.suspects
+        ]
     return "\n\n".join(
         f"*{title}*\n\n" + "\n".join(items)
         for title, items in (
             ("Hints", hints),
             ("What is said about each line", [f"{n}. {said}" for n, said in lines.items()]),
+            ("The functions to sort out", suspects),
             ("Properties that are tested", properties),
             ("Mistakes that are recognised, and what is said then", mistakes),
         )

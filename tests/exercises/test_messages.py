@@ -47,7 +47,6 @@ def parts_of(exercise):
     [
         ("2.5", lambda q_proj, k_proj: q_proj.shape == k_proj.shape),
         ("2.7", lambda wanted, k_proj: len(wanted) == wanted.shape[1] == len(k_proj)),
-        ("4.2", lambda weights, real: torch.allclose(weights.sum(-1), torch.tensor(1.0))),
         ("6.8", lambda scores, slopes: scores.shape[1] == len(slopes)),
         ("7.3", lambda query_weight, key_weight, heads: query_weight.shape == key_weight.shape),
         ("11.5", lambda merged, weight, *_: merged.shape[-1] == len(weight) == weight.shape[1]),

@@ -11,6 +11,7 @@ from attnbook.exercises.declare import (
     MultipleChoice,
     NumericAnswer,
     Repair,
+    Suspects,
 )
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
@@ -98,15 +99,16 @@ weight_in_a_crowd.wrong_value(
 )
 
 
-received_attention = Exercise(
+received_attention = Suspects(
     "4.2",
     "Received attention without padding",
     hints=[
-        "A token receives the sum of its column. So sum over the queries, along axis −2.",
-        "A row of padding must not count. Multiply it by 0 before you add up: "
-        "`weights * real[..., None]`.",
-        "Then divide by the number of real rows, `real.sum(dim=-1)`, with one more axis for the "
-        "keys.",
+        "Which result do you know without a computation? For example, what does a sentence of one "
+        "word return, whatever its padding is?",
+        "Choose an input on which many mistakes would show. In your batch, do the sentences have "
+        "different numbers of words? Does padding come before a word, too?",
+        "Write down what the result must be for two sentences, one with two words and one with one "
+        "word. Then compare with `torch.allclose`.",
     ],
 )
 
@@ -115,103 +117,152 @@ def _count(real):
     return real.sum(dim=-1, keepdim=True)
 
 
-@received_attention.solution
+@received_attention.right("multiplies the rows by their shares, as a matrix product")
 def _(weights, real):
-    return (weights * real[..., None]).sum(dim=-2) / _count(real)
+    share = real / _count(real)
+    return (share[:, None] @ weights)[:, 0]
 
 
-@received_attention.inputs
-def _(generator):
-    yield (
-        torch.tensor([[0.75, 0.25, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]),
-        torch.tensor([True, True, False]),
-    )
-    yield (
-        torch.tensor([[[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]]),
-        torch.tensor([[True, False, True]]),
-    )
-    for shape, lengths in [((3, 1, 4, 5), [1, 4, 2]), ((2, 1, 3), [1, 1]), ((2, 3, 1), [3, 2])]:
-        weights = torch.randn(shape, generator=generator).softmax(dim=-1)
-        real = torch.arange(shape[-2]) < torch.tensor(lengths)[:, None]
-        yield weights, real.view(shape[:-1])
-    weights = torch.randn(1, 2, 4, 4, generator=generator).softmax(dim=-1)
-    yield weights, torch.tensor([[[True] * 3 + [False], [True, False] * 2]])
-
-
-@received_attention.holds("The averages that the keys receive sum to 1.")
-def _(f, weights, real):
-    return row_sums(f(weights, real))
-
-
-@received_attention.holds("The weights in a row of padding change nothing.")
-def _(f, weights, real):
-    other = torch.where(real[..., None], weights, weights.flip(-1))
-    return changed(f(weights, real), f(other, real), "one share goes from {} to {}")
-
-
-@received_attention.mistake("rows instead of columns")
+@received_attention.wrong("divides by the number of all rows, including padding")
 def _(weights, real):
-    """You add up along the keys. This sum is the attention that a token gives, which is 1 in every
-    row. The task asks for the attention that it receives."""
-    return (weights * real[..., None]).sum(dim=-1) / _count(real)
-
-
-@received_attention.mistake("rows of padding counted")
-def _(weights, real):
-    """You average over all rows. But rows of padding have weights, too, and these weights say
-    nothing about the sentence."""
-    return weights.mean(dim=-2)
-
-
-@received_attention.mistake("divided by all rows")
-def _(weights, real):
-    """You leave padding out of the sum, but count it in the divisor. The more padding a sentence
-    has, the less its tokens then seem to receive."""
     return (weights * real[..., None]).mean(dim=-2)
 
 
-@received_attention.mistake("divided by the real rows of all sentences")
+@received_attention.right("loops over the sentences")
 def _(weights, real):
-    """You divide by the number of real rows in the whole batch. The more sentences the batch has,
-    the less each token then seems to receive."""
-    return (weights * real[..., None]).sum(dim=-2) / real.sum()
+    pairs = zip(weights, real, strict=True)
+    return torch.stack([rows[mask].mean(dim=0) for rows, mask in pairs])
 
 
-@received_attention.mistake("padding counted, divided by the real rows")
+@received_attention.wrong("averages the first rows, as many as the sentence has words")
 def _(weights, real):
-    """You add up all rows, including padding, and divide by the number of real rows. As soon as
-    there is padding, the shares then sum to more than 1."""
-    return weights.sum(dim=-2) / _count(real)
+    first = torch.arange(real.shape[-1]) < _count(real)
+    return (weights * first[..., None]).sum(dim=-2) / _count(real)
 
 
-@received_attention.mistake("the sum instead of the average")
+@received_attention.wrong("divides by the mean number of words in a sentence of the batch")
 def _(weights, real):
-    """You add up the columns without dividing. The result then grows with the length of the
-    sentence, and sentences of different lengths can't be compared."""
+    return (weights * real[..., None]).sum(dim=-2) / _count(real).float().mean()
+
+
+@received_attention.right("computes in double precision, and rounds at the end")
+def _(weights, real):
+    share = real.double() / _count(real)
+    return torch.einsum("sqk,sq->sk", weights.double(), share).float()
+
+
+@received_attention.right("turns padding into NaN, and averages the rest", kept_back=True)
+def _(weights, real):
+    return weights.where(real[..., None], math.nan).nanmean(dim=-2)
+
+
+@received_attention.wrong("averages all rows, including padding", kept_back=True)
+def _(weights, real):
+    return weights.mean(dim=-2)
+
+
+@received_attention.wrong("adds up the rows without dividing", kept_back=True)
+def _(weights, real):
     return (weights * real[..., None]).sum(dim=-2)
 
 
-@received_attention.mistake("the mask inverted")
+@received_attention.wrong("returns the row of the last word alone", kept_back=True)
 def _(weights, real):
-    """You keep the rows where `real` is False. These rows are the padding, and the words are left
-    out."""
-    weights = weights * ~real[..., None]
-    return weights.sum(dim=-2) / _count(~real).clamp(min=1)
+    last = (real * torch.arange(1, real.shape[-1] + 1)).argmax(dim=-1)
+    return weights[torch.arange(len(weights)), last]
 
 
-@received_attention.mistake("the mask applied to the keys")
+@received_attention.wrong("averages the rows of padding", kept_back=True)
 def _(weights, real):
-    """You multiply the columns by `real`. But `real` says which queries are words, and each query
-    is a row."""
-    return (weights * real[..., None, :]).sum(dim=-2) / _count(real)
+    return (weights * ~real[..., None]).sum(dim=-2) / _count(~real).clamp(min=1)
 
 
-@received_attention.mistake("columns made to sum to 1 first")
-def _(weights, real):
-    """You make the columns sum to 1 before you average. Then every key is made to receive the same,
-    and the differences that you look for are gone."""
-    shares = weights / weights.sum(dim=-2, keepdim=True)
-    return (shares * real[..., None]).sum(dim=-2) / _count(real)
+@received_attention.solution
+def _(f):
+    weights = torch.randn(2, 3, 4).softmax(dim=-1)
+    real = torch.tensor([[True, False, True], [False, True, False]])
+    expected = torch.stack([(weights[0, 0] + weights[0, 2]) / 2, weights[1, 1]])
+    return torch.allclose(f(weights, real), expected, atol=1e-5)
+
+
+def _some_words(*shape):
+    """Weights, a mask with padding after the words only, and the right averages."""
+    weights = torch.randn(*shape).softmax(dim=-1)
+    lengths = torch.arange(len(weights)) % (shape[1] - 1) + 2
+    real = torch.arange(shape[1]) < lengths[:, None]
+    return weights, real, (weights * real[..., None]).sum(dim=-2) / _count(real)
+
+
+@received_attention.mistake("only what the average of any rows has")
+def _(f):
+    """Your test sees only what the average of any rows has, such as the sum 1. So it can't see
+    which rows a function takes."""
+    weights, real, _ = _some_words(3, 4, 5)
+    return torch.allclose(f(weights, real).sum(dim=-1), torch.ones(3))
+
+
+@received_attention.mistake("only the numbers in the padding changed")
+def _(f):
+    """You test that the weights in a row of padding change nothing. But a function can leave out
+    the padding and still divide by the wrong number."""
+    weights, real, _ = _some_words(3, 4, 5)
+    other = torch.where(real[..., None], weights, weights.flip(-1))
+    return torch.allclose(f(weights, real), f(other, real))
+
+
+@received_attention.mistake("no padding")
+def _(f):
+    """Your sentences have no padding, or equal weights in it. So your test can't see what a
+    function does with padding."""
+    weights = torch.randn(3, 4, 5).softmax(dim=-1)
+    result = f(weights, torch.ones(3, 4).bool())
+    return torch.allclose(result, weights.mean(dim=-2), atol=1e-5)
+
+
+@received_attention.mistake("padding after the words only")
+def _(f):
+    """In your sentences, all padding comes after the words. Then the rows that count are the first
+    ones, and a function may take them without looking where the words are."""
+    weights, real, right = _some_words(3, 4, 5)
+    return torch.allclose(f(weights, real), right, atol=1e-5)
+
+
+@received_attention.mistake("one sentence at a time")
+def _(f):
+    """Your batches have one sentence, or sentences with equally many words. So your test can't see
+    whether the sentences of a batch are kept apart."""
+    weights = torch.randn(1, 4, 5).softmax(dim=-1)
+    real = torch.tensor([[False, True, True, False]])
+    return torch.allclose(f(weights, real), weights[:, 1:3].mean(dim=-2), atol=1e-5)
+
+
+@received_attention.mistake("sentences of one word only")
+def _(f):
+    """Each of your sentences has a single word. With one row, there is nothing to divide, so your
+    test can't see by what a function divides."""
+    weights = torch.randn(2, 3, 4).softmax(dim=-1)
+    real = torch.tensor([[False, True, False], [False, False, True]])
+    return torch.allclose(f(weights, real), weights[real], atol=1e-5)
+
+
+@received_attention.mistake("no room for rounding")
+def _(f):
+    """You demand that the numbers are equal to the last bit. But a right function may add and
+    divide in a different order, and then its last digits are different."""
+    weights = torch.randn(2, 7, 40).softmax(dim=-1)
+    real = torch.tensor([[True, False, True, True, False, True, True], [False, True] * 3 + [True]])
+    expected = (weights * real[..., None]).sum(dim=-2) / _count(real)
+    return torch.equal(f(weights, real), expected)
+
+
+@received_attention.mistake("too much room for rounding")
+def _(f):
+    """You accept results that are off by a tenth. Averages of weights are small numbers, so this is
+    larger than many mistakes."""
+    weights = torch.randn(2, 3, 4).softmax(dim=-1)
+    real = torch.tensor([[True, False, True], [False, True, False]])
+    expected = torch.stack([(weights[0, 0] + weights[0, 2]) / 2, weights[1, 1]])
+    return torch.allclose(f(weights, real), expected, atol=0.1)
 
 
 log_weights = Exercise(

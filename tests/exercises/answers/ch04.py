@@ -7,21 +7,31 @@ import torch
 import torch.nn.functional as F
 
 
-def right_received(weights, real):
-    return (weights * real[..., None]).sum(-2) / real.sum(-1, keepdim=True)
+def average_in_two_batches(f):
+    """Padding changes nothing, nor does a second sentence; two words share equally."""
+    weights = torch.rand(3, 5, 4)
+    weights /= weights.sum(-1, keepdim=True)
+    real = torch.tensor([[0, 1, 1, 0, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0]]).bool()
+    together = f(weights, real)
+    for i in range(3):
+        words = weights[i][real[i]]
+        if not torch.allclose(f(words[None], torch.ones(1, len(words)).bool())[0], together[i]):
+            return False
+    return bool((together[2] - weights[2, 3]).abs().max() < 1e-5) and bool(
+        (2 * together[1] - weights[1, 0] - weights[1, 4]).abs().max() < 1e-5
+    )
 
 
-def received_by_matrix(weights, real):
-    share = real / real.sum(-1, keepdim=True)  # of each row that counts
-    return (share.unsqueeze(-2) @ weights).squeeze(-2)
+def average_of_numbers_by_hand(f):
+    weights = torch.tensor([[[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], [[0.2, 0.8]] * 2 + [[1, 0]]])
+    real = torch.tensor([[False, True, True], [True, False, False]])
+    return np.allclose(f(weights, real), [[0.25, 0.75], [0.2, 0.8]])
 
 
-def received_by_loops(weights, real):
-    shape = (*weights.shape[:-2], weights.shape[-1])
-    rows = weights.reshape(-1, *weights.shape[-2:])
-    masks = real.reshape(-1, real.shape[-1])
-    pairs = zip(rows, masks, strict=True)
-    return torch.stack([w[m].mean(dim=0) for w, m in pairs]).reshape(shape)
+def average_of_one_sentence(f):
+    weights = torch.randn(1, 3, 3).softmax(dim=-1)
+    real = torch.tensor([[True, True, False]])
+    return torch.allclose(f(weights, real)[0], weights[0][real[0]].mean(dim=0))
 
 
 def logs_by_masked_rest(scores):
@@ -191,8 +201,9 @@ WRONG = [
     ("4.12", lambda s, n: weigh_with_a_bias(s, n) + 0.1 * s.softmax(-1), "Padding gets no weight"),
     ("4.12", lambda s, n: 2 * weigh_with_a_bias(s, n), "The weights of each row sum to 1"),
     ("4.12", lambda s, n: weigh_with_a_bias(s.detach(), n), "Gradients flow back"),
-    ("4.2", lambda w, r: w.amax(-2), "The averages that the keys receive"),
-    ("4.2", lambda w, r: w.amax(-2), "The weights in a row of padding"),
+    ("4.2", average_of_one_sentence, "It lets D pass, which averages the first rows, as many as"),
+    ("4.2", lambda f: not average_of_numbers_by_hand(f), "It accuses A, which is right."),
+    ("4.2", lambda f: bool(f(torch.ones(1, 1, 1), torch.tensor([[True]])) == 1), "It lets B pass"),
     ("4.3", lambda s: s.softmax(-1), "their exponentials sum to 1"),
     ("4.3", lambda s: s - s.logsumexp(-1, keepdim=True).clamp(max=99), "Adding the same number"),
     ("4.3", lambda s: F.log_softmax(s.detach(), -1), "Gradients flow back"),
@@ -227,9 +238,8 @@ RIGHT = [
     ("4.1", 0.1292),
     ("4.1", np.exp(5) / (np.exp(5) + 1000)),
     ("4.1", torch.tensor([5.0] + [0.0] * 1000).softmax(-1)[0]),
-    ("4.2", received_by_matrix),
-    ("4.2", received_by_loops),
-    ("4.2", lambda weights, real: right_received(weights.double(), real)),
+    ("4.2", average_in_two_batches),
+    ("4.2", average_of_numbers_by_hand),
     ("4.3", logs_by_masked_rest),
     ("4.3", lambda scores: F.log_softmax(scores, dim=-1)),
     ("4.3", lambda scores: scores - scores.logsumexp(-1, keepdim=True)),

@@ -4,7 +4,14 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+    Suspects,
+)
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -100,116 +107,157 @@ parameters.wrong_value(
 )
 
 
-split_three = Exercise(
+split_three = Suspects(
     "7.2",
     "Queries, keys and values from one product",
     hints=[
-        "The length of the last axis is a product of three factors. Which are they, and which of "
-        "them varies slowest?",
-        "`x.unflatten(-1, (a, b, c))` cuts the last axis into three.",
-        "`permute` brings all axes into a new order at once. Write down the name of each axis "
-        "before and after.",
+        "Each function only moves numbers. So can you move them back, and what must come out then?",
+        "To undo the split of `query`, put the tokens before the heads with `transpose(1, 2)`, "
+        "then join the last two axes with `flatten(start_dim=2)`. This must be the first third of "
+        "`x`.",
+        "Where an axis has the size 1, many mistakes do no harm. How many sentences, tokens, heads "
+        "and features of a head does your input have?",
     ],
-    differentiable=True,
 )
 
 
+@split_three.wrong("reshapes `x` to the new shape in one step")
+def _(x, num_heads):
+    batch, length, _ = x.shape
+    return x.reshape(3, batch, num_heads, length, -1)
+
+
+@split_three.right("cuts the last axis into three, and reorders the axes")
+def _(x, num_heads):
+    return x.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
+
+
+@split_three.wrong("takes the query, the key and the value of each head to be side by side")
+def _(x, num_heads):
+    return x.unflatten(-1, (num_heads, 3, -1)).permute(3, 0, 2, 1, 4)
+
+
+@split_three.right("cuts `x` into chunks, and stacks them")
+def _(x, num_heads):
+    parts = (part.chunk(num_heads, dim=-1) for part in x.chunk(3, dim=-1))
+    return torch.stack([torch.stack(heads, dim=1) for heads in parts])
+
+
+@split_three.right("looks up the features of each head by their numbers")
+def _(x, num_heads):
+    features = torch.arange(x.shape[-1]).view(3, 1, num_heads, 1, -1)
+    sentence = torch.arange(len(x)).view(-1, 1, 1, 1)
+    token = torch.arange(x.shape[1]).view(-1, 1)
+    return x[sentence, token, features]
+
+
+@split_three.wrong("stacks the heads in front of the sentences, and then reshapes")
+def _(x, num_heads):
+    batch, length, _ = x.shape
+    heads = torch.stack(x.chunk(3 * num_heads, dim=-1))
+    return heads.reshape(3, batch, num_heads, length, -1)
+
+
+@split_three.right("multiplies `x` by zeros and ones", kept_back=True)
+def _(x, num_heads):
+    chosen = torch.eye(x.shape[-1]).unflatten(-1, (3, num_heads, -1)).to(x)
+    return torch.einsum("blm,mkhc->kbhlc", x, chosen)
+
+
+@split_three.wrong("exchanges keys and values", kept_back=True)
+def _(x, num_heads):
+    parts = x.unflatten(-1, (3, num_heads, -1))[:, :, [0, 2, 1]]
+    return parts.permute(2, 0, 3, 1, 4)
+
+
+@split_three.wrong("gives the features to the heads in turn, one by one", kept_back=True)
+def _(x, num_heads):
+    return x.unflatten(-1, (3, -1, num_heads)).permute(2, 0, 4, 1, 3)
+
+
+@split_three.wrong("puts the features before the tokens, and then reshapes", kept_back=True)
+def _(x, num_heads):
+    batch, length, _ = x.shape
+    parts = [part.mT.reshape(batch, num_heads, length, -1) for part in x.chunk(3, dim=-1)]
+    return torch.stack(parts)
+
+
+@split_three.wrong("splits the first sentence, and repeats it for the others", kept_back=True)
+def _(x, num_heads):
+    return x[:1].unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4).repeat(1, len(x), 1, 1, 1)
+
+
+def _merged(parts):
+    return torch.cat([part.transpose(1, 2).flatten(start_dim=2) for part in parts], dim=-1)
+
+
 @split_three.solution
-def _(together, num_heads):
-    parts = together.unflatten(-1, (3, num_heads, -1))
-    return parts.permute(2, 0, 3, 1, 4)
+def _(f):
+    x = torch.randn(2, 3, 12)
+    return torch.equal(_merged(f(x, 2)), x)
 
 
-@split_three.inputs
-def _(generator):
-    # the number before the point is the token, after it the feature
-    token, feature = torch.arange(2)[:, None], torch.arange(12)
-    yield (token + feature / 100)[None], 2
-    for batch, length, d_k, num_heads in [
-        (2, 3, 2, 2),
-        (2, 2, 3, 4),
-        (3, 5, 4, 3),
-        (1, 1, 1, 1),
-    ]:
-        shape = batch, length, 3 * num_heads * d_k
-        yield torch.randn(shape, generator=generator), num_heads
+@split_three.mistake("only shapes, or equal numbers")
+def _(f):
+    """Your test sees only the shape of the result, or numbers that are all the same. So it can't
+    see where a number goes."""
+    return f(torch.ones(2, 3, 12), 2).shape == (3, 2, 2, 3, 2)
 
 
-@split_three.holds("The features of a token stay with this token.")
-def _(f, together, num_heads):
-    marked = torch.zeros_like(together)
-    marked[:, 0] = 1.0
-    other = f(marked, num_heads)[:, :, :, 1:]
-    if other.any():
-        return "Features of token 0 turn up at a different token."
+@split_three.mistake("only whether all numbers are there")
+def _(f):
+    """You test whether the result has the same numbers as the input. But if numbers go to the wrong
+    heads or tokens, they are all still there."""
+    x = torch.randn(2, 3, 12)
+    return torch.equal(f(x, 2).flatten().sort().values, x.flatten().sort().values)
 
 
-@split_three.holds("Each head takes features that are side by side.")
-def _(f, together, num_heads):
-    width = together.shape[-1] // 3
-    d_k = width // num_heads
-    numbers = torch.arange(3.0 * width).expand_as(together)
-    first = f(numbers, num_heads)[0, 0, 0, 0]
-    if d_k > 1 and not torch.equal(first.diff(), torch.ones(d_k - 1)):
-        taken = ", ".join(f"{n:g}" for n in first)
-        return f"The first head takes the features {taken}."
+@split_three.mistake("one sentence only")
+def _(f):
+    """Your batch has a single sentence. So your test can't see whether a function keeps the
+    sentences apart."""
+    x = torch.randn(1, 3, 12)
+    return torch.equal(_merged(f(x, 2)), x)
 
 
-@split_three.mistake("one view to the final shape")
-def _(together, num_heads):
-    """You ask for the final shape directly. But `view` keeps the numbers in their order in memory,
-    so tokens, heads, queries, keys and values are mixed up."""
-    batch, length, _ = together.shape
-    return together.reshape(3, batch, num_heads, length, -1)
+@split_three.mistake("one token only")
+def _(f):
+    """Each of your sentences has a single token. So your test can't see whether the features of a
+    token stay with this token."""
+    x = torch.randn(2, 1, 12)
+    return torch.equal(_merged(f(x, 2)), x)
 
 
-@split_three.mistake("heads before tokens by view")
-def _(together, num_heads):
-    """You separate queries, keys and values correctly, but you split the heads by a view with the
-    heads before the tokens. A head then gets all features of some tokens and none of the others."""
-    batch, length, _ = together.shape
-    parts = together.chunk(3, dim=-1)
-    return torch.stack([part.reshape(batch, num_heads, length, -1) for part in parts])
+@split_three.mistake("one head only")
+def _(f):
+    """You ask for a single head, which gets all features. So your test can't see which head gets
+    which feature."""
+    x = torch.randn(2, 3, 12)
+    return torch.equal(_merged(f(x, 1)), x)
 
 
-@split_three.mistake("cut by heads first")
-def _(together, num_heads):
-    """You first cut the last axis into heads, and then each head into three parts. Some libraries
-    store the numbers in this order. But here, some of your keys are queries of a different head."""
-    parts = together.unflatten(-1, (num_heads, 3, -1))
-    return parts.permute(3, 0, 2, 1, 4)
+@split_three.mistake("heads of one feature")
+def _(f):
+    """In your input, each head has a single feature. So your test can't see whether the features of
+    a head were side by side."""
+    x = torch.randn(2, 3, 12)
+    return torch.equal(_merged(f(x, 4)), x)
 
 
-@split_three.mistake("every third feature")
-def _(together, num_heads):
-    """You let queries, keys and values alternate from feature to feature. Each of your queries then
-    consists of features of a query, a key and a value in turn."""
-    parts = together.unflatten(-1, (num_heads, -1, 3))
-    return parts.permute(4, 0, 2, 1, 3)
+@split_three.mistake("merged by a reshape")
+def _(f):
+    """You undo the split with a reshape alone. A reshape keeps the numbers in their order in
+    memory, so it undoes only another reshape."""
+    x = torch.randn(2, 3, 12)
+    return torch.equal(f(x, 2).reshape(x.shape), x)
 
 
-@split_three.mistake("heads that alternate")
-def _(together, num_heads):
-    """You give the features to the heads in turn instead of in blocks. A new model could learn with
-    this order, but weights that were trained with blocks are torn apart."""
-    parts = together.unflatten(-1, (3, -1, num_heads))
-    return parts.permute(2, 0, 4, 1, 3)
-
-
-@split_three.mistake("keys and values exchanged")
-def _(together, num_heads):
-    """You return the values instead of the keys. Queries are then compared with the vectors that
-    should be mixed into the output."""
-    parts = together.unflatten(-1, (3, num_heads, -1))[:, :, [0, 2, 1]]
-    return parts.permute(2, 0, 3, 1, 4)
-
-
-@split_three.mistake("heads in reverse")
-def _(together, num_heads):
-    """You number the heads from the last to the first. Their outputs then meet the blocks of other
-    heads in W_O."""
-    parts = together.unflatten(-1, (3, num_heads, -1)).flip(3)
-    return parts.permute(2, 0, 3, 1, 4)
+@split_three.mistake("only the queries looked at")
+def _(f):
+    """You look only at the first of the three parts. So your test can't see what becomes of the
+    keys and the values."""
+    x = torch.randn(2, 3, 12)
+    return torch.equal(_merged(f(x, 2)[:1]), x[..., :4])
 
 
 score_matrices = Exercise(

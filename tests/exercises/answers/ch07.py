@@ -8,28 +8,35 @@ import torch.nn.functional as F
 from torch import nn
 
 
-def split(together, num_heads):
-    parts = together.unflatten(-1, (3, num_heads, -1))
-    return parts.permute(2, 0, 3, 1, 4)
+def split_leaves_numbers_in_place(f):
+    """Numbers that say where they come from."""
+    batch, length, num_heads, d_k = 3, 5, 2, 4
+    x = torch.arange(batch * length * 3 * num_heads * d_k).view(batch, length, -1)
+    parts = f(x, num_heads)
+    return all(
+        parts[kind, b, h, t, c] == x[b, t, (kind * num_heads + h) * d_k + c]
+        for kind in range(3)
+        for b in range(batch)
+        for h in range(num_heads)
+        for t in range(length)
+        for c in range(d_k)
+    )
 
 
-def split_by_chunks(together, num_heads):
-    batch, length, width = together.shape
-    parts = [
-        part.reshape(batch, length, num_heads, -1).transpose(1, 2)
-        for part in together.split(width // 3, dim=-1)
-    ]
-    return torch.stack(parts)
+def split_by_slices(f):
+    x = torch.randn(2, 3, 3 * 2 * 5)
+    query, key, value = f(x, 2)
+    whole = [x[..., :10], x[..., 10:20], x[..., 20:]]
+    halves = [(p[:, 0], p[:, 1]) for p in (query, key, value)]
+    return all(
+        torch.allclose(first, w[..., :5]) and torch.allclose(second, w[..., 5:])
+        for (first, second), w in zip(halves, whole, strict=True)
+    )
 
 
-def split_by_slices(together, num_heads):
-    d_k = together.shape[-1] // (3 * num_heads)
-    kinds = []
-    for kind in range(3):
-        starts = [(kind * num_heads + h) * d_k for h in range(num_heads)]
-        heads = [together[..., start : start + d_k] for start in starts]
-        kinds.append(torch.stack(heads, dim=1))
-    return torch.stack(kinds)
+def split_of_sums(f):
+    x = torch.randn(2, 3, 12)
+    return torch.allclose(f(x, 2).sum(dim=(2, 4))[0], x[..., :4].sum(dim=-1), atol=1e-5)
 
 
 def matrices(query_weight, key_weight, num_heads):
@@ -242,9 +249,8 @@ def causal_heads_by_einsum(query, key, value, num_heads):
 
 
 WRONG = [
-    ("7.2", lambda t, n: split(t.flip(1), n), "The features of a token stay"),
-    ("7.2", lambda t, n: split(t.flip(-1), n), "Each head takes features that are"),
-    ("7.2", lambda t, n: split(t.detach(), n), "Gradients flow back"),
+    ("7.2", split_of_sums, "not seen pass, which exchanges keys and values."),
+    ("7.2", lambda f: bool((f(torch.ones(1, 1, 6), 2) == 1).sum() == 3), "It accuses B, which is"),
     ("7.3", lambda q, k, n: 2 * matrices(q, k, n), "Each head's scores are x B xᵀ."),
     ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "The rank of each B is at most"),
     ("7.4", lambda *a: attend_with(*a, change=torch.detach), "None reaches `x`"),
@@ -268,8 +274,7 @@ RIGHT = [
     ("7.1", 655360),
     ("7.1", 655360.0),
     ("7.1", np.int64(655360)),
-    ("7.2", split),
-    ("7.2", split_by_chunks),
+    ("7.2", split_leaves_numbers_in_place),
     ("7.2", split_by_slices),
     ("7.3", matrices),
     ("7.3", matrices_by_loop),

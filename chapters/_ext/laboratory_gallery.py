@@ -1,9 +1,11 @@
 """A Sphinx extension: the experiments of the laboratory's page are cards with a picture.
 
-In the file they are lists, one below the heading of each chapter. On the page each item gets the
-picture that shows its notebook's result, from the outputs that the notebook has stored, and above
-them are buttons that leave only the cards of one chapter. The buttons need no script: without any,
-all cards show, and the styles react to the button that is pressed.
+In the file they are lists below the heading of each chapter, first the main experiments, then the
+others. On the page each item gets the picture that shows its notebook's result, from the outputs
+that the notebook has stored. A main experiment is a card with a large picture, and another one is a
+row with a small picture. Above all are buttons that leave only the cards of one chapter. The
+buttons need no script: without any, all cards show, and the styles react to the button that is
+pressed.
 """
 
 import base64
@@ -35,11 +37,15 @@ class Gallery(SphinxTransform):
             return
         chapters = {}
         for items in self.document.findall(nodes.bullet_list):
-            items["classes"].append("gallery")
             section = items.parent
+            section[section.index(items) - 1]["classes"].append("rank")
             number = section.next_node(nodes.title).astext().split()[0]
-            section["classes"] += ["of-chapter", f"of-{number}"]
-            chapters[number] = section
+            items["classes"].append("gallery")
+            if number in chapters:
+                items["classes"].append("others")
+            else:
+                section["classes"] += ["of-chapter", f"of-{number}"]
+                chapters[number] = section
             for item in items:
                 self._make_card(item)
         if chapters:

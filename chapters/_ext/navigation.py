@@ -4,7 +4,8 @@
 
 1. Its page is numbered by this place. "Lab 9 · …" becomes "9.3 · …" in its title, and so wherever
    that is shown.
-2. The sidebar has it only while its chapter, or a page beside it, is open.
+2. The sidebar has it only while its chapter, or a page beside it, is open, and shows the main
+   experiments of the chapter in a darker colour than the others.
 3. *Next* and *Previous* lead from chapter to chapter, or through the laboratory of one and back.
 4. Search ranks first a page that has the words of the query in its title, one of its headings, or
    a term of the glossary that it explains (``search_scorer.js``).
@@ -17,7 +18,7 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from attncourse.chapter import laboratory_numbers, notebooks
+from attncourse.chapter import laboratory_numbers, main_experiments, notebooks
 
 LAB = re.compile(r"^Lab \d+ · ")
 TERM = re.compile(
@@ -101,13 +102,14 @@ def _leave_out(translator, node: Term) -> None:
 
 def _place(app, pagename, templatename, context, doctree) -> None:
     """Give a page its sidebar, and the pages before and after it."""
+    chapters = Path(app.srcdir, "chapters")
     context["book_contents"] = lambda: _sidebar(
-        context["generate_toctree_html"]
+        context["generate_toctree_html"], main_experiments(chapters)
     )
     context["prev"], context["next"] = _neighbours(app, pagename)
 
 
-def _sidebar(toctree):
+def _sidebar(toctree, main):
     """The contents with the laboratory of the open chapter, without a switch to unfold it."""
     soup = toctree(
         kind="raw",
@@ -121,6 +123,9 @@ def _sidebar(toctree):
         part["class"] = sorted({*part.get("class", []), "nav", "bd-sidenav"})
     for link in soup.select("a.current"):
         link["aria-current"] = "page"
+    for link in soup.select("li li > a"):  # a notebook of the laboratory
+        if Path(link["href"]).stem in main:
+            link["class"] = sorted({*link.get("class", []), "main-experiment"})
     return soup
 
 

@@ -7,6 +7,7 @@ A laboratory notebook, ``chapters/lab/NN-question.ipynb``, belongs to chapter NN
 import ast
 import re
 import symtable
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -107,6 +108,19 @@ def laboratory_numbers(notebooks: Iterable[Path]) -> dict[Path, str]:
         count[number(path)] += 1
         numbers[path] = f"{number(path)}.{count[number(path)]}"
     return numbers
+
+
+def main_experiments(chapters: Path) -> dict[str, str]:
+    """The laboratory's main experiments, by ``laboratory.toml`` in the folder of the chapters.
+
+    Each notebook's name comes with the words that name it at the end of its chapter. Raises
+    ``UsageError`` if the file is not TOML.
+    """
+    path = chapters / "laboratory.toml"
+    try:
+        return tomllib.loads(path.read_text("utf8")) if path.exists() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def studies(root: Path) -> list[Path]:

@@ -5,13 +5,14 @@ import building
 import pytest
 from conftest import ROOT
 
-from attncourse.chapter import chapters, laboratory, laboratory_numbers
+from attncourse.chapter import chapters, laboratory, laboratory_numbers, main_experiments
 
 browser.skip_without()
 html, open_page = building.html, building.open_page
 
 LABS = laboratory(ROOT)
 NUMBERS = laboratory_numbers(LABS)
+MAIN = main_experiments(ROOT / "chapters")
 LAST = chapters(ROOT)[-1]
 WORKSHOP = "Can you build a GPT yourself?"  # comes after the last chapter
 PROJECTS = "What could you find out?"
@@ -50,6 +51,8 @@ def test_the_laboratory_of_a_chapter_is_in_the_sidebar_of_this_chapter_and_of_it
         assert len(entries) == len(own)
         assert all(map(str.startswith, entries, own))
         assert page.locator(".bd-docs-nav [aria-current=page]").count() == 1
+        marked = page.locator(".bd-docs-nav .main-experiment").all()
+        assert len(marked) == sum(name.startswith("09-") for name in MAIN)
     assert not texts(open_page("chapters/glossary.html"), ".bd-docs-nav li li a")
 
 
@@ -144,9 +147,13 @@ def test_the_gallery_has_a_picture_for_each_experiment_and_shows_one_chapter_wit
     context = chromium.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
     page.goto((html / "chapters/laboratory.html").as_uri())
-    cards = page.locator("ul.gallery > li")
-    assert cards.count() == len(LABS)
-    for card, path in zip(cards.all(), LABS, strict=True):
+    main = [path for path in LABS if path.stem in MAIN]
+    others = [path for path in LABS if path not in main]
+    assert page.locator("ul.gallery > li").count() == len(LABS)
+    cards = page.locator("ul.gallery:not(.others) > li").all()
+    rows = page.locator("ul.gallery.others > li").all()
+    assert texts(page, "p.rank")[:2] == ["Main experiments", "Other experiments"]
+    for card, path in zip([*cards, *rows], [*main, *others], strict=True):
         assert card.inner_text().startswith(f"{NUMBERS[path]} · ")
         assert card.locator("a").get_attribute("href") == f"lab/{path.stem}.html"
         picture = card.locator("img")
@@ -157,6 +164,6 @@ def test_the_gallery_has_a_picture_for_each_experiment_and_shows_one_chapter_wit
     page.get_by_label("9", exact=True).check()
     shown = texts(page, "ul.gallery > li:visible .question")
     assert [text.partition(" · ")[0] for text in shown] == [
-        number for number in NUMBERS.values() if number.startswith("9.")
+        NUMBERS[path] for path in [*main, *others] if path.name.startswith("09-")
     ]
     context.close()

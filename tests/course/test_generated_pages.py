@@ -145,6 +145,28 @@ def test_a_laboratory_notebook_says_how_its_proof_is_answered(tmp_path):
     assert told.cells[0].source.endswith(f"each time you run it again. {ABOUT_PROOFS}")
 
 
+@pytest.mark.parametrize("stale", ["", "To see for yourself [that](lab/03-old.ipynb), redo.\n\n"])
+def test_the_way_into_the_laboratory_is_the_paragraph_before_the_last(small, tmp_path, stale):
+    books = small(A_PLAN)
+    (path,) = books
+    cells = books[path].cells
+    cells[0].source += "\n\n**Time:** 1 minute.\n**You need first:** nothing."
+    next(c for c in cells if 'check("3.1"' in c.source).source = 'def f(): ...\ncheck("3.1", f)'
+    cells.append(new_markdown_cell(f"## Where this comes from\n\nAda.\n\n{stale}Next, more."))
+    written = nbformat.reads(generated_pages.outdated(books, [])[path], as_version=4)
+    assert written.cells[-1].source == "## Where this comes from\n\nAda.\n\nNext, more."
+    books[tmp_path / "lab/03-b.ipynb"] = new_notebook(cells=[new_markdown_cell("# Lab 3 · Is it?")])
+    (tmp_path / "laboratory.toml").write_text('03-b = "whether it is"')
+    written = nbformat.reads(generated_pages.outdated(books, [])[path], as_version=4)
+    assert written.cells[-1].source == (
+        "## Where this comes from\n\nAda.\n\nTo see for yourself [whether it is](lab/03-b.ipynb), "
+        "redo the main experiments of this chapter.\n\nNext, more."
+    )
+    cells.append(new_code_cell("x = 1"))
+    with pytest.raises(UsageError, match=r"03-why\.ipynb: it must end with text"):
+        generated_pages.outdated(books, [])
+
+
 def filled(page):
     """A page as `labels` writes it, by what the book's notebooks have."""
     return generated_pages.outdated(CHAPTERS | LABORATORY, [page])[page]

@@ -28,7 +28,7 @@ from attncourse.chapter import (
 )
 from attncourse.pages import plans
 from attncourse.pages.claims import experiments
-from attncourse.pages.gallery import gallery
+from attncourse.pages.gallery import INTO_LABORATORY, gallery, into_laboratory
 from attncourse.pages.plans import table
 from attncourse.pages.questions import questions
 from attncourse.pages.timing import predictions, reading_minutes, sections
@@ -137,7 +137,7 @@ def outdated(notebooks: dict[Path, NotebookNode], texts: Iterable[Path]) -> dict
 
 
 def _labelled(path: Path, notebooks: dict[Path, NotebookNode]) -> NotebookNode:
-    """A chapter with its time before its first section, and the text above its exercises."""
+    """A chapter with its time, the text above its exercises, and the way into its laboratory."""
     chapter = copy.deepcopy(notebooks[path])
     if not TIME.search(opening(chapter)) or not NEEDS.search(opening(chapter)):
         raise UsageError(
@@ -150,7 +150,19 @@ def _labelled(path: Path, notebooks: dict[Path, NotebookNode]) -> NotebookNode:
     for cell in chapter.cells:
         if cell.cell_type == "markdown":
             cell.source = EXERCISES.sub(lambda _: text, cell.source)
+    end = chapter.cells[-1]
+    if end.cell_type != "markdown":
+        raise UsageError(f"{path}: it must end with text, such as the question of the next chapter")
+    end.source = _leading_into(end.source, into_laboratory(path, notebooks))
     return chapter
+
+
+def _leading_into(text: str, sentence: str) -> str:
+    """The end of a chapter with a sentence, which may be new or "", before its last paragraph."""
+    *before, last = text.split("\n\n")
+    if before and before[-1].startswith(INTO_LABORATORY):
+        before.pop()
+    return "\n\n".join([*before, *([sentence] if sentence else []), last])
 
 
 def _with_how_to_answer(path: Path, notebook: NotebookNode) -> NotebookNode:

@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 from attnbook.exercises.compare import to_float
 from attnbook.exercises.declare import (
@@ -11,6 +12,7 @@ from attnbook.exercises.declare import (
     MultipleChoice,
     NumericAnswer,
     Repair,
+    Suspects,
 )
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
@@ -553,17 +555,16 @@ def _(scores, temperature):
     return weights[..., :, None] * (1 - weights[..., None, :]) / temperature
 
 
-normalised_scores = Exercise(
+normalised_scores = Suspects(
     "3.6",
     "Scores of normalised queries and keys",
     hints=[
-        "To get the root mean square of a vector, square its features, take their mean, and then "
-        "take the root.",
-        "Each vector needs its own mean, so take it along the last axis: `x.square().mean(dim=-1, "
-        "keepdim=True)`.",
-        "The rest is the usual scaled dot product.",
+        "What may you do to a query without changing its scores? And to one key of several?",
+        "For some vectors, you know the root mean square at once. For example, what is it if each "
+        "feature is 1 or −1?",
+        "The scores of such vectors are their scaled dot products. Now make each vector longer or "
+        "shorter by a factor of its own. What must the function return?",
     ],
-    differentiable=True,
 )
 
 
@@ -571,94 +572,128 @@ def _unit_rms(x):
     return x / x.square().mean(dim=-1, keepdim=True).sqrt()
 
 
-@normalised_scores.solution
+@normalised_scores.right("multiplies the cosines by √d_k")
+def _(query, key):
+    query, key = (F.normalize(x, dim=-1) for x in (query, key))
+    return math.sqrt(query.shape[-1]) * query @ key.mT
+
+
+@normalised_scores.wrong("normalises the keys and not the queries")
+def _(query, key):
+    return query @ _unit_rms(key).mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.wrong("divides all keys of a sentence by one number, and all queries, too")
+def _(query, key):
+    query, key = (x / x.square().mean(dim=(-2, -1), keepdim=True).sqrt() for x in (query, key))
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.right("divides the queries and the keys, and then the dot products")
 def _(query, key):
     return _unit_rms(query) @ _unit_rms(key).mT / math.sqrt(query.shape[-1])
 
 
-@normalised_scores.inputs
-def _(generator):
-    yield torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
-    yield torch.tensor([[[2.0], [-1.0], [4.0]]]), torch.tensor([[[1.0], [-8.0]]])
-    for batch, n_query, n_key, d in [(2, 3, 4, 6), (2, 5, 5, 2), (1, 2, 1, 16), (3, 1, 5, 4)]:
-        yield (
-            2 * torch.randn(batch, n_query, d, generator=generator) + 0.5,
-            torch.randn(batch, n_key, d, generator=generator) / 2,
-        )
-
-
-@normalised_scores.holds("Making a key three times as long changes no score.")
-def _(f, query, key):
-    return changed(f(query, key), f(query, 3 * key), "a score goes from {} to {}")
-
-
-@normalised_scores.holds("A vector against itself scores √dₖ, and no score is larger.")
-def _(f, query, key):
-    scores, most = f(key, key), math.sqrt(key.shape[-1])
-    own = scores.diagonal(dim1=-2, dim2=-1)
-    if not torch.allclose(own, torch.full_like(own, most), rtol=1e-3):
-        worst = own.flatten()[(own - most).abs().argmax()].item()
-        return f"For d_k={key.shape[-1]}, one scores {told_apart(worst, most)}."
-
-
-@normalised_scores.mistake("the queries not normalised")
+@normalised_scores.wrong("first subtracts the mean of each vector")
 def _(query, key):
-    """You normalise the keys and leave the queries as they are. A long query still gets large
-    scores and sharp weights."""
-    return query @ _unit_rms(key).mT / math.sqrt(query.shape[-1])
-
-
-@normalised_scores.mistake("the keys not normalised")
-def _(query, key):
-    """You normalise the queries and leave the keys as they are. A long key still draws attention
-    by its length."""
-    return _unit_rms(query) @ key.mT / math.sqrt(query.shape[-1])
-
-
-@normalised_scores.mistake("normalising along the sequence")
-def _(query, key):
-    """You take the mean along axis −2, that is, for each feature over all tokens. But each vector
-    must be normalised by itself, along its features."""
-    query, key = (x / x.square().mean(dim=-2, keepdim=True).sqrt() for x in (query, key))
-    return query @ key.mT / math.sqrt(query.shape[-1])
-
-
-@normalised_scores.mistake("length 1 instead of a root mean square of 1")
-def _(query, key):
-    """You divide by the length, which is the root of the sum of squares. The score is then a cosine
-    divided by √dₖ, and such scores are far too close together for softmax."""
-    normalise = torch.nn.functional.normalize
-    return normalise(query, dim=-1) @ normalise(key, dim=-1).mT / math.sqrt(query.shape[-1])
-
-
-@normalised_scores.mistake("the root forgotten")
-def _(query, key):
-    """You divide by the mean square, without the root. Long vectors then get small scores."""
-    query, key = (x / x.square().mean(dim=-1, keepdim=True) for x in (query, key))
-    return query @ key.mT / math.sqrt(query.shape[-1])
-
-
-@normalised_scores.mistake("√dₖ left out")
-def _(query, key):
-    """You normalise and take plain dot products. But features with a mean square of 1 are exactly
-    what makes dot products spread by √dₖ, so the division is still needed."""
-    return _unit_rms(query) @ _unit_rms(key).mT
-
-
-@normalised_scores.mistake("the mean subtracted as well")
-def _(query, key):
-    """You subtract each vector's mean first, as layer normalisation does. The task asks for the
-    root mean square alone. Dividing by it keeps a vector's direction."""
     query, key = (_unit_rms(x - x.mean(dim=-1, keepdim=True)) for x in (query, key))
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-@normalised_scores.mistake("the bare cosine")
+@normalised_scores.right("divides the finished dot products by the lengths of both vectors")
 def _(query, key):
-    """You return the cosine of the angle. It always lies between −1 and 1, so the weights can't be
-    sharp. One weight is at most e² = 7.4 times another."""
-    normalise = torch.nn.functional.normalize
-    return normalise(query, dim=-1) @ normalise(key, dim=-1).mT
+    lengths = query.norm(dim=-1)[..., :, None] * key.norm(dim=-1)[..., None, :]
+    return query @ key.mT / lengths * math.sqrt(query.shape[-1])
+
+
+@normalised_scores.right("computes in double precision, and rounds at the end", kept_back=True)
+def _(query, key):
+    query, key = _unit_rms(query.double()), _unit_rms(key.double())
+    return (torch.einsum("bqd,bkd->bqk", query, key) / math.sqrt(query.shape[-1])).float()
+
+
+@normalised_scores.wrong("returns the cosines", kept_back=True)
+def _(query, key):
+    return F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT
+
+
+@normalised_scores.wrong("normalises, and returns plain dot products", kept_back=True)
+def _(query, key):
+    return _unit_rms(query) @ _unit_rms(key).mT
+
+
+@normalised_scores.wrong("divides by the mean square, without the root", kept_back=True)
+def _(query, key):
+    query, key = (x / x.square().mean(dim=-1, keepdim=True) for x in (query, key))
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.wrong("normalises each feature over the tokens", kept_back=True)
+def _(query, key):
+    return _unit_rms(query.mT).mT @ _unit_rms(key.mT) / math.sqrt(query.shape[-1])
+
+
+def _signs(*shape):
+    """Features that are 1 or −1, so that each vector has a root mean square of 1."""
+    return torch.randn(shape).sign()
+
+
+@normalised_scores.solution
+def _(f):
+    query, key = _signs(2, 3, 5), _signs(2, 4, 5)  # with five features, no mean is 0
+    longer = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[0.5], [3.0], [5.0], [8.0]])
+    scores = f(longer[0] * query, longer[1] * key)
+    return torch.allclose(scores, query @ key.mT / math.sqrt(5), atol=1e-4)
+
+
+@normalised_scores.mistake("only lengths changed")
+def _(f):
+    """You test that no score changes if vectors become longer. But many functions ignore the
+    lengths and still return scores that are too small or too large."""
+    query, key = torch.randn(2, 3, 5), torch.randn(2, 4, 5)
+    longer = torch.tensor([[0.5], [3.0], [5.0], [8.0]])
+    return torch.allclose(f(3 * query, longer * key), f(query, key), atol=1e-4)
+
+
+@normalised_scores.mistake("all vectors longer by the same factor")
+def _(f):
+    """You make all queries, or all keys, longer by the same factor. So your test can't see whether
+    each vector is divided by its own number."""
+    query, key = torch.randn(2, 3, 5), torch.randn(2, 4, 5)
+    return torch.allclose(f(3 * query, 3 * key), f(query, key), atol=1e-4)
+
+
+@normalised_scores.mistake("vectors of one length")
+def _(f):
+    """All your vectors have the root mean square 1 before a function divides anything. So your test
+    can't see whether it divides."""
+    query, key = _signs(2, 3, 5), _signs(2, 4, 5)
+    return torch.allclose(f(query, key), query @ key.mT / math.sqrt(5), atol=1e-4)
+
+
+@normalised_scores.mistake("the mean makes no difference")
+def _(f):
+    """Your test can't see whether a function subtracts the mean. This makes no difference to
+    vectors whose mean is 0, nor to what a vector scores against itself."""
+    query, key = (x - x.mean(dim=-1, keepdim=True) for x in (torch.randn(2, 4, 6) for _ in "ab"))
+    right = _unit_rms(query) @ _unit_rms(key).mT / math.sqrt(6)
+    return torch.allclose(f(query, key), right, atol=1e-4)
+
+
+@normalised_scores.mistake("one query and one key")
+def _(f):
+    """You try a single query and a single key. So your test can't see whether the vectors of a
+    sentence are normalised one by one."""
+    query, key = _signs(1, 1, 5), _signs(1, 1, 5)
+    return torch.allclose(f(2 * query, 3 * key), query @ key.mT / math.sqrt(5), atol=1e-4)
+
+
+@normalised_scores.mistake("only the largest possible score")
+def _(f):
+    """You test that no score is larger than √d_k. But scores that are too small are never larger
+    than that."""
+    query, key = 3 * torch.randn(2, 30, 5), 3 * torch.randn(2, 40, 5)
+    return bool((f(query, key).abs() < math.sqrt(5) + 1e-4).all())
 
 
 real_spread = Exercise(

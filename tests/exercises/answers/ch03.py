@@ -18,12 +18,25 @@ def softmax_by_logsumexp(scores, temperature):
     return torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True))
 
 
-class ByCosine:
+class IsNormalised:
     """Callable objects are functions too."""
 
-    def __call__(self, query, key):
+    def __call__(self, f):
+        query, key = torch.randn(3, 2, 4) + 1, torch.randn(3, 5, 4)
         pairs = query.unsqueeze(-2), key.unsqueeze(-3)
-        return query.shape[-1] ** 0.5 * F.cosine_similarity(*pairs, dim=-1)
+        return torch.allclose(f(query, key), 2 * F.cosine_similarity(*pairs, dim=-1), atol=1e-5)
+
+
+def is_normalised_by_hand(f):
+    query = torch.tensor([[[3.0, 4.0], [2.0, 2.0]]])
+    key = torch.tensor([[[5.0, 0.0], [0.0, -0.5]]])
+    right = torch.tensor([[0.6, -0.8], [0.5**0.5, -(0.5**0.5)]]) * 2**0.5
+    return (f(query, key) - right).abs().max() < 1e-4
+
+
+def is_normalised_on_one_axis(f):
+    x = torch.tensor([[[5.0, 0.0], [0.0, 2.0]]])
+    return torch.equal(f(x, x) > 1.4, torch.eye(2).bool()[None])
 
 
 def slope_by_identity(scores, temperature):
@@ -40,11 +53,6 @@ def lost_axis(row_numbers):
 def softmax_with_a_lost_axis(scores, temperature):
     shares = ((scores - scores.amax(-1, keepdim=True)) / temperature).exp()
     return shares / lost_axis(shares.sum(-1, keepdim=True))
-
-
-def normalised_with_a_lost_axis(query, key):
-    query, key = (x / lost_axis(x.square().mean(-1, keepdim=True)).sqrt() for x in (query, key))
-    return query @ key.mT / query.shape[-1] ** 0.5
 
 
 def slope_by_plain_exponentials(scores, temperature):
@@ -80,9 +88,8 @@ WRONG = [
     ("3.4", lambda s, t: (s / t).softmax(-1).detach(), "Gradients flow back"),
     ("3.5", lambda s, t: torch.diag_embed((s / t).softmax(-1)), "always sum to 1"),
     ("3.5", lambda s, t: s.softmax(-1).diag_embed(), "It predicts how the weights change"),
-    ("3.6", lambda q, k: ByCosine()(q, k).detach(), "Gradients flow back"),
-    ("3.6", lambda q, k: torch.tanh(q @ k.mT), "three times as long"),
-    ("3.6", lambda q, k: torch.tanh(q @ k.mT), "A vector against itself scores √dₖ,"),
+    ("3.6", is_normalised_on_one_axis, "It lets B pass, which normalises the keys and not the"),
+    ("3.6", lambda f: (IsNormalised()(f), f(*torch.ones(2, 1, 1, 2)) == 1)[1], "It accuses A"),
     ("3.7", lambda d, rho, mu: d**0.5 * (1 + rho), "copies of one feature with mean 0"),
     ("3.7", lambda d, rho, mu: 2**d, "With no correlation and a mean of 0"),
     ("3.8", lambda d_model, d_k: 1 / (d_model + d_k), "Without any division"),
@@ -96,7 +103,6 @@ WRONG = [
     ("3.1", True, "one number, but yours is a bool"),
     ("3.4", softmax_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("3.5", slope_by_plain_exponentials, "The result contains NaN"),
-    ("3.6", normalised_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("3.11", [12.0, 11.5, 0.0, -20.0], "The largest score is at least 100 above the smallest. It"),
     ("3.11", [100.0, 99.8, 50.0, 0.0], "Two of them are 99.8 and 100."),
     ("3.11", [100.0, 98.0, 50.0, 0.0], "If the first score rises by 0.1, its weight rises by at"),
@@ -177,7 +183,8 @@ RIGHT = [
     ("3.4", lambda scores, temperature: F.softmax(scores / temperature, dim=-1)),
     ("3.5", slope_by_autograd),
     ("3.5", slope_by_identity),
-    ("3.6", ByCosine()),
+    ("3.6", IsNormalised()),
+    ("3.6", is_normalised_by_hand),
     ("3.7", spread_by_matrix),
     ("3.8", lambda d_model, d_k: (d_model * d_k) ** -0.5),
     ("3.8", lambda d_model, d_k: np.float64(1) / np.sqrt(d_model * d_k)),

@@ -10,6 +10,7 @@ from attnbook.exercises.declare import (
     MultipleChoice,
     NumericAnswer,
     Repair,
+    Suspects,
 )
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
@@ -688,17 +689,16 @@ def _(masks):
     return _compose(anywhere.expand(shape))
 
 
-set_summary = Exercise(
+set_summary = Suspects(
     "5.7",
     "One vector for a set of any size",
     hints=[
-        "Score the one query against each element, and divide by the root of the number of "
-        "features. Softmax runs over the elements of one set.",
-        "Set b has `lengths[b]` elements, and the rest is padding. Compare `torch.arange(n)` with "
-        "`lengths[:, None]`.",
-        "Give padding a score of −∞ before softmax. Its weight is then exactly 0.",
+        "What must not change the summary of a set? But a function that never looks at the query "
+        "would have these properties, too. Which test does it fail?",
+        "You need a result that you know. Choose a query and elements whose scores you can work "
+        "out in your head. With d = 4, the divisor √d is 2.",
+        "Two elements with the scores 0 and log 3 get the weights 1/4 and 3/4.",
     ],
-    differentiable=True,
 )
 
 
@@ -714,130 +714,179 @@ def _mix(weights, x):
     return (weights[:, None] @ x)[:, 0]
 
 
-@set_summary.solution
+@set_summary.wrong("sets the weights of the padding to 0 after softmax")
+def _(query, x, lengths):
+    return _mix(_scores(query, x).softmax(dim=-1) * _real(x, lengths), x)
+
+
+@set_summary.wrong("gives the padding a score of 0")
+def _(query, x, lengths):
+    return _mix((_scores(query, x) * _real(x, lengths)).softmax(dim=-1), x)
+
+
+@set_summary.right("loops over the sets")
+def _(query, x, lengths):
+    sets = [rows[:length] for rows, length in zip(x, lengths.tolist(), strict=True)]
+    return torch.stack([(rows @ query / len(query) ** 0.5).softmax(dim=0) @ rows for rows in sets])
+
+
+@set_summary.right("gives the padding a score of −∞")
 def _(query, x, lengths):
     scores = _scores(query, x).masked_fill(~_real(x, lengths), -math.inf)
     return _mix(scores.softmax(dim=-1), x)
 
 
-@set_summary.inputs
-def _(generator):
-    yield (
-        torch.tensor([1.0, 0.0, 0.0, 0.0]),
-        torch.tensor([[[2.0, 1.0, 0.0, 0.0], [0.0, 3.0, 1.0, 0.0], [4.0, 4.0, 4.0, 4.0]]]),
-        torch.tensor([2]),
-    )
-    yield (  # scores of −1000 and −1001, and padding that shows if it gets any weight
-        torch.tensor([-2000.0, 0.0, 0.0, 0.0]),
-        torch.tensor([[[1, 1, 0, 0], [1 + 2**-10, 3, 0, 0], [0, 1e25, 0, 0]]]),
-        torch.tensor([2]),
-    )
-    for batch, n, d in [(2, 4, 1), (3, 5, 8), (4, 3, 5), (3, 1, 2)]:
-        lengths = torch.randint(2, max(n, 3), (batch,), generator=generator).clamp(max=n)
-        lengths[0] = min(n, 1 + batch % 2)
-        yield (
-            torch.randn(d, generator=generator),
-            torch.randn(batch, n, d, generator=generator),
-            lengths,
-        )
-
-
-@set_summary.holds("The order of the elements does not matter.")
-def _(f, query, x, lengths):
-    other = x.clone()
-    for row, length in zip(other, lengths.tolist(), strict=True):
-        row[:length] = row[:length].flip(0)
-    return changed(
-        f(query, x, lengths), f(query, other, lengths), "reversing the elements turns {} into {}"
-    )
-
-
-@set_summary.holds("The numbers in the padding do not matter.")
-def _(f, query, x, lengths):
-    other = x.masked_fill(~_real(x, lengths)[..., None], 2.5)
-    return changed(
-        f(query, x, lengths),
-        f(query, other, lengths),
-        "with other numbers in the padding {} becomes {}",
-    )
-
-
-@set_summary.mistake("padding attended to")
+@set_summary.wrong("does not divide the scores by √d")
 def _(query, x, lengths):
-    """You let the padding take part in softmax. The summary of a set then depends on how long the
-    other sets of its batch are."""
-    return _mix(_scores(query, x).softmax(dim=-1), x)
-
-
-@set_summary.mistake("scores of padding set to 0")
-def _(query, x, lengths):
-    """You give padding a score of 0. But e⁰ is 1, so softmax gives padding a weight, too."""
-    scores = _scores(query, x) * _real(x, lengths)
-    return _mix(scores.softmax(dim=-1), x)
-
-
-@set_summary.mistake("padding removed after softmax")
-def _(query, x, lengths):
-    """You set the weights of padding to 0 after softmax. The other weights then add up to less than
-    1, because the padding has already taken its share."""
-    weights = _scores(query, x).softmax(dim=-1) * _real(x, lengths)
-    return _mix(weights, x)
-
-
-@set_summary.mistake("the mean of the elements")
-def _(query, x, lengths):
-    """You average the elements. The query then has no influence on which elements count."""
-    weights = _real(x, lengths) / lengths[:, None]
-    return _mix(weights, x)
-
-
-@set_summary.mistake("no scaling")
-def _(query, x, lengths):
-    """You use the plain dot products as scores. Their spread grows with the root of the number of
-    features, and the weights become too sharp."""
     scores = (x @ query).masked_fill(~_real(x, lengths), -math.inf)
     return _mix(scores.softmax(dim=-1), x)
 
 
-@set_summary.mistake("the mask inverted")
+@set_summary.right("divides the query instead of the scores")
 def _(query, x, lengths):
-    """You forbid the elements and allow the padding. The summary then contains everything but the
-    set."""
-    scores = _scores(query, x).masked_fill(_real(x, lengths), -1e9)
-    return _mix(scores.softmax(dim=-1), x)
+    scores = x @ (query / math.sqrt(len(query)))
+    return _mix(scores.where(_real(x, lengths), -1e9).softmax(dim=-1), x)
 
 
-@set_summary.mistake("one element too few")
+@set_summary.right("computes in double precision, and rounds at the end", kept_back=True)
 def _(query, x, lengths):
-    """You leave out the last element of each set that has more than one. But places are counted
-    from 0, so the element at place `lengths − 1` still belongs to the set."""
-    real = _real(x, (lengths - 1).clamp_min(1))
-    scores = _scores(query, x).masked_fill(~real, -math.inf)
-    return _mix(scores.softmax(dim=-1), x)
+    x = x.double()
+    scores = _scores(query.double(), x).masked_fill(~_real(x, lengths), -math.inf)
+    return _mix(scores.softmax(dim=-1), x).to(query)
 
 
-@set_summary.mistake("one element too many")
+@set_summary.wrong("averages the elements, whatever the query is", kept_back=True)
 def _(query, x, lengths):
-    """You let the first place of the padding take part. But places are counted from 0, so the
-    element at place `lengths` no longer belongs to the set."""
-    scores = _scores(query, x).masked_fill(~_real(x, lengths + 1), -math.inf)
-    return _mix(scores.softmax(dim=-1), x)
+    return _mix(_real(x, lengths) / lengths[:, None].to(x), x)
 
 
-@set_summary.mistake("softmax over the batch")
+@set_summary.wrong("returns the element with the largest score", kept_back=True)
 def _(query, x, lengths):
-    """Your softmax runs along the first axis, over the sets of the batch. The sets then compete
-    with each other, and the weights within one set do not sum to 1."""
-    scores = _scores(query, x).masked_fill(~_real(x, lengths), -1e9)
-    return _mix(scores.softmax(dim=0), x)
-
-
-@set_summary.mistake("only the best element")
-def _(query, x, lengths):
-    """You return the element with the largest score. With this hard choice, a small change of the
-    query changes either nothing or everything."""
     scores = _scores(query, x).masked_fill(~_real(x, lengths), -math.inf)
     return x[torch.arange(len(x)), scores.argmax(dim=-1)]
+
+
+@set_summary.wrong("leaves out the last element of each larger set", kept_back=True)
+def _(query, x, lengths):
+    real = _real(x, (lengths - 1).clamp_min(1))
+    return _mix(_scores(query, x).masked_fill(~real, -math.inf).softmax(dim=-1), x)
+
+
+@set_summary.wrong("gives all sets of a batch the length of the first", kept_back=True)
+def _(query, x, lengths):
+    real = _real(x, lengths[:1])
+    return _mix(_scores(query, x).masked_fill(~real, -math.inf).softmax(dim=-1), x)
+
+
+@set_summary.wrong("lets the sets of a batch share the weights", kept_back=True)
+def _(query, x, lengths):
+    scores = _scores(query, x).masked_fill(~_real(x, lengths), -1e9)
+    weights = scores.softmax(dim=0) * _real(x, lengths)
+    return _mix(weights, x)
+
+
+@set_summary.solution
+def _(f):
+    query = torch.tensor([2.0, 0.0, 0.0, 0.0])  # so a score is an element's first number
+    x = torch.randn(2, 3, 4)
+    x[0, :2, 0] = torch.tensor([0.0, math.log(3)])
+    expected = torch.stack([x[0, 0] / 4 + x[0, 1] * 3 / 4, x[1, 0]])
+    return torch.allclose(f(query, x, torch.tensor([2, 1])), expected, atol=1e-5)
+
+
+def _a_batch():
+    """A query and three sets with 4, 2 and 3 elements of five."""
+    return torch.randn(4), torch.randn(3, 5, 4), torch.tensor([4, 2, 3])
+
+
+def _other_padding(x, lengths):
+    return x.where(_real(x, lengths)[..., None], torch.randn(x.shape))
+
+
+def _other_order(x, lengths):
+    places = torch.arange(x.shape[1]).expand(x.shape[:2])
+    turned = torch.where(_real(x, lengths), lengths[:, None] - 1 - places, places)
+    return x.gather(1, turned[..., None].expand(x.shape))
+
+
+def _equal_elements(f):
+    query, x, lengths = _a_batch()
+    x = torch.where(_real(x, lengths)[..., None], x[:, :1], x)
+    return torch.allclose(f(query, x, lengths), x[:, 0], atol=1e-5)
+
+
+@set_summary.mistake("only the order changed")
+def _(f):
+    """You test that the order of the elements changes nothing. But a function that does not look at
+    the order can still look at the padding."""
+    query, x, lengths = _a_batch()
+    before, after = f(query, x, lengths), f(query, _other_order(x, lengths), lengths)
+    return torch.allclose(before, after, atol=1e-5)
+
+
+@set_summary.mistake("only the padding changed")
+def _(f):
+    """You test that the numbers in the padding change nothing. But a function that ignores the
+    padding can still mix the elements in a wrong way."""
+    query, x, lengths = _a_batch()
+    before, after = f(query, x, lengths), f(query, _other_padding(x, lengths), lengths)
+    return torch.allclose(before, after, atol=1e-5)
+
+
+@set_summary.mistake("only equal elements")
+def _(f):
+    """In each of your sets, all elements are equal, or there is only one. Then the summary is this
+    element, whichever weights the elements get."""
+    return _equal_elements(f)
+
+
+@set_summary.mistake("only what must change nothing")
+def _(f):
+    """You test what must change nothing, and perhaps that the weights sum to 1. But the result of a
+    function that never looks at the query has these properties, too."""
+    query, x, lengths = _a_batch()
+    before = f(query, x, lengths)
+    after = f(query, _other_order(_other_padding(x, lengths), lengths), lengths)
+    return _equal_elements(f) and torch.allclose(before, after, atol=1e-5)
+
+
+@set_summary.mistake("no padding")
+def _(f):
+    """Your sets have no padding. So your test can't see what a function does with it."""
+    query, x, _ = _a_batch()
+    return torch.allclose(
+        f(query, x, torch.tensor([5, 5, 5])),
+        _mix(_scores(query, x).softmax(dim=-1), x),
+        atol=1e-5,
+    )
+
+
+@set_summary.mistake("one set only")
+def _(f):
+    """Your batch has a single set, or sets of equal size. So your test can't see whether each set
+    has its own length."""
+    query, x, lengths = _a_batch()
+    real = x[0, :4]
+    expected = _scores(query, real).softmax(dim=-1) @ real
+    return torch.allclose(f(query, x[:1], lengths[:1])[0], expected, atol=1e-5)
+
+
+@set_summary.mistake("equal scores")
+def _(f):
+    """All elements of your sets have the same score, as with a query of zeros. So your test can't
+    see how weights depend on scores."""
+    _, x, lengths = _a_batch()
+    expected = _mix(_real(x, lengths) / lengths[:, None], x)
+    return torch.allclose(f(torch.zeros(4), x, lengths), expected, atol=1e-5)
+
+
+@set_summary.mistake("a single feature")
+def _(f):
+    """Your elements have a single feature. Then √d is 1, so your test can't see whether a function
+    divides by it."""
+    x, lengths = torch.tensor([[[0.0], [math.log(3)], [5.0]]] * 2), torch.tensor([2, 1])
+    expected = torch.tensor([[math.log(3) * 3 / 4], [0.0]])
+    return torch.allclose(f(torch.ones(1), x, lengths), expected, atol=1e-5)
 
 
 order_blind_part = Exercise(

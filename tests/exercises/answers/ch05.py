@@ -20,14 +20,9 @@ def window_through_a_fill(value, window):
     return torch.zeros(allowed.shape).masked_fill(~allowed, -50.0).softmax(-1) @ value
 
 
-def summary_with_padding_at(low):
-    def answer(query, x, lengths):
-        scores = x @ query / math.sqrt(x.shape[-1])
-        padding = torch.arange(x.shape[1]) >= lengths[:, None]
-        weights = scores.masked_fill(padding, low).softmax(-1)
-        return torch.einsum("bn,bnd->bd", weights, x)
-
-    return answer
+def is_first_of_one(f):
+    x = torch.randn(3, 4, 2)
+    return torch.allclose(f(torch.ones(2), x, torch.ones(3).long()), x[:, 0])
 
 
 def reach_counted_in_bytes(masks):
@@ -61,10 +56,8 @@ WRONG = [
     ("5.5", lambda value, window: right_window(value.detach(), window), "Gradients flow back"),
     ("5.6", lambda masks: torch.ones_like(masks[:, 0]), "If all layers look back"),
     ("5.6", lambda masks: torch.zeros_like(masks[:, 0]), "Token 0 does not know itself"),
-    ("5.7", lambda q, x, n: x[:, 0], "The order of the elements"),
-    ("5.7", lambda q, x, n: summary_by_torch(q.detach(), x, n), "Gradients flow back"),
-    ("5.7", summary_with_padding_at(-20.0), "The numbers in the padding do not"),
-    ("5.7", summary_with_padding_at(-500.0), "The result is not right"),
+    ("5.7", is_first_of_one, "It lets E pass, which does not divide the scores by √d."),
+    ("5.7", lambda f: is_first_of_one(lambda *g: 2 * f(*g)), "It accuses C, which is right."),
     ("5.8", lambda mixing: mixing, "Reordering rows and columns alike"),
     ("5.8", lambda mixing: mixing * 0, "stay the same. The diagonal goes from"),
     ("5.10", lambda q, k, v: 2 * looking_back(q, k, v), "The first token sees only itself"),
@@ -131,19 +124,26 @@ def reach_by_matrix_powers(masks):
     return product > 0
 
 
-def summary_by_torch(query, x, lengths):
-    mask = torch.arange(x.shape[1]) < lengths[:, None, None]
-    queries = query.expand(len(x), 1, -1)
-    return F.scaled_dot_product_attention(queries, x, x, attn_mask=mask)[:, 0]
+def is_what_torch_computes(f):
+    query, x, lengths = 3 * torch.randn(6), torch.randn(4, 5, 6), torch.tensor([5, 1, 3, 2])
+    mask = torch.arange(5) < lengths[:, None, None]
+    right = F.scaled_dot_product_attention(query.expand(4, 1, -1), x, x, attn_mask=mask)[:, 0]
+    return (f(query, x, lengths) - right).abs().max() < 1e-4
 
 
-def summary_set_by_set(query, x, lengths):
-    summaries = []
-    for elements, length in zip(x, lengths.tolist(), strict=True):
-        elements = elements[:length]
-        weights = (elements @ query / len(query) ** 0.5).softmax(0)
-        summaries.append(weights @ elements)
-    return torch.stack(summaries)
+def is_known_set_by_set(f):
+    """The ratio of two weights, then what must not count."""
+    query, x, lengths = torch.ones(9), torch.randn(2, 4, 9), torch.tensor([2, 3])
+    x[0, :2] = torch.eye(9)[:2] * torch.tensor([[3.0], [1.5]])
+    x[0, 2:] = 1e3 * torch.randn(2, 9)
+    result = f(query, x, lengths)
+    ratio = (result[0, 0] / 3.0) / (result[0, 1] / 1.5)
+    alone = f(query, x[1:, [2, 0, 1]], lengths[1:])
+    return (
+        math.isclose(ratio, math.exp(0.5), rel_tol=1e-4)
+        and math.isclose(result[0, 0] / 3 + result[0, 1] / 1.5, 1, rel_tol=1e-4)
+        and torch.allclose(result[1], alone[0], atol=1e-5)
+    )
 
 
 def part_by_two_projections(mixing):
@@ -200,8 +200,8 @@ RIGHT = [
     ("5.5", window_by_slices),
     ("5.6", reach_by_sets),
     ("5.6", reach_by_matrix_powers),
-    ("5.7", summary_by_torch),
-    ("5.7", summary_set_by_set),
+    ("5.7", is_what_torch_computes),
+    ("5.7", is_known_set_by_set),
     ("5.8", part_by_two_projections),
     ("5.8", part_by_counting),
     ("5.10", looking_back),

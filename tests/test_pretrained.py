@@ -12,6 +12,7 @@ from conftest import why_no_language_model
 
 from attnbook import pretrained
 from attnbook.encoder import embed
+from attnbook.figures.unlabelled import shown
 from attnbook.language_model import generate
 from transformers_reference import COLUMNS, ENCODED, ENCODER, MODEL, STORED, mark, varied_lines
 
@@ -146,3 +147,20 @@ def test_the_encoder_puts_paraphrases_near_each_other_and_reads_pieces_of_words(
     assert tokenizer.split("Pickled fish") == ["[CLS]", "pick", "##led", "fish", "[SEP]"]
     assert tokenizer.decode(tokenizer.encode("Pickled fish")) == "pickled fish"
     assert len(tokenizer) == model.embedding.num_embeddings
+
+
+def test_one_head_finds_what_came_next_the_first_time(language_model):
+    maps = shown("11.1", *language_model).maps
+    finds = {letter: rows[2:].diagonal(3).mean() > 0.6 for letter, rows in maps.items()}
+    assert [letter for letter, true in finds.items() if true] == ["A"]
+
+
+def test_only_the_encoder_lets_a_word_change_the_words_on_both_sides(language_model, encoder):
+    bars = shown("13.20", *encoder, *language_model).bars
+    both = {
+        letter: change[:3].max() > 0.05 and change[4:].max() > 0.05
+        for letter, change in bars.items()
+    }
+    assert [letter for letter, true in both.items() if true] == ["B"]
+    assert bars["A"][:3].abs().max() < 1e-4 and bars["D"][4:].abs().max() < 1e-4
+    assert bars["C"][:3].abs().max() < 1e-4 and bars["C"][4:].abs().max() < 1e-4

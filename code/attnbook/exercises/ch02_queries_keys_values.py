@@ -1103,3 +1103,38 @@ sharpness_of_a_degree.wrong_value(
     "You divided the sharpness by the ratio of the angles. But a smaller sharpness spreads the "
     "weight over more keys, and keys that are closer together need a larger one.",
 )
+
+
+shared_map = MultipleChoice(
+    "2.20",
+    "The map of a shared projection",
+    hints=[
+        "Token 1 asks token 2, and token 2 asks token 1. Which two vectors does each of the "
+        "two scores multiply if there is only one projection?",
+        "Compare each number with the number on the other side of the diagonal.",
+    ],
+    answer="C",
+    figure=True,
+    because="With one projection, the score of two tokens is the same product whichever of "
+    "them asks. So both sides of the diagonal have the same numbers. (Softmax would hide this, "
+    "because it divides each row by a sum of its own.)",
+)
+shared_map.wrong_option(
+    "A",
+    "every token likes itself best",
+    "You looked for the map in which each token has its largest score with itself. But here "
+    "token 5 scores token 1 far lower than token 1 scores token 5, so the two tokens compare "
+    "different vectors.",
+)
+shared_map.wrong_option(
+    "B",
+    "the two sides have opposite signs",
+    "The two sides of this map belong together, but their signs are opposite. And every token "
+    "scores itself with 0, although a vector times itself is more than 0.",
+)
+shared_map.wrong_option(
+    "D",
+    "all rows are equal",
+    "You took one shared projection for one shared query. Here all tokens ask with the same "
+    "query, although their own vectors differ.",
+)

@@ -1111,3 +1111,40 @@ listening_pairs.wrong_value(
     "You estimated the share of the dots for 64 features, as in the figure. With more features, "
     "the dots spread farther, but the band stays as wide as it was.",
 )
+
+
+features_of_scores = NumericAnswer(
+    "3.20",
+    "The number of features behind the scores",
+    hints=[
+        "How wide is the interval around 0 that has two thirds of the scores? The bars to the "
+        "right of 0 have about 11, 10, 9 and 7 %.",
+        "A score is a sum of d products, each of which has the variance 1. So what is the "
+        "variance of the score?",
+    ],
+    answer=300.0,
+    within=0.25,
+)
+features_of_scores.wrong_value(
+    "the spread itself",
+    17.0,
+    "You read a standard deviation. But the spread of a score is not its number of terms, "
+    "because terms of different signs cancel.",
+)
+features_of_scores.wrong_value(
+    "the whole middle taken for the spread",
+    1200.0,
+    "You took the whole width of the middle two thirds for the standard deviation. It reaches "
+    "from one standard deviation below 0 to one above.",
+)
+features_of_scores.wrong_value(
+    "the edge taken for the spread",
+    2700.0,
+    "You read where the histogram ends. Among so many scores, the outermost lie three standard "
+    "deviations from 0 or even farther.",
+)
+features_of_scores.wrong_value(
+    "the root instead of the square",
+    4.2,
+    "You took the root of the spread. But the spread is itself a root, and has to be squared.",
+)

@@ -1546,3 +1546,41 @@ score_for_half.wrong_value(
     "You gave the sum of the exponentials of the other keys. The question asks for a score, and "
     "softmax takes the exponential of this score, too.",
 )
+
+
+temperature_of_dots = NumericAnswer(
+    "4.20",
+    "The temperature behind the weights",
+    hints=[
+        "The sum below the fraction is the same for all keys. So what is the logarithm of the "
+        "ratio of two weights?",
+        "Take two heights that are a factor of 10 apart, and read how far apart the scores are "
+        "there.",
+    ],
+    answer=2.5,
+    within=0.15,
+)
+temperature_of_dots.wrong_value(
+    "powers of ten taken for powers of e",
+    5.76,
+    "You read how far the score must rise for a weight ten times as large. But the weights are "
+    "powers of e, not of 10.",
+)
+temperature_of_dots.wrong_value(
+    "the slope",
+    0.4,
+    "You read the slope of the line. At a high temperature the line is flat, so slope and "
+    "temperature are not the same.",
+)
+temperature_of_dots.wrong_value(
+    "no temperature",
+    1.0,
+    "You assumed that the scores were not divided. Then one more in the score would multiply "
+    "the weight by 2.7, and the dots would rise far more steeply.",
+)
+temperature_of_dots.wrong_value(
+    "the slope in powers of ten",
+    0.174,
+    "You read how many powers of ten the weight rises for one more in the score. This number "
+    "is small where the temperature is high.",
+)

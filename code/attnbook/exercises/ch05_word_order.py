@@ -1217,3 +1217,36 @@ weight_of_the_first.wrong_value(
     "You took twice the average, because the first token is seen by twice as many queries as a "
     "token in the middle. But the first queries also have very few tokens to choose from.",
 )
+
+
+no_order_map = MultipleChoice(
+    "5.20",
+    "The layer that knows no order",
+    hints=[
+        "What can differ between the first *the* and the second if the layer knows nothing "
+        "about their places?",
+        "The word *the* is in two rows and in two columns. Compare the rows, and then the columns.",
+    ],
+    answer="B",
+    figure=True,
+    because="Without positions and without a mask, both *the* ask with the same query and are "
+    "found by the same key. So their rows are equal, and so are their columns.",
+)
+no_order_map.wrong_option(
+    "A",
+    "no positions, but a mask",
+    "Wherever both *the* are seen, they get equal weights, so this layer has no positions. But "
+    "every word gives the weight 0 to the words after it.",
+)
+no_order_map.wrong_option(
+    "C",
+    "equal columns are enough",
+    "Both *the* have equal columns, so their keys are the same. But their rows differ, so "
+    "their queries depend on the place.",
+)
+no_order_map.wrong_option(
+    "D",
+    "each place has weights of its own",
+    "You expected two places to have different weights. But they hold the same word, and only "
+    "something that marks the places can make its rows and its columns differ.",
+)

@@ -1296,3 +1296,37 @@ words_like_the_place.wrong_value(
     "You took 0.3 for one standard deviation above the mean. But the standard deviation is "
     "smaller than that, because it shrinks as the number of features grows.",
 )
+
+
+rotary_map = MultipleChoice(
+    "6.20",
+    "The map of rotary positions",
+    hints=[
+        "Along a diagonal, query and key are always the same number of places apart.",
+        "After one whole turn, a pair of features is back where it started. Can the score of a "
+        "far key be higher than the score of a near one?",
+    ],
+    answer="D",
+    figure=True,
+    because="Rotary positions let the score depend on the distance alone, so each diagonal has "
+    "one shade. And because features turn in circles, the score falls and rises with the "
+    "distance.",
+)
+rotary_map.wrong_option(
+    "A",
+    "waves in all directions",
+    "You looked for waves, and this map has them. But along a diagonal, where the distance is "
+    "always the same, the shade changes.",
+)
+rotary_map.wrong_option(
+    "B",
+    "the same shade along each diagonal",
+    "You looked for a score that depends on the distance alone. But in this map, the score "
+    "falls by the same amount with each further place, and never rises again.",
+)
+rotary_map.wrong_option(
+    "C",
+    "a rotation changes no length",
+    "You know that a rotation keeps the length of a vector. But a query and a key at different "
+    "places turn by different angles, and in this map no place makes any difference.",
+)

@@ -1364,3 +1364,40 @@ missed_by_three.wrong_value(
     "You assumed that averages with random weights say nothing. But the reader knows these "
     "weights, so each average still tells it one combination of the numbers.",
 )
+
+
+heads_of_spectrum = NumericAnswer(
+    "7.20",
+    "The number of heads in a spectrum",
+    hints=[
+        "Numbers in float32 have about seven digits. Which of the singular values would be 0 "
+        "without rounding?",
+        "A query of this head has d_k features. In how many directions can a product of a 48 × "
+        "d_k matrix and a d_k × 48 matrix stretch a vector?",
+    ],
+    answer=6.0,
+    within=0.01,
+)
+heads_of_spectrum.wrong_value(
+    "the features of a head",
+    8.0,
+    "You counted the singular values that are not rounding errors. They tell how many features "
+    "a query of this head has.",
+)
+heads_of_spectrum.wrong_value(
+    "all singular values",
+    48.0,
+    "You counted all singular values. As many as that would be left if every head had a single "
+    "feature.",
+)
+heads_of_spectrum.wrong_value(
+    "the rounding errors",
+    40.0,
+    "You counted the tiny singular values. They are the directions that this head does not read.",
+)
+heads_of_spectrum.wrong_value(
+    "divided by the rounding errors",
+    1.2,
+    "You divided by the number of tiny singular values. They are the directions that this head "
+    "does not read, so they say nothing about its own size.",
+)

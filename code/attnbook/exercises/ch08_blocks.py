@@ -1402,3 +1402,38 @@ embedding_at_the_top.wrong_value(
     "You found how many times as long as the embedding the stream becomes. But a cosine is at most "
     "1, and it gets smaller as the stream grows.",
 )
+
+
+pre_norm_curve = MultipleChoice(
+    "8.20",
+    "The stream of pre-norm",
+    hints=[
+        "In pre-norm, what does a sub-layer read, and how large is its update, at the bottom "
+        "and at the top of the stack?",
+        "Sums of random numbers of equal size grow like the root of how many there are. How "
+        "does this look on a logarithmic axis?",
+    ],
+    answer="D",
+    figure=True,
+    because="Each sub-layer reads a normalised stream, so all updates are about equally large. "
+    "Random updates of the same size add up like a walk, and the stream grows ever more "
+    "slowly.",
+)
+pre_norm_curve.wrong_option(
+    "A",
+    "nothing holds the stream back",
+    "You know that no norm is on the stream in pre-norm. But this curve grows by the same "
+    "factor with each block, so the updates grow with the stream that they are computed from.",
+)
+pre_norm_curve.wrong_option(
+    "B",
+    "a norm makes vectors smaller",
+    "You expected a norm to make the features small. But this curve falls to less than a "
+    "millionth, so nothing keeps the size of what came in.",
+)
+pre_norm_curve.wrong_option(
+    "C",
+    "a norm keeps the size",
+    "You expected the norm to keep the features at one size. But this stream has exactly the "
+    "same size after each block, so the norm must be on the stream itself.",
+)

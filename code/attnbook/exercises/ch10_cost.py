@@ -1398,3 +1398,38 @@ tokens_a_pass.wrong_value(
     "You kept all the guesses if all are right, and otherwise none. But the guesses before the "
     "first wrong one are kept, too.",
 )
+
+
+window_curve = MultipleChoice(
+    "10.20",
+    "The bend of a window",
+    hints=[
+        "On logarithmic axes, a straight line that rises by one power of ten for each power of "
+        "ten grows in proportion. One that rises by two grows with the square.",
+        "What does the window change for a text that is shorter than the window? And what does "
+        "one more token cost in a text that is far longer?",
+    ],
+    answer="C",
+    figure=True,
+    because="In a text that is shorter than the window, each token sees all before it, so the "
+    "count grows with the square. Beyond that, each further token costs the same, so the line "
+    "gets less steep. The bend shows how wide the window is.",
+)
+window_curve.wrong_option(
+    "A",
+    "any bend is a window",
+    "You looked for a bend. But this curve gets steeper at its bend, so in long texts each "
+    "further token costs more and more.",
+)
+window_curve.wrong_option(
+    "B",
+    "attention grows with the square",
+    "You know that attention grows with the square of the length. This curve does so up to its "
+    "end, so nothing ever limits how many tokens a query sees.",
+)
+window_curve.wrong_option(
+    "D",
+    "a window makes everything linear",
+    "You know that a window makes long texts cheap. But this curve grows in proportion from "
+    "the first tokens on, where a window does not limit anything.",
+)

@@ -41,38 +41,37 @@ without_the_first.wrong_option(
     "fall.",
 )
 
-cache_bytes = NumericAnswer(
+next_token_head = MultipleChoice(
     "11.1",
-    "The cache of a token",
-    answer=46080.0,
-    within=0.001,
+    "The head that finds the next token",
     hints=[
-        "What does one block keep of one token? Do the query heads make it?",
-        "There are two tensors, and each has three heads of 64 features. Then multiply by the "
-        "number of blocks, and by the bytes of a number.",
+        "At the second *d*, the model must predict *e*. Where in the text does it say what "
+        "follows a *d*?",
+        "Follow the row of *d* in each map, and read the name of the column with the strongest "
+        "colour.",
     ],
+    answer="A",
+    figure=True,
+    because="From the second *b* on, this head looks one place beyond the first occurrence of "
+    "the token that it reads. So it finds what came next the first time.",
 )
-cache_bytes.wrong_value(
-    "the query heads",
-    138240.0,
-    "You counted nine heads. But an earlier token's query is never used again, so the cache does "
-    "not keep it.",
+next_token_head.wrong_option(
+    "B",
+    "the token before",
+    "This head has a clear diagonal. But it looks at the token right before the one that it "
+    "reads, so from *d* it finds *c*.",
 )
-cache_bytes.wrong_value(
-    "keys without values",
-    23040.0,
-    "You counted one tensor. The keys say how much weight a token gets. But the cache must also "
-    "keep the vectors that are handed over.",
+next_token_head.wrong_option(
+    "C",
+    "the same token",
+    "This head finds each token's first occurrence. But there it finds only the token that it "
+    "already reads, so from *d* it finds *d*.",
 )
-cache_bytes.wrong_value(
-    "one block",
-    1536.0,
-    "You counted one block. But each block has keys and values of its own.",
-)
-cache_bytes.wrong_value(
-    "numbers instead of bytes",
-    11520.0,
-    "You counted numbers. But each number takes several bytes, as the task says.",
+next_token_head.wrong_option(
+    "D",
+    "the strongest colour",
+    "This head has the largest weights. But it looks at the first token from everywhere, so it "
+    "finds the same whatever it reads.",
 )
 
 

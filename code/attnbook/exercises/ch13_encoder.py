@@ -887,3 +887,35 @@ def _(answers):
     product than this one and still be far away."""
     _, product, distance = _measures(answers)
     return bool(product.argmax() == distance.argmin() and answers.any())
+
+
+encoder_panel = MultipleChoice(
+    "13.20",
+    "Whose vectors change",
+    hints=[
+        "If two vectors of a word are exactly the same, what can't the word have seen?",
+        "Which words may an encoder look at, and which may a language model look at?",
+    ],
+    answer="B",
+    figure=True,
+    because="Only here have words on both sides of *saw* changed. An encoder has no causal "
+    "mask, so all words see the new one.",
+)
+encoder_panel.wrong_option(
+    "A",
+    "a text is read from left to right",
+    "You expected a change to reach only the words that come later. But here the three words "
+    "before *saw* keep their vectors exactly, so they can't have looked at it.",
+)
+encoder_panel.wrong_option(
+    "C",
+    "each word has a vector of its own",
+    "You expected the change in one word to concern only this word. But here all others keep "
+    "their vectors exactly, so no word has seen its neighbours.",
+)
+encoder_panel.wrong_option(
+    "D",
+    "words before it change",
+    "You looked for a model that sees what comes later. But here the words after *saw* keep "
+    "their vectors exactly, so they can't have looked back.",
+)

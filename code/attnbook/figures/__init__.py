@@ -1,5 +1,6 @@
 """Figures: the look of plots (``style``), the ``runs`` of rivals, ``symptoms`` of models
-that learners mend, tables, ``drawings``, and ``interactive`` figures.
+that learners mend, ``unlabelled`` figures that they read, tables, ``drawings``, and ``interactive``
+figures.
 """
 
 from attnbook.figures.runs import lines, mark, strips
@@ -17,6 +18,7 @@ from attnbook.figures.style import (
 )
 from attnbook.figures.symptoms import symptoms
 from attnbook.figures.table import in_words, table
+from attnbook.figures.unlabelled import unlabelled
 
 __all__ = [
     "BLACK",
@@ -35,4 +37,5 @@ __all__ = [
     "subplots",
     "symptoms",
     "table",
+    "unlabelled",
 ]

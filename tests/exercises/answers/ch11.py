@@ -142,8 +142,7 @@ WRONG = [
 ]
 
 RIGHT = [
-    ("11.1", 46080),
-    ("11.1", np.float64(46_080)),
+    ("11.1", " a. "),
     ("11.2", share),
     ("11.2", share_by_loops),
     ("11.2", share_by_einsum),

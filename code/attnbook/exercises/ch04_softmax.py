@@ -117,7 +117,7 @@ def _count(real):
     return real.sum(dim=-1, keepdim=True)
 
 
-@received_attention.right("multiplies the rows by their shares, as a matrix product")
+@received_attention.right("adds up in a matrix product, so its last digits may be different")
 def _(weights, real):
     share = real / _count(real)
     return (share[:, None] @ weights)[:, 0]

@@ -164,9 +164,9 @@ def _(x, num_heads):
     return torch.einsum("blm,mkhc->kbhlc", x, chosen)
 
 
-@split_three.wrong("exchanges keys and values", kept_back=True)
+@split_three.wrong("returns the keys again instead of the values", kept_back=True)
 def _(x, num_heads):
-    parts = x.unflatten(-1, (3, num_heads, -1))[:, :, [0, 2, 1]]
+    parts = x.unflatten(-1, (3, num_heads, -1))[:, :, [0, 1, 1]]
     return parts.permute(2, 0, 3, 1, 4)
 
 
@@ -182,9 +182,10 @@ def _(x, num_heads):
     return torch.stack(parts)
 
 
-@split_three.wrong("splits the first sentence, and repeats it for the others", kept_back=True)
+@split_three.wrong("gives every head the features of the first", kept_back=True)
 def _(x, num_heads):
-    return x[:1].unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4).repeat(1, len(x), 1, 1, 1)
+    first = x.unflatten(-1, (3, num_heads, -1))[..., :1, :]
+    return first.repeat(1, 1, 1, num_heads, 1).permute(2, 0, 3, 1, 4)
 
 
 def _merged(parts):

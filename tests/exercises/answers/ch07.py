@@ -249,7 +249,7 @@ def causal_heads_by_einsum(query, key, value, num_heads):
 
 
 WRONG = [
-    ("7.2", split_of_sums, "not seen pass, which exchanges keys and values."),
+    ("7.2", split_of_sums, "not seen pass, which returns the keys again instead of"),
     ("7.2", lambda f: bool((f(torch.ones(1, 1, 6), 2) == 1).sum() == 3), "It accuses B, which is"),
     ("7.3", lambda q, k, n: 2 * matrices(q, k, n), "Each head's scores are x B xᵀ."),
     ("7.3", lambda q, k, n: matrices(q, k, n).softmax(-1), "The rank of each B is at most"),

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair, Suspects
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 
@@ -444,94 +444,181 @@ def _(query, key, value):
     return shares / shares.sum(dim=-1, keepdim=True) @ value
 
 
-without_a_head = Exercise(
+what_a_head_adds = Suspects(
     "11.5",
     "What one head adds",
     hints=[
-        "Head h has the features h · d_k to (h + 1) · d_k of `merged`. Which columns of W_O read "
-        "them?",
-        "With the features of only one head, you need only these columns of W_O.",
+        "What must come out if you add up what all heads add? You can compute this without knowing "
+        "which features belong to which head.",
+        "Wrong functions can have the right sum, too. So change the features of one head. Whose "
+        "result must change, and whose must not?",
+        "Three heads with several features each, and random numbers, show more than two heads or "
+        "round numbers.",
     ],
 )
 
 
-def _columns(merged, num_heads, head):
+def _own(merged, num_heads, head):
+    """The features of a head."""
     d_k = merged.shape[-1] // num_heads
     return slice(head * d_k, (head + 1) * d_k)
 
 
-@without_a_head.solution
+def _without(merged, num_heads, head):
+    kept = merged.clone()
+    kept[..., _own(merged, num_heads, head)] = 0.0
+    return kept
+
+
+@what_a_head_adds.right("multiplies the features of the head by their columns of W_O")
 def _(merged, output_weight, num_heads, head):
-    own = _columns(merged, num_heads, head)
+    own = _own(merged, num_heads, head)
     return merged[..., own] @ output_weight[:, own].mT
 
 
-@without_a_head.inputs
-def _(generator):
-    yield torch.tensor([[[1.0, 2.0]]]), torch.tensor([[1.0, 0.0], [3.0, 1.0]]), 2, 1
-    for batch, length, heads, d_k, head in [(2, 3, 3, 4, 0), (1, 4, 4, 2, 2), (2, 1, 2, 3, 1)]:
-        d_model = heads * d_k
-        yield (
-            _random(generator, batch, length, d_model),
-            _random(generator, d_model, d_model),
-            heads,
-            head,
-        )
-
-
-@without_a_head.holds("The contributions of all heads sum to the output of the block.")
-def _(f, merged, output_weight, num_heads, head):
-    together = sum(f(merged, output_weight, num_heads, h) for h in range(num_heads))
-    return changed(merged @ output_weight.mT, together, "the block adds {}, but your heads add {}")
-
-
-@without_a_head.mistake("rows of the weight")
+@what_a_head_adds.wrong("takes every `num_heads`-th feature for those of the head")
 def _(merged, output_weight, num_heads, head):
-    """You take *rows* of W_O for the head. But the rows belong to the features of the stream, and
-    every head writes to all of them. The columns belong to the features of the heads."""
-    own = _columns(merged, num_heads, head)
-    return merged[..., own] @ output_weight[own]
-
-
-@without_a_head.mistake("all but the head")
-def _(merged, output_weight, num_heads, head):
-    """You return the part that is left *without* the head. But the question asks what the head
-    itself adds."""
-    kept = merged.clone()
-    kept[..., _columns(merged, num_heads, head)] = 0.0
-    return kept @ output_weight.mT
-
-
-@without_a_head.mistake("heads interleaved")
-def _(merged, output_weight, num_heads, head):
-    """You take every num_heads-th feature. But the features of a head are side by side."""
     own = slice(head, None, num_heads)
     return merged[..., own] @ output_weight[:, own].mT
 
 
-@without_a_head.mistake("counted from 1")
+@what_a_head_adds.wrong("takes rows of W_O instead of columns")
 def _(merged, output_weight, num_heads, head):
-    """You count the heads from 1. Your result is then the contribution of the head before."""
-    own = _columns(merged, num_heads, (head - 1) % num_heads)
+    own = _own(merged, num_heads, head)
+    return merged[..., own] @ output_weight[own]
+
+
+@what_a_head_adds.right("subtracts what all other heads add from what all heads add")
+def _(merged, output_weight, num_heads, head):
+    others = _without(merged, num_heads, head) @ output_weight.mT
+    return merged @ output_weight.mT - others
+
+
+@what_a_head_adds.wrong("returns what all other heads add")
+def _(merged, output_weight, num_heads, head):
+    return _without(merged, num_heads, head) @ output_weight.mT
+
+
+@what_a_head_adds.right("sets the features of all other heads to 0")
+def _(merged, output_weight, num_heads, head):
+    return (merged - _without(merged, num_heads, head)) @ output_weight.mT
+
+
+@what_a_head_adds.right("gives the features of each head an axis of their own", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    features, columns = (x.unflatten(-1, (num_heads, -1)) for x in (merged, output_weight))
+    return torch.einsum("blhd,ohd->blho", features, columns)[:, :, head]
+
+
+@what_a_head_adds.wrong("returns what the head before adds", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    own = _own(merged, num_heads, (head - 1) % num_heads)
     return merged[..., own] @ output_weight[:, own].mT
 
 
-@without_a_head.mistake("counted from 1, and nothing for head 0")
+@what_a_head_adds.wrong("gives each head an equal share of what all heads add", kept_back=True)
 def _(merged, output_weight, num_heads, head):
-    """You count the heads from 1. Your result is then the contribution of the head before, and for
-    head 0 it is nothing."""
-    own = _columns(merged, num_heads, head - 1)
-    return merged[..., own] @ output_weight[:, own].mT
+    return merged @ output_weight.mT / num_heads
 
 
-@without_a_head.mistake("the head's features alone")
+@what_a_head_adds.wrong("divides what the head adds by the number of heads", kept_back=True)
 def _(merged, output_weight, num_heads, head):
-    """You keep the head's own features and leave out W_O. But W_O decides where in the stream these
-    features are written."""
-    kept = torch.zeros_like(merged)
-    own = _columns(merged, num_heads, head)
-    kept[..., own] = merged[..., own]
-    return kept
+    own = _own(merged, num_heads, head)
+    return merged[..., own] @ output_weight[:, own].mT / num_heads
+
+
+@what_a_head_adds.wrong("returns the features of the head without W_O", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    return merged - _without(merged, num_heads, head)
+
+
+def _sum_is_whole(f, merged, output_weight, num_heads):
+    updates = [f(merged, output_weight, num_heads, head) for head in range(num_heads)]
+    return torch.allclose(sum(updates), merged @ output_weight.mT, atol=1e-4)
+
+
+def _only_own_features(f, merged, output_weight, num_heads, alike=torch.allclose, **room):
+    """Whether the features of head 1 change what head 1 adds, and nothing else."""
+    other = merged.clone()
+    other[..., _own(merged, num_heads, 1)] += 1.0
+    return all(
+        alike(*(f(x, output_weight, num_heads, head) for x in (merged, other)), **room)
+        == (head != 1)
+        for head in range(num_heads)
+    )
+
+
+@what_a_head_adds.solution
+def _(f):
+    inputs = torch.randn(2, 4, 12), torch.randn(12, 12), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
+
+
+@what_a_head_adds.mistake("only the sum over the heads")
+def _(f):
+    """You test only that the heads sum to the whole update. A function can share out the features,
+    or the update itself, in a wrong way and still have the right sum."""
+    return _sum_is_whole(f, torch.randn(2, 4, 12), torch.randn(12, 12), 3)
+
+
+@what_a_head_adds.mistake("only the sum over two heads")
+def _(f):
+    """You test only that two heads sum to the whole update. With two heads, the sum is the same if
+    each returns what the other one adds."""
+    return _sum_is_whole(f, torch.randn(2, 4, 12), torch.randn(12, 12), 2)
+
+
+@what_a_head_adds.mistake("only which features count")
+def _(f):
+    """You test only whose features change which result. Your test doesn't ask how large a result
+    is, nor whether W_O is used correctly."""
+    return _only_own_features(f, torch.randn(2, 4, 12), torch.randn(12, 12), 3, atol=1e-4)
+
+
+@what_a_head_adds.mistake("a W_O that equals its transpose")
+def _(f):
+    """Your W_O equals its transpose, as the identity does. So rows and columns are the same, and
+    your test can't see which of them a function takes."""
+    half = torch.randn(12, 12)
+    inputs = torch.randn(2, 4, 12), half + half.mT, 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
+
+
+@what_a_head_adds.mistake("the identity as W_O")
+def _(f):
+    """Your W_O is the identity, which changes nothing. So your test can't see how a function uses
+    W_O, nor whether it uses it at all."""
+    inputs = torch.randn(2, 4, 12), torch.eye(12), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
+
+
+@what_a_head_adds.mistake("heads with one feature")
+def _(f):
+    """Your heads have one feature each. Then features that are side by side can't be told from
+    features that are further apart."""
+    inputs = torch.randn(2, 4, 3), torch.randn(3, 3), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
+
+
+@what_a_head_adds.mistake("a single head")
+def _(f):
+    """You try a single head, whose update is the whole update. Your test then can't see which
+    features or which number a function takes for a head."""
+    return _sum_is_whole(f, torch.randn(2, 4, 12), torch.randn(12, 12), 1)
+
+
+@what_a_head_adds.mistake("no room for rounding")
+def _(f):
+    """You demand that a result is the same to the last bit when other features change. But a right
+    function may compute with the other features and subtract them again, which rounds a little."""
+    inputs = torch.randn(2, 4, 12), torch.randn(12, 12), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, alike=torch.equal)
+
+
+@what_a_head_adds.mistake("only shapes")
+def _(f):
+    """You look only at the shape of the result. None of the functions gets it wrong."""
+    return f(torch.randn(2, 4, 12), torch.randn(12, 12), 3, 1).shape == (2, 4, 12)
 
 
 logit_difference = Exercise(

@@ -68,17 +68,36 @@ def groups_of_pytorch(query, key, value):
     return F.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
 
 
-def adds(merged, output_weight, num_heads, head):
-    heads = merged.unflatten(-1, (num_heads, -1))
-    projections = output_weight.unflatten(-1, (num_heads, -1))
-    return heads[..., head, :] @ projections[:, head].mT
+def adds_by_reference(f):
+    """A second implementation, in loops over the features."""
+    merged, weight = torch.randn(1, 3, 6), torch.randn(6, 6)
+    for head in range(2):
+        expected = sum(merged[..., i, None] * weight[:, i] for i in range(3 * head, 3 * head + 3))
+        if not torch.allclose(f(merged, weight, 2, head), expected, atol=1e-4):
+            return False
+    return True
 
 
-def adds_by_zeros(merged, output_weight, num_heads, head):
-    d = merged.shape[-1] // num_heads
-    mine = torch.zeros_like(merged)
-    mine[..., head * d : (head + 1) * d] = merged[..., head * d : (head + 1) * d]
-    return F.linear(mine, output_weight)
+def adds_feature_by_feature(f):
+    """If only one feature is not 0, its column of W_O comes from its head, and else nothing."""
+    weight = torch.arange(36.0).view(6, 6).cos()
+    for i in range(6):
+        merged = torch.eye(6)[i].view(1, 1, 6)
+        for head in range(3):
+            expected = weight[:, i] * (i // 2 == head)
+            if (f(merged, weight, 3, head).flatten() - expected).abs().max() > 1e-4:
+                return False
+    return True
+
+
+def adds_something_of_its_own(f):
+    """The right sum, and each head notices its own features; others may notice them, too."""
+    merged, weight = torch.randn(2, 4, 12), torch.randn(12, 12)
+    other = merged.clone()
+    other[..., 4:8] += 1
+    whole = sum(f(merged, weight, 3, h) for h in range(3))
+    own = not torch.allclose(f(merged, weight, 3, 1), f(other, weight, 3, 1))
+    return own and torch.allclose(whole, merged @ weight.mT, atol=1e-4)
 
 
 def favours(before, after, scale, output_weight, one, other):
@@ -133,7 +152,8 @@ WRONG = [
         lambda q, k, v: groups_by_axes(q, k.flip(1), v.flip(1)),
         "each query head has its own keys",
     ),
-    ("11.5", lambda m, w, n, h: adds(m, w, n, h) / n, "The contributions of all heads"),
+    ("11.5", adds_something_of_its_own, "It lets B pass, which takes every `num_heads`-th"),
+    ("11.5", lambda f: not adds_by_reference(f), "It accuses A, which is right"),
     ("11.6", lambda *given: favours(*given).abs(), "changes the sign"),
     ("11.6", lambda *given: favours(*given) + 1, "If the stream does not change"),
     ("11.8", lambda x, p: cut(x, p * p), "The result is not right"),
@@ -152,8 +172,8 @@ RIGHT = [
     ("11.4", groups_by_axes),
     ("11.4", groups_head_by_head),
     ("11.4", groups_of_pytorch),
-    ("11.5", adds),
-    ("11.5", adds_by_zeros),
+    ("11.5", adds_by_reference),
+    ("11.5", adds_feature_by_feature),
     ("11.6", favours),
     ("11.6", favours_by_numbers),
     ("11.8", cut),

@@ -10,9 +10,15 @@ import torch.nn.functional as F
 
 from attnbook.data import END, PAD, START
 from attnbook.exercises.ch08_blocks import Parameters
-from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+    Suspects,
+)
 from attnbook.exercises.properties import changed
-from attnbook.exercises.report import told_apart
 
 after_a_wrong_word = MultipleChoice(
     "9.0",
@@ -955,16 +961,15 @@ def _(scores, log_probs):
     return _best_of((scores[..., None] + log_probs) / 2)
 
 
-clipped_precision = Exercise(
+clipped_precision = Suspects(
     "9.7",
     "BLEU's clipped precision",
     hints=[
-        "How many sequences of n neighbouring words are there in a list of L words? Try L = 4 "
-        "and n = 3.",
-        "`collections.Counter` counts only objects that can be keys of a dictionary, such as "
-        "tuples. Lists can't.",
-        "An n-gram that occurs once in the reference can be right only once. Which of the two "
-        "counts do you take?",
+        "Think of a candidate that is easy to judge. What must come out if the candidate is the "
+        "reference itself, even if words are repeated in it?",
+        "Count by hand for a candidate that repeats a word too often, with a longer reference. "
+        "Then do the same with n = 2, for words in a different order.",
+        "Have you tried a candidate that is shorter than n?",
     ],
 )
 
@@ -977,166 +982,173 @@ def _share(right, of):
     return right / of if of else 0.0
 
 
-@clipped_precision.solution
+def _right(found, wanted):
+    return (Counter(found) & Counter(wanted)).total()
+
+
+@clipped_precision.wrong("counts every n-gram that occurs in the reference as right")
 def _(candidate, reference, n):
-    found, wanted = (Counter(_grams(words, n)) for words in (candidate, reference))
-    return _share((found & wanted).total(), found.total())
-
-
-_WORDS = "cat", "the", "sat", "dog", "a", "on"
-
-
-def _pair(candidate, reference, n):
-    return candidate.split(), reference.split(), n
-
-
-@clipped_precision.inputs
-def _(generator):
-    def sentence(length, *, words):
-        numbers = _integers(generator, 0, words, (length,)).tolist()
-        return " ".join(_WORDS[i] for i in numbers)
-
-    yield _pair("the the the cat", "the cat sat", 1)
-    yield _pair("the cat sat on it", "it sat on the cat on it", 2)
-    yield _pair("cat the dog sat", "the cat sat dog", 2)
-    yield _pair("the cat", "the cat sat on the mat", 3)
-    yield _pair("", "the cat", 1)
-    yield _pair("no where is a cat", "now here is a cat", 2)
-    yield _pair("a cat saw a cat saw a dog", "a cat saw a dog and ran", 2)
-    yield _pair("a dog ran and a dog ran", "it saw a dog and ran", 1)
-    yield _pair(sentence(12, words=3), sentence(10, words=3), 2)
-    yield _pair(sentence(9, words=2), sentence(14, words=2), 3)
-    yield _pair(sentence(15, words=2), sentence(8, words=2), 4)
-    yield _pair(sentence(10, words=6), sentence(12, words=6), 1)
-
-
-@clipped_precision.holds("If the candidate is the reference itself, every n-gram is right.")
-def _(f, candidate, reference, n):
-    found = f(reference, reference, n)
-    if len(reference) >= n and abs(found - 1) > 1e-6:
-        return f"For {' '.join(reference)!r} and n={n}, you return {told_apart(found, 1)}."
-
-
-@clipped_precision.holds(
-    "The number of right n-grams is at most the number of n-grams in the reference."
-)
-def _(f, candidate, reference, n):
-    longer = candidate * 4
-    share, count = f(longer, reference, n), len(_grams(longer, n))
-    if share * count > len(_grams(reference, n)) + 1e-3:
-        return (
-            f"With the candidate four times in a row, you return {share:.4g}, which is "
-            f"{share * count:.4g} of its {count} n-grams. But the reference has only "
-            f"{len(_grams(reference, n))}."
-        )
-
-
-@clipped_precision.mistake("not clipped")
-def _(candidate, reference, n):
-    """You count every n-gram that occurs in the reference as right. A candidate that only repeats
-    one frequent word is then perfect."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
     return _share(sum(gram in wanted for gram in found), len(found))
 
 
-@clipped_precision.mistake("different n-grams counted")
+@clipped_precision.right("counts the n-grams of both, and takes the smaller counts")
 def _(candidate, reference, n):
-    """You compare two sets, in which every n-gram occurs once. Repetition then costs nothing, and
-    an n-gram that is right twice is counted once."""
-    found, wanted = set(_grams(candidate, n)), set(_grams(reference, n))
-    return _share(len(found & wanted), len(found))
+    found = _grams(candidate, n)
+    return _share(_right(found, _grams(reference, n)), len(found))
 
 
-@clipped_precision.mistake("each n-gram right once at most")
+@clipped_precision.wrong("divides by the number of n-grams in the reference")
 def _(candidate, reference, n):
-    """You count an n-gram once even if the reference has it twice. A candidate equal to its
-    reference is then not perfect as soon as it repeats something."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
-    return _share(len(set(found) & set(wanted)), len(found))
+    return _share(_right(found, wanted), len(wanted))
 
 
-@clipped_precision.mistake("divided by the reference's n-grams")
+@clipped_precision.wrong("counts an n-gram once at most, even if the reference has it twice")
 def _(candidate, reference, n):
-    """You divide by the number of the reference's n-grams. This is recall, which says what share of
-    the reference was found, and not what share of the candidate is right."""
     found, wanted = _grams(candidate, n), _grams(reference, n)
-    right = (Counter(found) & Counter(wanted)).total()
-    return _share(right, len(wanted))
+    return _share(len({*found} & {*wanted}), len(found))
 
 
-@clipped_precision.mistake("divided by the number of words")
+@clipped_precision.right("crosses out what it has found, and adds one share for each")
 def _(candidate, reference, n):
-    """You divide by the number of the candidate's words. But from n = 2 on, there are fewer n-grams
-    than words, so even a perfect candidate gets less than 1."""
-    found, wanted = _grams(candidate, n), _grams(reference, n)
-    right = (Counter(found) & Counter(wanted)).total()
-    return _share(right, len(candidate))
+    found, left, precision = _grams(candidate, n), _grams(reference, n), 0.0
+    for gram in found:
+        if gram in left:
+            left.remove(gram)
+            precision += 1 / len(found)
+    return precision
 
 
-@clipped_precision.mistake("the order of the words ignored")
+@clipped_precision.right("subtracts what is left over from 1")
 def _(candidate, reference, n):
-    """You ignore the order of the words within an n-gram. Then "sat cat" counts as "cat sat"."""
-    found, wanted = (
-        Counter(tuple(sorted(gram)) for gram in _grams(words, n))
-        for words in (candidate, reference)
-    )
-    return _share((found & wanted).total(), found.total())
-
-
-@clipped_precision.mistake("words glued together")
-def _(candidate, reference, n):
-    """You join the words of an n-gram without a space. Then "no where" counts as "now
-    here"."""
-    found, wanted = (
-        Counter("".join(gram) for gram in _grams(words, n)) for words in (candidate, reference)
-    )
-    return _share((found & wanted).total(), found.total())
-
-
-@clipped_precision.mistake("single words")
-def _(candidate, reference, n):
-    """You compare single words, whatever n is. The order of the words then has no influence on BLEU
-    at all."""
-    found, wanted = Counter(candidate), Counter(reference)
-    return _share((found & wanted).total(), found.total())
-
-
-@clipped_precision.mistake("the last n-gram left out")
-def _(candidate, reference, n):
-    """You stop one n-gram before the end of each list. The last words then do not count."""
-    found, wanted = _grams(candidate, n)[:-1], _grams(reference, n)[:-1]
-    right = (Counter(found) & Counter(wanted)).total()
-    return _share(right, len(found))
-
-
-@clipped_precision.mistake("cut into blocks")
-def _(candidate, reference, n):
-    """You cut the lists into blocks of n words that do not overlap. Most n-grams are then never
-    compared, and one more word at the beginning changes all of them."""
-
-    def blocks(words):
-        return Counter(_grams(words, n)[::n])
-
-    found, wanted = blocks(candidate), blocks(reference)
-    return _share((found & wanted).total(), found.total())
-
-
-@clipped_precision.mistake("compared place by place")
-def _(candidate, reference, n):
-    """You count an n-gram as right only if the reference has it at the same place. One extra word
-    at the beginning then makes all other n-grams wrong."""
-    found, wanted = _grams(candidate, n), _grams(reference, n)
-    right = sum(a == b for a, b in zip(found, wanted, strict=False))
-    return _share(right, len(found))
-
-
-@clipped_precision.mistake("a candidate without n-grams is perfect")
-def _(candidate, reference, n):
-    """You return 1 where the candidate has no n-gram at all. A model that writes nothing would then
-    be perfect."""
     found, wanted = (Counter(_grams(words, n)) for words in (candidate, reference))
-    right, of = (found & wanted).total(), found.total()
-    return right / of if of else 1.0
+    return 1 - (found - wanted).total() / found.total() if found else 0.0
+
+
+@clipped_precision.right("compares texts, with spaces between the words", kept_back=True)
+def _(candidate, reference, n):
+    found, wanted = ([" ".join(g) for g in _grams(words, n)] for words in (candidate, reference))
+    return sum(min(found.count(g), wanted.count(g)) for g in {*found}) / max(1, len(found))
+
+
+@clipped_precision.wrong("ignores the order of the words in an n-gram", kept_back=True)
+def _(candidate, reference, n):
+    found, wanted = (
+        [tuple(sorted(gram)) for gram in _grams(words, n)] for words in (candidate, reference)
+    )
+    return _share(_right(found, wanted), len(found))
+
+
+@clipped_precision.wrong("divides by the number of words in the candidate", kept_back=True)
+def _(candidate, reference, n):
+    return _share(_right(_grams(candidate, n), _grams(reference, n)), len(candidate))
+
+
+@clipped_precision.wrong(
+    "looks for an n-gram only at the same place in the reference", kept_back=True
+)
+def _(candidate, reference, n):
+    found, wanted = _grams(candidate, n), _grams(reference, n)
+    return _share(sum(a == b for a, b in zip(found, wanted, strict=False)), len(found))
+
+
+@clipped_precision.wrong("leaves out the last n-gram of each list", kept_back=True)
+def _(candidate, reference, n):
+    found, wanted = _grams(candidate, n)[:-1], _grams(reference, n)[:-1]
+    return _share(_right(found, wanted), len(found))
+
+
+@clipped_precision.wrong("returns 1 if the candidate has no n-gram", kept_back=True)
+def _(candidate, reference, n):
+    found = _grams(candidate, n)
+    return _right(found, _grams(reference, n)) / len(found) if found else 1.0
+
+
+def _gives(f, *examples, room=1e-6):
+    """Whether f gives the right precision, the last of each example."""
+    return all(
+        abs(f(candidate.split(), reference.split(), n) - right) <= room
+        for candidate, reference, n, right in examples
+    )
+
+
+_ITSELF = "the cat and the cat", "the cat and the cat", 2, 1
+_REPEATED = "the the the cat", "cat the saw the dog", 1, 3 / 4
+_REORDERED = "was it dark", "it was dark", 2, 0
+_SHORT = "cat", "cat", 2, 0
+
+
+@clipped_precision.solution
+def _(f):
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT)
+
+
+@clipped_precision.mistake("only all or nothing")
+def _(f):
+    """No function fails your test. Where all words of a candidate are right, or none is, wrong
+    counts don't show."""
+    return _gives(f, ("the cat sat", "the cat sat", 1, 1), ("a dog ran", "the cat sat", 1, 0))
+
+
+@clipped_precision.mistake("only single words")
+def _(f):
+    """You try only n = 1. The order of the words then doesn't matter, and there are as many n-grams
+    as words."""
+    return _gives(f, _REPEATED, ("the cat the cat", "the cat the cat", 1, 1), ("", "cat", 1, 0))
+
+
+@clipped_precision.mistake("nothing repeated")
+def _(f):
+    """No n-gram is repeated in your candidates. But clipping concerns only n-grams that are
+    repeated."""
+    new = ("so the cat sat", "the cat sat on it", 2, 2 / 3), ("it was", "it was so", 1, 1)
+    return _gives(f, *new, _REORDERED, _SHORT)
+
+
+@clipped_precision.mistake("sentences of the same length")
+def _(f):
+    """Your candidates are as long as their references. Then it doesn't matter by which of the two
+    numbers of n-grams a function divides."""
+    equal = "the the the cat", "cat the saw the", 1, 3 / 4
+    return _gives(f, _ITSELF, equal, _REORDERED, _SHORT)
+
+
+@clipped_precision.mistake("right n-grams at their own places only")
+def _(f):
+    """In your candidates, each n-gram that is right has the same place as in the reference. But a
+    translation may begin with one word more, and be right after that."""
+    at_place = "the cat the the", "the cat saw the dog ran", 1, 3 / 4
+    return _gives(f, _ITSELF, at_place, _REORDERED, _SHORT)
+
+
+@clipped_precision.mistake("only the example of the paper")
+def _(f):
+    """You try only one candidate of seven equal words. This shows the clipping, but nothing about
+    longer n-grams and their places."""
+    return _gives(f, ("the the the the the the the", "the cat is on the mat", 1, 2 / 7))
+
+
+@clipped_precision.mistake("only candidates that are long enough")
+def _(f):
+    """Each of your candidates has an n-gram. So your test can't see what a function returns for a
+    candidate that is too short."""
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED)
+
+
+@clipped_precision.mistake("no room for rounding")
+def _(f):
+    """You demand that the number is equal to the last bit. But a right function may add up shares,
+    and these are rounded."""
+    ten = "it was dark and it was cold and it rained"
+    return _gives(f, (ten, ten, 1, 1), _ITSELF, _REPEATED, _REORDERED, _SHORT, room=0)
+
+
+@clipped_precision.mistake("too much room for rounding")
+def _(f):
+    """You accept numbers that are off by a quarter. In a short sentence, one n-gram counted wrongly
+    changes the precision by less."""
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT, room=0.25)
 
 
 averaged = Exercise(

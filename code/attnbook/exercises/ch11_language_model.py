@@ -617,7 +617,7 @@ def _(f):
 
 @what_a_head_adds.mistake("only shapes")
 def _(f):
-    """You look only at the shape of the result. None of the functions gets it wrong."""
+    """No function fails your test. The shape of the result, for example, is always right."""
     return f(torch.randn(2, 4, 12), torch.randn(12, 12), 3, 1).shape == (2, 4, 12)
 
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import Exercise, MultipleChoice, NumericAnswer, Repair, Suspects
 from attnbook.exercises.properties import changed, row_sums
 from attnbook.exercises.report import told_apart
 
@@ -1433,3 +1433,236 @@ window_curve.wrong_option(
     "You know that a window makes long texts cheap. But this curve grows in proportion from "
     "the first tokens on, where a window does not limit anything.",
 )
+
+
+cached_attention = Suspects(
+    "10.40",
+    "Attention with a cache",
+    hints=[
+        "Five tokens can come in one call, or in several calls that hand on the cache. What must "
+        "be the same?",
+        "Calls may have different lengths. Have you tried several tokens after a call that left a "
+        "cache, and more than two calls?",
+        "A function can treat all calls alike and still be wrong. Which output do you know without "
+        "a computation? For example, what comes out if all keys are equal?",
+    ],
+)
+
+
+def _attended(query, keys, values, hidden):
+    scores = query @ keys.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(hidden, -math.inf).softmax(dim=-1) @ values
+
+
+def _later(query, keys):
+    """What the new tokens, the last of all, may not see."""
+    new, n = query.shape[1], keys.shape[1]
+    return torch.ones(new, n, dtype=torch.bool).triu(n - new + 1)
+
+
+def _appended(cache, key, value):
+    return [new if cache is None else torch.cat([cache[i], new], 1) for i, new in _pair(key, value)]
+
+
+def _pair(key, value):
+    return enumerate((key, value))
+
+
+@cached_attention.right("hides the later tokens of the call with a triangle, shifted to the right")
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    return _attended(query, keys, values, _later(query, keys)), (keys, values)
+
+
+@cached_attention.wrong("hides nothing, so that a token sees the later ones of its call")
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    return _attended(query, keys, values, torch.tensor(False)), (keys, values)
+
+
+@cached_attention.right("takes one token after the other, even within a call")
+def _(query, key, value, cache):
+    outputs = []
+    for i in range(query.shape[1]):
+        cache = _appended(cache, key[:, i : i + 1], value[:, i : i + 1])
+        outputs.append(_attended(query[:, i : i + 1], *cache, torch.tensor(False)))
+    return torch.cat(outputs, dim=1), cache
+
+
+@cached_attention.wrong("lets token i of a call see only the first i + 1 tokens of the text")
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    hidden = torch.ones(query.shape[1], keys.shape[1], dtype=torch.bool).triu(1)
+    return _attended(query, keys, values, hidden), (keys, values)
+
+
+@cached_attention.wrong("puts the new keys and values before the old ones")
+def _(query, key, value, cache):
+    keys, values = _before(cache, key, value)
+    return _attended(query, keys, values, _later(query, keys)), (keys, values)
+
+
+def _before(cache, key, value):
+    return [new if cache is None else torch.cat([new, cache[i]], 1) for i, new in _pair(key, value)]
+
+
+@cached_attention.right("keeps the positions of all tokens in the cache, and compares them")
+def _(query, key, value, cache):
+    keys, values = _appended(cache and cache[:2], key, value)
+    position = torch.arange(keys.shape[1])
+    own = position[keys.shape[1] - query.shape[1] :]
+    hidden = position > own[:, None]
+    return _attended(query, keys, values, hidden), (keys, values, position)
+
+
+@cached_attention.right("keeps the last tokens first in the cache", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _before(cache, key.flip(1), value.flip(1))
+    hidden = _later(query, keys).flip(1)
+    return _attended(query, keys, values, hidden), (keys, values)
+
+
+@cached_attention.wrong("keeps only the keys and values of the last call", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    return _attended(query, keys, values, _later(query, keys)), (key, value)
+
+
+@cached_attention.wrong("keeps only the last four tokens, with those of a call", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    hidden = _later(query, keys)
+    return _attended(query, keys, values, hidden), (keys[:, -4:], values[:, -4:])
+
+
+@cached_attention.wrong("lets each token see only itself", kept_back=True)
+def _(query, key, value, cache):
+    return value.clone(), (key, value)
+
+
+@cached_attention.wrong("hides a token from itself, unless it is the first", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    hidden = torch.ones(query.shape[1], keys.shape[1], dtype=torch.bool).triu(
+        keys.shape[1] - query.shape[1]
+    )
+    hidden[:, 0] = False
+    return _attended(query, keys, values, hidden), (keys, values)
+
+
+@cached_attention.wrong("uses the keys of the first sentence for all sentences", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key[:1].expand_as(key), value)
+    return _attended(query, keys, values, _later(query, keys)), (keys, values)
+
+
+def _in_calls(f, tokens, *lengths):
+    """The outputs for query, key and value if calls of these lengths hand on the cache."""
+    outputs, cache = [], None
+    for part in zip(*(x.split(lengths, dim=1) for x in tokens), strict=True):
+        output, cache = f(*part, cache)
+        outputs.append(output)
+    return torch.cat(outputs, dim=1)
+
+
+def _calls_agree(f, tokens, *lengths):
+    return torch.allclose(
+        _in_calls(f, tokens, *lengths), _in_calls(f, tokens, sum(lengths)), atol=1e-5
+    )
+
+
+def _averages(f, tokens, *lengths, room=1e-5):
+    """Whether a token gets the mean value of all tokens up to itself, if all keys are equal."""
+    query, key, value = tokens
+    means = value.cumsum(dim=1) / torch.arange(1, value.shape[1] + 1)[:, None]
+    found = _in_calls(f, (query, torch.zeros_like(key), value), *lengths)
+    return bool((found - means).abs().max() <= room)
+
+
+def _alone(f, tokens):
+    """Whether the last sentence gets the same outputs without the others."""
+    alone = [x[-1:] for x in tokens]
+    length = tokens[0].shape[1]
+    return torch.allclose(_in_calls(f, tokens, length)[-1:], _in_calls(f, alone, length), atol=1e-5)
+
+
+@cached_attention.solution
+def _(f):
+    tokens, lengths = torch.randn(3, 2, 9, 4), (4, 1, 1, 3)
+    return (
+        _calls_agree(f, tokens, *lengths) and _averages(f, tokens, *lengths) and _alone(f, tokens)
+    )
+
+
+@cached_attention.mistake("only token by token")
+def _(f):
+    """Where there is a cache, your calls bring one token. A function that arranges several new
+    tokens wrongly beside the cache then goes unnoticed, as does one that is wrong in every call."""
+    return _calls_agree(f, torch.randn(3, 2, 9, 4), *[1] * 9)
+
+
+@cached_attention.mistake("only two calls")
+def _(f):
+    """You make two calls. The cache must also hand on what earlier calls have left in it, and this
+    shows only in a third call."""
+    return _calls_agree(f, torch.randn(3, 2, 7, 4), 4, 3)
+
+
+@cached_attention.mistake("only that the calls agree")
+def _(f):
+    """You test that several calls agree with one. A function that makes the same mistake in every
+    call agrees with itself, too."""
+    return _calls_agree(f, torch.randn(3, 2, 9, 4), 4, 1, 1, 3)
+
+
+@cached_attention.mistake("only the future")
+def _(f):
+    """You test that later tokens change no earlier output. But your test doesn't ask whether a
+    token sees all the earlier ones."""
+    tokens = torch.randn(3, 2, 9, 4)
+    other = tokens.clone()
+    other[:, :, -1] += 1.0
+    before, after = (_in_calls(f, x, 3, 6)[:, :-1] for x in (tokens, other))
+    return torch.allclose(before, after, atol=1e-5)
+
+
+@cached_attention.mistake("only one call")
+def _(f):
+    """You make one call, with no cache. All that can go wrong with the cache then goes
+    unnoticed."""
+    tokens = torch.randn(3, 2, 9, 4)
+    return _averages(f, tokens, 9) and _alone(f, tokens)
+
+
+@cached_attention.mistake("only short texts")
+def _(f):
+    """Your texts are short. A function that forgets what is a few tokens back then goes
+    unnoticed."""
+    tokens, lengths = torch.randn(3, 2, 5, 4), (1, 1, 1, 2)
+    return (
+        _calls_agree(f, tokens, *lengths) and _averages(f, tokens, *lengths) and _alone(f, tokens)
+    )
+
+
+@cached_attention.mistake("only one sentence")
+def _(f):
+    """Your batch has one sentence, or your test gives all sentences the same keys. So your test
+    can't see whether the sentences are kept apart."""
+    tokens, lengths = torch.randn(3, 1, 9, 4), (4, 1, 1, 3)
+    return _calls_agree(f, tokens, *lengths) and _averages(f, tokens, *lengths)
+
+
+@cached_attention.mistake("no room for rounding")
+def _(f):
+    """You demand that numbers are equal to the last bit. But a right function may add in a
+    different order, and then the last digits are different."""
+    return _averages(f, torch.randn(3, 2, 30, 64), 30, room=0.0)
+
+
+@cached_attention.mistake("nothing found")
+def _(f):
+    """No function fails your test. If all values are equal, for example, every average of them is
+    right."""
+    query, key, value = torch.randn(3, 2, 9, 4)
+    found = _in_calls(f, (query, key, torch.ones_like(value)), 4, 5)
+    return torch.allclose(found, torch.ones(()), atol=1e-5)

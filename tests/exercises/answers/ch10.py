@@ -274,6 +274,55 @@ def softmax_in_two_rounds(scores, value, block):
     return mix / total
 
 
+def cached_as_in_pytorch(f):
+    """PyTorch's attention at once, against calls of many lengths."""
+    query, key, value = torch.randn(3, 3, 15, 8)
+    expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    cache, first = None, 0
+    for length in (1, 2, 5, 1, 6):
+        now = slice(first, first + length)
+        output, cache = f(query[:, now], key[:, now], value[:, now], cache)
+        if not torch.allclose(output, expected[:, now], atol=1e-4):
+            return False
+        first += length
+    return True
+
+
+def cached_by_influence(f):
+    """Each output depends on its own token and the earlier ones of its sentence, and is a mean."""
+    tokens = torch.randn(3, 2, 8, 4).double()
+
+    def run(query, key, value):
+        one, cache = f(query[:, :3], key[:, :3], value[:, :3], None)
+        two, cache = f(query[:, 3:4], key[:, 3:4], value[:, 3:4], cache)
+        three, cache = f(query[:, 4:6], key[:, 4:6], value[:, 4:6], cache)
+        four, _ = f(query[:, 6:], key[:, 6:], value[:, 6:], cache)
+        return torch.cat([one, two, three, four], dim=1)
+
+    sees = torch.ones(8, 8).tril().bool()
+    for which in (1, 2):
+        for sentence in range(2):
+            for j in range(8):
+                other = tokens.clone()
+                other[which, sentence, j] += 1
+                moved = (run(*other) - run(*tokens)).abs().amax(-1) > 1e-9
+                expected = torch.zeros(2, 8).bool()
+                # nobody can tell the first token's key from another one
+                expected[sentence] = sees[:, j] & ~((which == 1) & (torch.arange(8) == 0))
+                if not torch.equal(moved, expected):
+                    return False
+    ones = run(*tokens[:2], torch.ones(2, 8, 4).double())
+    return torch.allclose(ones, torch.ones(2, 8, 4).double())
+
+
+def cached_in_two_short_calls(f):
+    value = torch.arange(6.0).view(1, 6, 1)
+    key = torch.zeros(1, 6, 1)
+    one, cache = f(key[:, :3], key[:, :3], value[:, :3], None)
+    two, _ = f(key[:, 3:], key[:, 3:], value[:, 3:], cache)
+    return bool((torch.cat([one, two], dim=1) - value / 2).abs().max() < 1e-5)
+
+
 WRONG = [
     ("10.2", lambda n, d, h, g: n * d, "(10.1) + (10.2)"),
     ("10.2", lambda n, d, h, g: n * d, "Sharing saves operations, but only in"),
@@ -303,6 +352,8 @@ WRONG = [
     ("10.12", lambda s, v, b: softmax_in_blocks(s[..., :b], v[..., :b, :], b), "The size of the"),
     ("10.12", lambda s, v, b: softmax_in_blocks(s, v, b) * 2, "If all values are 1, every output"),
     ("10.12", lambda s, v, b: softmax_in_blocks(s / s.shape[-1], v, b), "The result is not right"),
+    ("10.40", cached_in_two_short_calls, "pass, which keeps only the keys and values of the last"),
+    ("10.40", lambda f: not cached_as_in_pytorch(f), "It accuses A, which is right."),
 ]
 
 RIGHT = [
@@ -342,4 +393,6 @@ RIGHT = [
     ("10.12", softmax_in_two_rounds),
     ("10.13", 5),
     ("10.13", torch.tensor(4.8)),
+    ("10.40", cached_as_in_pytorch),
+    ("10.40", cached_by_influence),
 ]

@@ -142,11 +142,9 @@ def test_zero_has_no_sign():
     assert describe(-0.0) == "0" and describe(torch.tensor([-0.0, -1.0])) == "[0, -1]"
 
 
-@pytest.mark.parametrize(("id", "mistake"), [("8.10", "sums compared"), ("9.8", None)])
-def test_dictionaries_of_tensors_are_shown_whole(id, mistake):
-    exercise = EXERCISES[id]
-    wrong = exercise.mistakes[mistake or next(iter(exercise.mistakes))]
-    shown = grade(exercise, wrong).counterexample
+def test_dictionaries_of_tensors_are_shown_whole():
+    exercise = EXERCISES["9.8"]
+    shown = grade(exercise, next(iter(exercise.mistakes.values()))).counterexample
     assert "tensor(" not in shown and "…" not in shown
 
 

@@ -1,11 +1,21 @@
 """Exercises of chapter 8, "How do the blocks fit together?"."""
 
+import copy
+import itertools
 import math
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+    Suspects,
+)
 from attnbook.exercises.properties import changed
 
 beyond_three_quarters = MultipleChoice(
@@ -1106,134 +1116,212 @@ def _(gamma, beta, weight, bias):
     return torch.cat([gamma.mean() * weight, (beta @ weight + bias)[None]])
 
 
-class Parameters(dict):
-    """Tensors by name that can be compared as a whole."""
-
-    def __eq__(self, other):
-        return self.keys() == other.keys() and all(
-            torch.equal(tensor, other[name]) for name, tensor in self.items()
-        )
-
-    __hash__ = None
-
-
-started_alike = Exercise(
+separate_layers = Suspects(
     "8.10",
-    "Layers that start alike",
+    "Stacks whose layers are their own",
     hints=[
-        "Each layer has several parameters. If one parameter is equal in two layers, is the second "
-        "layer a copy? And if all parameters are equal?",
-        "`torch.equal(a, b)` says whether two tensors have the same numbers.",
-        "`torch.tensor([[…] for …])` turns a list of lists of True and False into a boolean "
-        "matrix.",
+        "How many numbers should a stack of three layers have, compared with a stack of one? How "
+        "many do you get if PyTorch finds no parameters at all?",
+        "Which parameters of two layers must differ when training begins, and which start alike in "
+        "all layers?",
+        "After `backward`, what does the gradient of a parameter tell you that the forward pass "
+        "never used?",
     ],
 )
 
 
-def _each_pair(layers, equal):
-    return torch.tensor([[equal(one, other) for other in layers] for one in layers])
+class _Layer(nn.Module):
+    """What a stack is made of, with a norm that it may share with others."""
+
+    def __init__(self, d: int, norm: nn.Module | None = None) -> None:
+        super().__init__()
+        self.norm, self.linear = norm or nn.LayerNorm(d), nn.Linear(d, d)
+        self.draw()
+
+    def draw(self) -> None:
+        self.linear.reset_parameters()
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + F.gelu(self.linear(self.norm(x)))
 
 
-def _equal_in_all(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
+class _Loop(nn.Module):
+    """Applies its layers one after the other, however it keeps them."""
+
+    def __init__(self, layers: list[nn.Module]) -> None:
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
 
 
-@started_alike.solution
-def _(layers):
-    return _each_pair(layers, _equal_in_all)
+def _layers(n, d):
+    return [_Layer(d) for _ in range(n)]
 
 
-def _new_layer(generator, d):
-    """A projection and a norm, as they start: only the projection's weights are random."""
-    return Parameters(
-        scale=torch.ones(d),
-        weight=torch.randn(d, d, generator=generator),
-        bias=torch.zeros(d),
-    )
+@separate_layers.right("puts new layers into a `Sequential`")
+def _(n, d):
+    return nn.Sequential(*_layers(n, d))
 
 
-def _copied(layer, **others):
-    return Parameters({name: tensor.clone() for name, tensor in layer.items()} | others)
+@separate_layers.wrong(
+    "copies the first layer, as PyTorch's TransformerEncoder does: all start alike"
+)
+def _(n, d):
+    layer = _Layer(d)
+    return nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))
 
 
-@started_alike.inputs
-def _(generator):
-    a, b = (
-        Parameters(weight=torch.tensor([[number]]), bias=torch.zeros(1)) for number in (3.0, 5.0)
-    )
-    yield ([a, _copied(a), b],)
-    a, b, c = (_new_layer(generator, 2) for _ in range(3))
-    yield ([a, b, c],)
-    yield ([b, b, b],)
-    yield ([a],)
-    yield ([a, b, _copied(a), c, _copied(b)],)
-    # none of these is a copy of another
-    yield ([a, Parameters({name: tensor + 1.0 for name, tensor in b.items()})],)
-    yield ([a, _copied(a, weight=a["weight"].flip(0)), _copied(a, bias=torch.ones(2))],)
-    other = a["weight"] + torch.tensor([[1.0, -1.0], [-2.0, 2.0]])  # the sum stays the same
-    yield ([a, _copied(a, weight=other)],)
-    yield ([b, _copied(b, weight=b["weight"] + 1e-3), _copied(b, scale=2 * b["scale"])],)
+@separate_layers.wrong("uses a single layer over and over")
+def _(n, d):
+    return nn.Sequential(*[_Layer(d)] * n)
 
 
-@started_alike.holds("A copy and its original start alike.")
-def _(f, layers):
-    if not f([*layers, _copied(layers[0])])[0, -1]:
-        return "You say that a copy of layer 0 does not start like layer 0."
+@separate_layers.right("copies the first layer, and then draws the numbers of each copy again")
+def _(n, d):
+    layer = _Layer(d)
+    stack = nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))
+    for layer in stack:
+        layer.draw()
+    return stack
 
 
-@started_alike.holds("Layers whose weights were drawn separately do not start alike.")
-def _(f, layers):
-    drawn_anew = _copied(layers[0], weight=layers[0]["weight"].exp())
-    if f([layers[0], drawn_anew])[0, 1]:
-        return "You say that two such layers do. Only their biases start with the same numbers."
+@separate_layers.wrong("keeps its layers in a list, where PyTorch finds no parameters")
+def _(n, d):
+    return _Loop(_layers(n, d))
 
 
-@started_alike.mistake("one equal parameter is enough")
-def _(layers):
-    """You call two layers alike if any of their parameters are equal. But all biases start at 0,
-    and all scales of norms at 1, so all layers then seem to be copies."""
-    return _each_pair(
-        layers, lambda one, other: any(torch.equal(one[name], other[name]) for name in one)
-    )
+@separate_layers.right("loops over a `ModuleList` of new layers")
+def _(n, d):
+    return _Loop(nn.ModuleList(_layers(n, d)))
 
 
-@started_alike.mistake("the same tensor instead of the same numbers")
-def _(layers):
-    """You ask whether two layers share their tensors. But a copy has tensors of its own, which
-    start with the same numbers, so you do not notice it."""
-    return _each_pair(layers, lambda one, other: all(one[name] is other[name] for name in one))
+@separate_layers.right("puts a smaller stack and a new layer together", kept_back=True)
+def _(n, d):
+    stack = _Layer(d)
+    for _ in range(n - 1):
+        stack = nn.Sequential(stack, _Layer(d))
+    return stack
 
 
-@started_alike.mistake("sums compared")
-def _(layers):
-    """You compare the sums of the parameters. But different matrices can have the same sum, for
-    example if their rows have changed places."""
-
-    def equal(one, other):
-        return all(torch.isclose(one[name].sum(), other[name].sum()) for name in one)
-
-    return _each_pair(layers, equal)
+@separate_layers.wrong("starts the last layer as a copy of the first", kept_back=True)
+def _(n, d):
+    layers = _layers(n, d)
+    return nn.Sequential(*layers[:-1], copy.deepcopy(layers[0]))
 
 
-@started_alike.mistake("numbers compared without their places")
-def _(layers):
-    """You sort the numbers of each parameter before you compare. But a matrix whose rows have
-    changed places is a different matrix."""
-
-    def in_order(tensor):
-        return tensor.flatten().sort().values
-
-    def equal(one, other):
-        return all(torch.equal(in_order(one[name]), in_order(other[name])) for name in one)
-
-    return _each_pair(layers, equal)
+@separate_layers.wrong("shares one norm among all layers", kept_back=True)
+def _(n, d):
+    norm = nn.LayerNorm(d)
+    return nn.Sequential(*(_Layer(d, norm) for _ in range(n)))
 
 
-@started_alike.mistake("only the weights compared")
-def _(layers):
-    """You compare only the matrices. Layers that differ in a bias or in the scale of a norm then
-    pass for copies."""
-    return _each_pair(layers, lambda one, other: torch.equal(one["weight"], other["weight"]))
+@separate_layers.wrong("has all layers, but applies only the last", kept_back=True)
+def _(n, d):
+    layers = _layers(n, d)
+    stack = _Loop(layers[-1:])
+    stack.all = nn.ModuleList(layers)
+    return stack
+
+
+def _count(stack):
+    return sum(p.numel() for p in stack.parameters())
+
+
+def _grows(f):
+    """Whether three layers have three times as many parameters as one, even if these are none."""
+    return _count(f(3, 6)) == 3 * _count(f(1, 6))
+
+
+def _drawn(stack):
+    return [p for p in stack.parameters() if p.ndim == 2]
+
+
+def _all_differ(parameters):
+    return not any(torch.equal(one, other) for one, other in itertools.combinations(parameters, 2))
+
+
+def _all_used(stack):
+    stack(torch.randn(2, 6)).sum().backward()
+    return all(p.grad is not None for p in stack.parameters())
+
+
+@separate_layers.solution
+def _(f):
+    stack = f(3, 6)
+    return _count(stack) > 0 and _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
+
+
+@separate_layers.mistake("only the number of parameters")
+def _(f):
+    """You only count parameters. Your test doesn't ask which numbers they start with, nor whether
+    they are used."""
+    return _count(f(3, 6)) > 0 and _grows(f)
+
+
+@separate_layers.mistake("only the number of parameters, which may be 0")
+def _(f):
+    """You only count parameters. And if PyTorch finds none in a stack, three times nothing is still
+    nothing."""
+    return _grows(f)
+
+
+@separate_layers.mistake("nothing asked of a stack without parameters")
+def _(f):
+    """You test all parameters that PyTorch finds. If it finds none, there is nothing to test, and
+    the stack passes."""
+    stack = f(3, 6)
+    return _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
+
+
+@separate_layers.mistake("no two parameters alike")
+def _(f):
+    """You demand that no two parameters have the same numbers. But all biases start at 0, and all
+    scales of norms at 1."""
+    stack = f(3, 6)
+    return _grows(f) and _all_differ(stack.parameters()) and _all_used(stack)
+
+
+@separate_layers.mistake("neighbours compared")
+def _(f):
+    """You compare each layer only with one other, such as the next. Layers further apart may still
+    be copies."""
+    stack = f(3, 6)
+    alike = any(torch.equal(*pair) for pair in itertools.pairwise(_drawn(stack)))
+    return _count(stack) > 0 and _grows(f) and not alike and _all_used(stack)
+
+
+@separate_layers.mistake("the forward pass not asked")
+def _(f):
+    """You look at the parameters, but not at what the forward pass does with them. A stack may have
+    a layer that it never uses."""
+    stack = f(3, 6)
+    return _count(stack) > 0 and _grows(f) and _all_differ(_drawn(stack))
+
+
+@separate_layers.mistake("numbers not compared")
+def _(f):
+    """You don't compare the numbers in different layers. A copy of a layer is an object of its own,
+    but it starts with the same numbers."""
+    stack = f(3, 6)
+    return _count(stack) > 0 and _grows(f) and _all_used(stack)
+
+
+@separate_layers.mistake("a single layer")
+def _(f):
+    """You build stacks of one layer. There are then no two layers that could share or copy
+    anything."""
+    return _count(f(1, 6)) > 0 and _all_used(f(1, 6))
+
+
+@separate_layers.mistake("nothing found")
+def _(f):
+    """No stack fails your test. The shape of the output, for example, is always right."""
+    return f(3, 6)(torch.randn(2, 6)).shape == (2, 6)
 
 
 pre_norm_block = Repair(

@@ -119,19 +119,38 @@ def folded_by_probing(gamma, beta, weight, bias):
     return torch.cat([old(torch.eye(len(gamma))) - zero, zero[None]])
 
 
-def started_alike(layers):
-    n = len(layers)
-    result = torch.eye(n).bool()
-    for i in range(n):
-        for j in range(i):
-            same = all((layers[i][k] == layers[j][k]).all() for k in layers[i])
-            result[i, j] = result[j, i] = same
-    return result
+def stack_of_own_layers(f):
+    """PyTorch's count by hand, matrices compared by their sums, and gradients."""
+    d, n = 5, 4
+    stack = f(n, d)
+    if sum(p.numel() for p in stack.parameters()) != n * (d * d + 3 * d):
+        return False
+    sums = {p.sum().item() for p in stack.parameters() if p.dim() == 2}
+    stack(torch.randn(d)).square().sum().backward()
+    return len(sums) == n and not any(p.grad is None for p in stack.parameters())
 
 
-def started_alike_in_one_vector(layers):
-    rows = torch.stack([torch.cat([p.flatten() for p in layer.values()]) for layer in layers])
-    return torch.cdist(rows, rows, p=torch.inf) == 0
+def stack_by_its_effects(f):
+    """Changing any parameter changes the output, and so many parameters are of each kind."""
+    stack, x = f(3, 4), torch.randn(2, 4)
+    shapes = sorted(tuple(p.shape) for p in stack.parameters())
+    if shapes != [(4,)] * 9 + [(4, 4)] * 3:
+        return False
+    before = stack(x)
+    with torch.no_grad():
+        for p in stack.parameters():
+            p += torch.linspace(1, 2, 4)
+            if torch.allclose(stack(x), before):
+                return False
+            p -= torch.linspace(1, 2, 4)
+    first, second, third = (p for p in f(3, 4).parameters() if p.ndim > 1)
+    return not any(map(torch.allclose, (first, second, third), (second, third, first)))
+
+
+def stack_with_own_numbers(f):
+    """All matrices are there and differ, but the rest is not looked at."""
+    matrices = {p.sum().item() for p in f(3, 4).parameters() if p.ndim == 2}
+    return len(matrices) == 3
 
 
 def rms_with_a_lost_axis(x, gamma, epsilon):
@@ -181,8 +200,8 @@ WRONG = [
     ("8.7", lambda f, x: ~sentences(f, x), "A leak that is a jump, and has no"),
     ("8.8", lambda g, b, w, c: folded(g, -b, w, c), "The new projection alone gives"),
     ("8.8", lambda g, b, w, c: folded(1 + g, b, w, c), "With γ = 1 and β = 0"),
-    ("8.10", lambda layers: torch.eye(len(layers)).bool(), "A copy and its original start alike"),
-    ("8.10", lambda layers: torch.ones(len(layers), len(layers)).bool(), "were drawn separately"),
+    ("8.10", stack_with_own_numbers, "pass, which shares one norm among all layers."),
+    ("8.10", lambda f: len(f(2, 4)) == 2, "It accuses F, which is right."),
     ("8.2", rms_with_a_lost_axis, "Does an earlier step `squeeze`?"),
     ("8.7", leaks_by_sums, "entries are wrong"),
     ("8.11", lambda x, *parts: 2 * pre_norm_block(x, *parts), "If both sub-layers return zeros"),
@@ -210,8 +229,8 @@ RIGHT = [
     ("8.7", sentences_by_many_draws),
     ("8.8", folded),
     ("8.8", folded_by_probing),
-    ("8.10", started_alike),
-    ("8.10", started_alike_in_one_vector),
+    ("8.10", stack_of_own_layers),
+    ("8.10", stack_by_its_effects),
     ("8.11", pre_norm_block),
     ("8.11", pre_norm_block_by_updates),
     ("8.11", pre_norm_block_by_a_list),

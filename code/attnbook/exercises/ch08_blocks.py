@@ -1168,9 +1168,7 @@ def _(n, d):
     return nn.Sequential(*_layers(n, d))
 
 
-@separate_layers.wrong(
-    "copies the first layer, as PyTorch's TransformerEncoder does: all start alike"
-)
+@separate_layers.wrong("copies the first layer, as PyTorch's `TransformerEncoder` does")
 def _(n, d):
     layer = _Layer(d)
     return nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))

@@ -1663,8 +1663,8 @@ def _(f):
 
 @cached_attention.mistake("no room for rounding")
 def _(f):
-    """You demand that numbers are equal to the last bit. But a right function may add in a
-    different order, and then the last digits are different."""
+    """No function passes your test. For example, if numbers must be equal to the last bit, right
+    functions fail because they add in a different order."""
     return _averages(f, torch.randn(3, 2, 30, 64), 30, room=0.0)
 
 

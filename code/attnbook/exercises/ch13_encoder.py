@@ -1,12 +1,20 @@
 """Exercises of chapter 13, "What does an encoder know?"."""
 
 import math
+import random
 
 import torch
 import torch.nn.functional as F
 
 from attnbook.encoder import Encoder
-from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+    Suspects,
+)
 from attnbook.exercises.properties import changed, cut_off
 from attnbook.exercises.report import describe, told_apart
 from attnbook.interventions import without_positions
@@ -919,3 +927,227 @@ encoder_panel.wrong_option(
     "You looked for a model that sees what comes later. But here the words after *saw* keep "
     "their vectors exactly, so they can't have looked back.",
 )
+
+
+letters_to_guess = Suspects(
+    "13.40",
+    "Hide some letters at random",
+    hints=[
+        "Two right functions hide different letters. Which relations between `tokens`, `hidden` "
+        "and `right` hold in every draw?",
+        "How many of 10,000 letters are hidden, roughly? Choose bounds that a right function "
+        "hardly ever leaves, and a wrong one does.",
+        "Compare two texts of a batch, and two calls with the same texts. Which places are "
+        "hidden in each?",
+    ],
+)
+
+_PAD, _MASK, _CHANCE = 0, 1, 0.15
+
+
+def _hide(tokens, chosen):
+    return tokens.masked_fill(chosen, _MASK), tokens.masked_fill(~chosen, -100)
+
+
+def _drawn(tokens, chance=_CHANCE):
+    return (torch.rand(tokens.shape) < chance) & (tokens != _PAD)
+
+
+@letters_to_guess.wrong("also hides padding")
+def _(tokens):
+    return _hide(tokens, torch.rand(tokens.shape) < _CHANCE)
+
+
+@letters_to_guess.right("draws a number for each token, and hides where it is small")
+def _(tokens):
+    return _hide(tokens, _drawn(tokens))
+
+
+@letters_to_guess.right("throws dice for one token after the other, with Python's `random`")
+def _(tokens):
+    dice = [random.random() if token != _PAD else 1 for token in tokens.flatten().tolist()]
+    return _hide(tokens, torch.tensor(dice).view(tokens.shape) < _CHANCE)
+
+
+@letters_to_guess.wrong("takes the right letters from the text in which they are hidden already")
+def _(tokens):
+    chosen = _drawn(tokens)
+    hidden, _ = _hide(tokens, chosen)
+    return hidden, _hide(hidden, chosen)[1]
+
+
+@letters_to_guess.right("lets `bernoulli` choose, with the chance 0 for padding")
+def _(tokens):
+    chances = torch.where(tokens == _PAD, 0.0, _CHANCE)
+    return _hide(tokens, torch.bernoulli(chances).bool())
+
+
+@letters_to_guess.wrong("hides the same places in all texts of a batch")
+def _(tokens):
+    return _hide(tokens, _drawn(tokens[:1] + 2) & (tokens != _PAD))
+
+
+@letters_to_guess.right("keeps what dropout sets to 0", kept_back=True)
+def _(tokens):
+    kept = F.dropout((tokens != _PAD).float(), _CHANCE) > 0
+    return _hide(tokens, ~kept & (tokens != _PAD))
+
+
+@letters_to_guess.wrong("begins each call with the same seed", kept_back=True)
+def _(tokens):
+    generator = torch.Generator().manual_seed(0)
+    chosen = torch.rand(tokens.shape, generator=generator) < _CHANCE
+    return _hide(tokens, chosen & (tokens != _PAD))
+
+
+@letters_to_guess.wrong("hides 85 % of the letters and leaves 15 %", kept_back=True)
+def _(tokens):
+    return _hide(tokens, _drawn(tokens, 1 - _CHANCE))
+
+
+@letters_to_guess.wrong("asks for the visible letters instead of the hidden ones", kept_back=True)
+def _(tokens):
+    chosen = _drawn(tokens)
+    return _hide(tokens, chosen)[0], _hide(tokens, ~chosen & (tokens != _PAD))[1]
+
+
+@letters_to_guess.wrong("asks for all letters, also the visible ones", kept_back=True)
+def _(tokens):
+    return _hide(tokens, _drawn(tokens))[0], _hide(tokens, tokens != _PAD)[1]
+
+
+def _texts(*, padding=True):
+    """Long texts of letters; if there is padding, half of them end with it."""
+    tokens = torch.randint(2, 28, (20, 4000))
+    if padding:
+        tokens[:10, 2000:] = _PAD
+    return tokens
+
+
+def _fits(tokens, hidden, right):
+    """Whether exactly the letters that are hidden are asked for, and none is padding."""
+    chosen = hidden == _MASK
+    return (
+        torch.equal(hidden, tokens.masked_fill(chosen, _MASK))
+        and torch.equal(right, tokens.masked_fill(~chosen, -100))
+        and not chosen[tokens == _PAD].any()
+    )
+
+
+def _share_fits(tokens, hidden):
+    share = (hidden == _MASK).sum() / (tokens != _PAD).sum()
+    return bool(0.12 < share < 0.18)
+
+
+def _texts_differ(hidden):
+    """Whether the last two texts, which have no padding, have other letters hidden."""
+    return not torch.equal(hidden[-1] == _MASK, hidden[-2] == _MASK)
+
+
+@letters_to_guess.solution
+def _(f):
+    tokens = _texts()
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    return (
+        _fits(tokens, hidden, right)
+        and _share_fits(tokens, hidden)
+        and _texts_differ(hidden)
+        and again
+    )
+
+
+@letters_to_guess.mistake("only that both results fit together")
+def _(f):
+    """You test that the hidden letters are those that must be guessed. But your test doesn't ask
+    how many letters are hidden, nor whether they are drawn at random."""
+    tokens = _texts()
+    return _fits(tokens, *f(tokens))
+
+
+@letters_to_guess.mistake("only the share")
+def _(f):
+    """You test only how many letters are hidden. Your test can't see which places they have, nor
+    which letters must be guessed."""
+    tokens = _texts()
+    return _share_fits(tokens, f(tokens)[0])
+
+
+@letters_to_guess.mistake("only the hidden letters")
+def _(f):
+    """You look only at the first result, in which letters are hidden. But the second result may ask
+    for the wrong ones."""
+    tokens = _texts()
+    hidden, _ = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    return _share_fits(tokens, hidden) and _texts_differ(hidden) and again
+
+
+@letters_to_guess.mistake("padding not looked at")
+def _(f):
+    """Your texts have no padding, or your test doesn't look at it. So your test can't see what a
+    function does with padding."""
+    tokens = _texts(padding=False)
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    return (
+        _fits(tokens, hidden, right)
+        and _share_fits(tokens, hidden)
+        and _texts_differ(hidden)
+        and again
+    )
+
+
+@letters_to_guess.mistake("calls not compared")
+def _(f):
+    """You don't compare two calls with the same texts. A function that hides the same places in
+    each call then seems to draw them at random."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    return _fits(tokens, hidden, right) and _share_fits(tokens, hidden) and _texts_differ(hidden)
+
+
+@letters_to_guess.mistake("texts not compared")
+def _(f):
+    """You don't compare the texts of a batch. So your test can't see whether each text has a draw
+    of its own."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    return _fits(tokens, hidden, right) and _share_fits(tokens, hidden) and again
+
+
+@letters_to_guess.mistake("the share not tested")
+def _(f):
+    """You don't test how many letters are hidden, or your bounds are very wide. A function may then
+    hide far too many."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    return _fits(tokens, hidden, right) and _texts_differ(hidden) and again
+
+
+@letters_to_guess.mistake("no room for chance")
+def _(f):
+    """No function passes your test. For example, the share of hidden letters is different in each
+    draw, so it is hardly ever exactly 0.15."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    share = ((hidden == _MASK).sum() / (tokens != _PAD).sum()).item()
+    return _fits(tokens, hidden, right) and share == _CHANCE
+
+
+@letters_to_guess.mistake("two calls must agree")
+def _(f):
+    """You demand that two calls hide the same letters. But a function that draws at random draws
+    again in each call."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    return _fits(tokens, hidden, right) and torch.equal(hidden, f(tokens)[0])
+
+
+@letters_to_guess.mistake("nothing found")
+def _(f):
+    """No function fails your test. The shapes of both results, for example, are always right."""
+    tokens = _texts()
+    return all(result.shape == tokens.shape for result in f(tokens))

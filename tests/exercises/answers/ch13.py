@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -109,6 +110,51 @@ def hidden_letters_by_loops(tokens, chosen, mask, scores_of):
     return -sum(log_p[i, j, tokens[i, j]] for i, j in places) / len(places)
 
 
+def hides_by_counting(f):
+    """How often each letter of many equal texts is hidden, and each pair of letters."""
+    tokens = torch.tensor([[5, 7, 9, 0]]).expand(20_000, 4)
+    hidden, right = f(tokens)
+    if not torch.equal(torch.maximum(hidden, right), tokens):  # one of them has the letter
+        return False
+    if not torch.equal(hidden == 1, right > 0):
+        return False
+    at = (hidden == 1).double()
+    expected = torch.full((4, 4), 0.15**2).fill_diagonal_(0.15).double()
+    expected[-1] = expected[:, -1] = 0
+    together = at.mT @ at / len(at)
+    return bool((together - expected).abs().max() < 0.02) and not torch.equal(hidden, f(tokens)[0])
+
+
+def hides_by_numbers(f):
+    tokens = np.tile(np.arange(2, 1002), (30, 1))
+    tokens[0, 300:] = 0
+    (hidden, right), (again, _) = (
+        (x.numpy() for x in f(torch.from_numpy(tokens))) for _ in range(2)
+    )
+    at = hidden != tokens
+    return bool(
+        (hidden[at] == 1).all()
+        and (right[at] == tokens[at]).all()
+        and (right[~at] == -100).all()
+        and not at[0, 300:].any()
+        and 0.1 < at[1:].mean() < 0.2
+        and np.abs(at[1:].sum(axis=0) / 29 - 0.15).max() < 0.5
+        and (hidden != again).any()
+    )
+
+
+def hides_what_it_asks_for(f):
+    """Neither the share nor another call, but texts are compared."""
+    tokens = torch.randint(2, 28, (20, 1000))
+    tokens[:, 900:] = 0
+    hidden, right = f(tokens)
+    fits = torch.equal(torch.where(right == -100, hidden, right), tokens)
+    fits &= torch.equal(right != -100, hidden == 1)
+    return (
+        fits and not (hidden[:, 900:] == 1).any() and (hidden == 1)[:2].unique(dim=0).shape[0] > 1
+    )
+
+
 WRONG = [
     ("13.2", lambda hidden, lengths: pooling(hidden.abs(), lengths), "The result is not right"),
     ("13.2", lambda hidden, lengths: hidden.amax(dim=1), "The vectors of padding do not count."),
@@ -144,6 +190,8 @@ WRONG = [
     ("13.8", [[0.1, 0.0], [0.85, 1.5], [0.8, 0.6]], "products are 0.100, 0.850 and 0.800."),
     ("13.8", [[0.3, 0.0], [3.0, 3.0], [0.8, 0.6]], "distances are 0.700, 3.606 and 0.632."),
     ("13.8", [[0.0, 0.0], [3.0, 3.0], [0.8, 0.6]], "The cosines are 0.000, 0.707 and 0.800."),
+    ("13.40", hides_what_it_asks_for, "pass, which begins each call with the same seed."),
+    ("13.40", lambda f: not hides_by_counting(f), "It accuses B, which is right."),
 ]
 
 RIGHT = [
@@ -167,4 +215,6 @@ RIGHT = [
     ("13.7", hidden_letters_by_loops),
     ("13.8", [[5.0, 0.0], [9.0, 9.0], [0.7, -0.5]]),
     ("13.8", [[0.2, 0.01], [1.5, -2.0], [1.0, 0.5]]),
+    ("13.40", hides_by_counting),
+    ("13.40", hides_by_numbers),
 ]

@@ -1009,7 +1009,7 @@ def _(candidate, reference, n):
     return _share(len({*found} & {*wanted}), len(found))
 
 
-@clipped_precision.right("crosses out what it has found, and adds one share for each")
+@clipped_precision.right("crosses out what it has found, and adds a rounded share for each")
 def _(candidate, reference, n):
     found, left, precision = _grams(candidate, n), _grams(reference, n), 0.0
     for gram in found:
@@ -1019,7 +1019,7 @@ def _(candidate, reference, n):
     return precision
 
 
-@clipped_precision.right("subtracts what is left over from 1")
+@clipped_precision.right("subtracts the share of wrong n-grams from 1, which rounds a little")
 def _(candidate, reference, n):
     found, wanted = (Counter(_grams(words, n)) for words in (candidate, reference))
     return 1 - (found - wanted).total() / found.total() if found else 0.0

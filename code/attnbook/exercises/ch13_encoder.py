@@ -1018,9 +1018,9 @@ def _(tokens):
 
 def _texts(*, padding=True):
     """Long texts of letters; if there is padding, half of them end with it."""
-    tokens = torch.randint(2, 28, (20, 4000))
+    tokens = torch.randint(2, 28, (20, 2000))
     if padding:
-        tokens[:10, 2000:] = _PAD
+        tokens[:10, 1000:] = _PAD
     return tokens
 
 

@@ -177,6 +177,11 @@ def _(weights, real):
     return (weights * ~real[..., None]).sum(dim=-2) / _count(~real).clamp(min=1)
 
 
+@received_attention.wrong("adds 0.01 to the number of words before it divides", kept_back=True)
+def _(weights, real):
+    return (weights * real[..., None]).sum(dim=-2) / (_count(real) + 0.01)
+
+
 @received_attention.solution
 def _(f):
     weights = torch.randn(2, 3, 4).softmax(dim=-1)
@@ -208,6 +213,21 @@ def _(f):
     weights, real, _ = _some_words(3, 4, 5)
     other = torch.where(real[..., None], weights, weights.flip(-1))
     return torch.allclose(f(weights, real), f(other, real))
+
+
+@received_attention.mistake("no result that is known")
+def _(f):
+    """You test what must change nothing, and that the averages sum to 1. But a single row sums to
+    1, too, so a function that returns one row of a word has these properties as well."""
+    weights, real, _ = _some_words(3, 4, 5)
+    real = real.flip(-1)  # padding first
+    other = torch.where(real[..., None], weights, weights.flip(-1))
+    result = f(weights, real)
+    return (
+        torch.allclose(result, f(other, real))
+        and torch.allclose(result.sum(dim=-1), torch.ones(3))
+        and torch.allclose(result[:1], f(weights[:1], real[:1]))
+    )
 
 
 @received_attention.mistake("no padding")
@@ -257,12 +277,12 @@ def _(f):
 
 @received_attention.mistake("too much room for rounding")
 def _(f):
-    """You accept results that are off by a tenth. Averages of weights are small numbers, so this is
-    larger than many mistakes."""
+    """You accept results that are off by too much. Averages of weights are small numbers, so a
+    mistake can be small, too."""
     weights = torch.randn(2, 3, 4).softmax(dim=-1)
     real = torch.tensor([[True, False, True], [False, True, False]])
     expected = torch.stack([(weights[0, 0] + weights[0, 2]) / 2, weights[1, 1]])
-    return torch.allclose(f(weights, real), expected, atol=0.1)
+    return torch.allclose(f(weights, real), expected, atol=0.01)
 
 
 log_weights = Exercise(

@@ -785,6 +785,11 @@ def _(query, x, lengths):
     return _mix(weights, x)
 
 
+@set_summary.wrong("uses the sigmoid of each score as its weight", kept_back=True)
+def _(query, x, lengths):
+    return _mix(_scores(query, x).sigmoid() * _real(x, lengths), x)
+
+
 @set_summary.solution
 def _(f):
     query = torch.tensor([2.0, 0.0, 0.0, 0.0])  # so a score is an element's first number
@@ -840,14 +845,34 @@ def _(f):
     return _equal_elements(f)
 
 
-@set_summary.mistake("only what must change nothing")
+@set_summary.mistake("only each set by itself")
 def _(f):
-    """You test what must change nothing, and perhaps that the weights sum to 1. But the result of a
-    function that never looks at the query has these properties, too."""
+    """You compare the summary of a set in a batch with the summary of the same set alone. But a
+    function can make the same mistake in both."""
+    query, x, lengths = _a_batch()
+    alone = [f(query, x[i : i + 1, :n], lengths[i : i + 1]) for i, n in enumerate(lengths.tolist())]
+    return torch.allclose(f(query, x, lengths), torch.cat(alone), atol=1e-5)
+
+
+def _nothing_changes(f):
     query, x, lengths = _a_batch()
     before = f(query, x, lengths)
     after = f(query, _other_order(_other_padding(x, lengths), lengths), lengths)
-    return _equal_elements(f) and torch.allclose(before, after, atol=1e-5)
+    return torch.allclose(before, after, atol=1e-5)
+
+
+@set_summary.mistake("only what must change nothing")
+def _(f):
+    """You test that order and padding change nothing. But the result of a function that never looks
+    at the query has these properties, too."""
+    return _nothing_changes(f)
+
+
+@set_summary.mistake("no scores with known weights")
+def _(f):
+    """You test that order and padding change nothing, and that the weights sum to 1. But a function
+    that never looks at the query can have all these properties."""
+    return _nothing_changes(f) and _equal_elements(f)
 
 
 @set_summary.mistake("no padding")
@@ -880,10 +905,10 @@ def _(f):
     return torch.allclose(f(torch.zeros(4), x, lengths), expected, atol=1e-5)
 
 
-@set_summary.mistake("a single feature")
+@set_summary.mistake("√d makes no difference")
 def _(f):
-    """Your elements have a single feature. Then √d is 1, so your test can't see whether a function
-    divides by it."""
+    """Your test can't see whether a function divides by √d. For example, √d is 1 if the elements
+    have a single feature."""
     x, lengths = torch.tensor([[[0.0], [math.log(3)], [5.0]]] * 2), torch.tensor([2, 1])
     expected = torch.tensor([[math.log(3) * 3 / 4], [0.0]])
     return torch.allclose(f(torch.ones(1), x, lengths), expected, atol=1e-5)

@@ -253,10 +253,10 @@ def _(f):
     return torch.equal(f(x, 2).reshape(x.shape), x)
 
 
-@split_three.mistake("only the queries looked at")
+@split_three.mistake("the values not looked at")
 def _(f):
-    """You look only at the first of the three parts. So your test can't see what becomes of the
-    keys and the values."""
+    """You do not look at the values, the last of the three parts. So your test can't see whether a
+    function returns them at all."""
     x = torch.randn(2, 3, 12)
     return torch.equal(_merged(f(x, 2)[:1]), x[..., :4])
 

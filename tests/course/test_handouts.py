@@ -191,6 +191,8 @@ def test_the_answer_book_shows_solutions_hints_and_what_is_recognised(path):
             assert all(hint in text for hint in exercise.hints)
             for name in exercise.mistakes:
                 assert f"**{name}.**" in text
+            for suspect in getattr(exercise, "suspects", ()):
+                assert f": it {suspect.does}." in text
             assert getattr(exercise, "because", "") in text or isinstance(exercise, MultipleChoice)
             if not isinstance(exercise, NumericAnswer):
                 assert f"<summary>Solution {exercise.id}</summary>" in text

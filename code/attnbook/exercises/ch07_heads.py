@@ -1388,8 +1388,8 @@ heads_of_spectrum.wrong_value(
 heads_of_spectrum.wrong_value(
     "all singular values",
     48.0,
-    "You counted all singular values. As many as that would be left if every head had a single "
-    "feature.",
+    "You counted all singular values. A layer has that many heads only if each head has a "
+    "single feature.",
 )
 heads_of_spectrum.wrong_value(
     "the rounding errors",

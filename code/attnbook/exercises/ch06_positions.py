@@ -4,7 +4,14 @@ import math
 
 import torch
 
-from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, NumericAnswer, Repair
+from attnbook.exercises.declare import (
+    Construction,
+    Exercise,
+    MultipleChoice,
+    NumericAnswer,
+    Repair,
+    Suspects,
+)
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import told_apart
 from attnbook.positions import sinusoidal_positions
@@ -93,155 +100,153 @@ def _frequencies(d, *, factor=1.0):
     return 10000.0 ** (-factor * even / d)
 
 
-def _waves(angle, d):
-    pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)
-    return pairs.flatten(start_dim=-2)[..., :d].float()
+def _waves(angle):
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(start_dim=-2).float()
 
 
 def _integers(generator, low, high, shape):
     return torch.randint(low, high, shape, generator=generator)
 
 
-encode = Exercise(
+encode = Suspects(
     "6.2",
     "The encoding of any position",
     hints=[
-        "`positions[..., None]` has one more axis, which is for the frequencies.",
-        "There is one angle for each pair, so there are as many as `torch.arange(0, d, 2)` has "
-        "entries. `torch.stack([sines, cosines], dim=-1)` puts the sine and the cosine of each "
-        "pair side by side.",
-        "After flattening the last two axes, an odd d leaves one feature too many.",
+        "Which properties of such vectors does the chapter prove? Each of them finds some of the "
+        "wrong functions. Which functions have all of these properties, too?",
+        "Try positions that say more than their places do. They need not be whole numbers, nor "
+        "begin at 0, nor be sorted.",
+        "With d = 4, you know both frequencies by heart. They are 1 and 1/100.",
     ],
 )
 
 
-@encode.solution
+@encode.wrong("numbers the positions 0, 1, 2, … and does not look at their values")
 def _(positions, d):
-    return _waves(positions.double()[..., None] * _frequencies(d), d)
+    places = torch.arange(positions.numel()).view(positions.shape)
+    return _waves(places[..., None] * _frequencies(d))
 
 
-@encode.inputs
-def _(generator):
-    yield torch.tensor([0.0, 1.0, 2.5]), 4
-    yield torch.tensor([[3.0, -1.0, 0.5], [7.0, 2.0, 4.0]]), 6
-    for shape, d in [((4,), 7), ((1, 1), 1), ((6, 1, 4), 8)]:
-        yield 20 * torch.rand(shape, generator=generator) - 5, d
-    yield _integers(generator, -5, 15, (4,)), 7
-
-
-@encode.holds("For an even d, all vectors have the same length.")
-def _(f, positions, d):
-    if d % 2 == 0:
-        lengths = f(positions, d).norm(dim=-1)
-        return changed(
-            lengths.flatten()[:1].expand_as(lengths),
-            lengths,
-            "one vector has the length {}, but another has {}",
-        )
-
-
-@encode.holds("A position between two whole numbers has the vector of neither.")
-def _(f, positions, d):
-    before, between, after = f(torch.tensor([2.0, 2.5, 3.0]), d)
-    for neighbour, p in (before, 2), (after, 3):
-        if torch.allclose(neighbour, between):
-            return f"For d={d}, you give position 2.5 the vector of position {p}."
-
-
-@encode.mistake("the exponent doubled")
+@encode.right("puts the sine and the cosine of each pair side by side")
 def _(positions, d):
-    """You double a number that is already even, so the exponent is 4i/d. The frequencies then fall
-    twice as fast, and most features hardly change from one position to the next."""
-    return _waves(positions[..., None] * _frequencies(d, factor=2.0), d)
+    return _waves(positions.double()[..., None] * _frequencies(d))
 
 
-@encode.mistake("the exponent halved")
+@encode.wrong("puts all sines before all cosines")
 def _(positions, d):
-    """Your exponent is i/d, which is half of what it should be. The frequencies then fall only half
-    as far, and the slowest wave is far too short."""
-    return _waves(positions[..., None] * _frequencies(d, factor=0.5), d)
+    angle = positions[..., None] * _frequencies(d)
+    return torch.cat([angle.sin(), angle.cos()], dim=-1).float()
 
 
-@encode.mistake("cosine with the next frequency")
+@encode.wrong("doubles the exponents, so the frequencies fall too fast")
 def _(positions, d):
-    """You give every feature a frequency of its own, so a cosine rotates more slowly than its sine.
-    The two no longer describe one rotation, and the vectors differ in length."""
+    return _waves(positions[..., None] * _frequencies(d, factor=2.0))
+
+
+@encode.right("writes each cosine as the sine of a larger angle")
+def _(positions, d):
+    j = torch.arange(d)
+    omega = torch.exp(-math.log(10000) * (j - j % 2) / d)
+    return torch.sin(positions[..., None] * omega + j % 2 * math.pi / 2)
+
+
+@encode.wrong("cuts off the fraction of each position")
+def _(positions, d):
+    return _waves(positions.long()[..., None] * _frequencies(d))
+
+
+@encode.right("fills in the sines and then the cosines", kept_back=True)
+def _(positions, d):
+    waves = torch.zeros(*positions.shape, d)
+    angle = positions[..., None] / 10000 ** (torch.arange(0, d, 2) / d)
+    waves[..., 0::2], waves[..., 1::2] = angle.sin(), angle.cos()
+    return waves
+
+
+@encode.wrong("gives each cosine the next frequency after that of its sine", kept_back=True)
+def _(positions, d):
     each = torch.arange(d, dtype=torch.float64)
     angle = positions[..., None] * 10000.0 ** (-each / d)
-    waves = torch.where(torch.arange(d) % 2 == 0, angle.sin(), angle.cos())
-    return waves.float()
+    return torch.where(torch.arange(d) % 2 == 0, angle.sin(), angle.cos()).float()
 
 
-@encode.mistake("sine and cosine exchanged")
+@encode.wrong("exchanges the sine and the cosine of each pair", kept_back=True)
 def _(positions, d):
-    """You begin each pair with the cosine. A new model would learn just as well with this order,
-    but a model that was trained with (6.2) would misread the vectors."""
     angle = positions[..., None] * _frequencies(d)
-    pairs = torch.stack([angle.cos(), angle.sin()], dim=-1)
-    return pairs.flatten(start_dim=-2)[..., :d].float()
+    return torch.stack([angle.cos(), angle.sin()], dim=-1).flatten(start_dim=-2).float()
 
 
-@encode.mistake("all sines first")
+@encode.wrong("adds 1 to each position", kept_back=True)
 def _(positions, d):
-    """You put all sines first and all cosines after them. A new model would learn just as well with
-    this order, but it is not the order of (6.2)."""
-    angle = positions[..., None] * _frequencies(d)
-    halves = torch.cat([angle.sin(), angle.cos()], dim=-1)
-    return halves[..., :d].float()
+    return _waves((positions[..., None] + 1) * _frequencies(d))
 
 
-@encode.mistake("frequencies that grow")
+@encode.wrong("multiplies by powers of 10000 instead of dividing", kept_back=True)
 def _(positions, d):
-    """You multiply by the power of 10000 instead of dividing. Each pair then rotates faster than
-    the one before, and the last pairs rotate by thousands of radians at each step."""
-    return _waves(positions[..., None] * _frequencies(d, factor=-1.0), d)
+    return _waves(positions[..., None] * _frequencies(d, factor=-1.0))
 
 
-@encode.mistake("the row number instead of the position")
-def _(positions, d):
-    """You count 0, 1, 2 along the last axis and never look at the numbers in `positions`. A
-    position of 2.5 or −1 is then encoded by its place in the tensor."""
-    places = torch.arange(positions.shape[-1]).expand(positions.shape)
-    return _waves(places[..., None] * _frequencies(d), d)
+def _with_four_features(p):
+    return torch.stack([p.sin(), p.cos(), (p / 100).sin(), (p / 100).cos()], dim=-1)
 
 
-@encode.mistake("positions counted from 1")
-def _(positions, d):
-    """You add 1 to each position. Each position then gets the vector of its neighbour, and the
-    vector of position 0 is not (0, 1, 0, 1, …)."""
-    return _waves((positions[..., None] + 1) * _frequencies(d), d)
+@encode.solution
+def _(f):
+    p = torch.tensor([[2.5, -1.0], [7.0, 0.5]])
+    return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
 
 
-@encode.mistake("sines alone")
-def _(positions, d):
-    """You fill both features of a pair with the sine. But a sine has the same value on its way up
-    and on its way down, and nothing tells the two cases apart."""
-    angle = positions[..., None] * _frequencies(d)
-    return angle.sin().repeat_interleave(2, dim=-1)[..., :d].float()
+@encode.mistake("only the lengths of the vectors")
+def _(f):
+    """You test that all vectors have the same length. This holds wherever a sine and a cosine
+    belong to the same angle, and the angle itself can be wrong."""
+    lengths = f(torch.tensor([2.5, -1.0, 7.0, 0.5]), 8).norm(dim=-1)
+    return torch.allclose(lengths, torch.full((4,), 2.0), atol=1e-4)
 
 
-@encode.mistake("the fraction cut off")
-def _(positions, d):
-    """You first turn the positions into whole numbers. Position 2.5 then has the vector of a
-    different position, and small steps are lost."""
-    return _waves(positions.long()[..., None] * _frequencies(d), d)
+@encode.mistake("only that distances count")
+def _(f):
+    """You test that the product of two vectors depends only on the distance of their positions.
+    This holds for any frequencies, and for any order of the features."""
+    one, other = f(torch.tensor([0.0, 1.5]), 8), f(torch.tensor([0.7, 2.2]), 8)
+    return torch.allclose(one[0] @ one[1], other[0] @ other[1], atol=1e-4)
 
 
-@encode.mistake("an odd d rounded up")
-def _(positions, d):
-    """Where d is odd, you compute the frequencies for d + 1 features. But (6.1) divides by d
-    itself, so all waves but the first are too fast."""
-    return _waves(positions[..., None] * _frequencies(d + d % 2), d)
+@encode.mistake("only the positions 0, 1, 2 and so on")
+def _(f):
+    """Your positions are 0, 1, 2 and so on, in their order. Then each of them is also the number of
+    its place, so your test can't see which of the two a function uses."""
+    p = torch.arange(5.0)
+    return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
 
 
-@encode.mistake("an odd feature without a wave")
-def _(positions, d):
-    """You leave the last feature of an odd d at 0. But the last pair loses only its cosine, so its
-    sine belongs there."""
-    waves = _waves(positions[..., None] * _frequencies(d), d)
-    if d % 2:
-        waves[..., -1] = 0.0
-    return waves
+@encode.mistake("only whole numbers")
+def _(f):
+    """All your positions are whole numbers. So your test can't see what happens to a fraction."""
+    p = torch.tensor([5.0, -1.0, 7.0])
+    return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
+
+
+@encode.mistake("only position 0")
+def _(f):
+    """You look only at position 0. All its angles are 0, whatever the frequencies are."""
+    return torch.allclose(f(torch.zeros(1), 6), torch.tensor([[0.0, 1.0] * 3]), atol=1e-5)
+
+
+@encode.mistake("a single pair")
+def _(f):
+    """You ask for two features, which are a single pair of the frequency 1. So your test can't see
+    the frequencies of other pairs."""
+    p = torch.tensor([2.5, -1.0, 7.0])
+    return torch.allclose(f(p, 2), torch.stack([p.sin(), p.cos()], dim=-1), atol=1e-5)
+
+
+@encode.mistake("no room for rounding")
+def _(f):
+    """You demand that the numbers are equal to the last bit. But a right function may compute the
+    angles in a different way, and then its last digits are different."""
+    p = torch.linspace(-90, 90, 50)
+    return torch.equal(f(p, 4), _with_four_features(p))
 
 
 positions_of = Exercise(

@@ -15,26 +15,22 @@ def encode(positions, d):
     return pairs.flatten(start_dim=-2)[..., :d]
 
 
-def encode_feature_by_feature(positions, d):
-    features = []
-    for j in range(d):
-        angle = positions / 10000 ** ((j - j % 2) / d)
-        features.append(angle.cos() if j % 2 else angle.sin())
-    return torch.stack(features, dim=-1)
+def is_encoding_like_the_book(f):
+    """The book's function knows whole positions; a sine and a cosine tell the rest."""
+    whole = torch.tensor([30, 4, 17, 0])
+    table = book.sinusoidal_positions(31, 8)
+    half = f(torch.tensor([0.5]), 8)[0]
+    doubled = torch.stack([2 * half[0::2] * half[1::2], 1 - 2 * half[0::2] ** 2], dim=-1)
+    return torch.allclose(f(whole, 8), table[whole], atol=1e-5) and torch.allclose(
+        doubled.flatten(), table[1], atol=1e-5
+    )
 
 
-def encode_by_shifting_the_phase(positions, d):
-    j = torch.arange(d)
-    omega = torch.exp(-math.log(10000) * (j - j % 2) / d)
-    return torch.sin(positions.unsqueeze(-1) * omega + (j % 2) * math.pi / 2)
-
-
-def encode_by_filling(positions, d):
-    out = torch.zeros(*positions.shape, d)
-    angle = positions[..., None] * 10000.0 ** (-torch.arange(0, d, 2) / d)
-    out[..., 0::2] = angle.sin()
-    out[..., 1::2] = angle.cos()[..., : d // 2]
-    return out
+def is_encoding_feature_by_feature(f):
+    p, d = -7.25, 6
+    waves = [math.cos, math.sin]
+    expected = [waves[j % 2 == 0](p / 10000 ** ((j - j % 2) / d)) for j in range(d)]
+    return np.allclose(f(torch.tensor([1.0, p]), d)[1], expected, atol=1e-4)
 
 
 def counted(is_token):
@@ -225,7 +221,8 @@ def with_positions_for_all(x):
 
 
 WRONG = [
-    ("6.2", lambda p, d: encode(p.floor(), d), "you give position 2.5 the vector of position 2"),
+    ("6.2", lambda f: not f(torch.zeros(2), 4)[:, ::2].any(), "It lets D pass, which doubles the"),
+    ("6.2", lambda f: is_encoding_feature_by_feature(lambda p, d: -f(p, d)), "It accuses B, which"),
     ("6.3", lambda t: counted(t).float(), "of an integer type"),
     ("6.5", lambda *given: nearest(*given).float(), "of an integer type"),
     ("6.3", lambda t: counted(t).flip(-1), "More padding on the left changes"),
@@ -269,10 +266,8 @@ RIGHT = [
     ("6.1", 19869),
     ("6.1", 2 * math.pi * 10000 ** (14 / 16)),
     ("6.1", np.float64(19869.18)),
-    ("6.2", encode),
-    ("6.2", encode_feature_by_feature),
-    ("6.2", encode_by_shifting_the_phase),
-    ("6.2", encode_by_filling),
+    ("6.2", is_encoding_like_the_book),
+    ("6.2", is_encoding_feature_by_feature),
     ("6.3", counted),
     ("6.3", counted_by_loops),
     ("6.3", counted_by_matrix),

@@ -25,6 +25,7 @@ from attncourse.rules.exercises import (
 BOOK = Book(ROOT)
 CHAPTER = ROOT / "chapters/03-scaling.ipynb"
 LAB = ROOT / "chapters/lab/03-root.ipynb"
+MAPS = ROOT / "chapters/lab/02-maps.ipynb"  # has a figure to read
 FRONT = ROOT / "chapters/00-ten-minutes.ipynb"
 
 
@@ -178,6 +179,9 @@ BROKEN = [
     (FRONT, drop("drawings.in_parallel("), "'## Why not simply .* needs a figure right below"),
     (FRONT, say("[Chapter 11](11-language-model.ipynb)", "It"), "must end with a link to the ch"),
     (FRONT, say("*Figure 1. ", "*Figure 0.1. "), r"its caption, `\*Figure 1. …"),
+    (MAPS, say("**Read the figure.**", "Look:"), r"so its text begins with \*\*Read the figure"),
+    (MAPS, say('"A", "B", "C" or "D"', '"A" or "B"'), r"its stub has \['A', 'B'\], and the module"),
+    (MAPS, tag("figures.unlabelled(", "hide-input"), "there must be a stub, tagged exercise"),
     (LAB, say("# Lab 3 · ", "# "), "begins with its question, `# Lab 3 ·"),
     (LAB, say("> **Result.**", "Result:"), r"needs a line `> \*\*Result"),
     (LAB, say("](../03-scaling.ipynb)", "]"), "links to its chapter"),

@@ -8,6 +8,8 @@ import torch
 
 from attnbook import figures
 from attnbook.exercises import MultipleChoice, catalogue
+from attnbook.exercises.grade import grade
+from attnbook.figures import interactive
 from attnbook.figures.unlabelled import FIGURES, Bars, Curves, Dots, Histogram, Maps, _draw, shown
 
 EXERCISES = {exercise.id: exercise for exercise in catalogue()}
@@ -107,3 +109,9 @@ def test_each_kind_of_figure_is_drawn(figure):
 def test_an_exercise_without_a_figure_is_refused():
     with pytest.raises(KeyError, match=r"'2.2' has no figure to read: these have one, \['2.20'"):
         figures.unlabelled("2.2")
+
+
+def test_a_choice_about_a_figure_is_no_prediction():
+    assert "The figure contradicts A." in str(grade(EXERCISES["2.20"], "A"))
+    with pytest.raises(KeyError, match=r"no choice '2.20'"):
+        interactive.predict("2.20")

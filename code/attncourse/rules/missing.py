@@ -37,6 +37,7 @@ IN_THE_LABORATORY = [
     chapter.asserts_what_it_proves,
     exercises.are_built_alike,
     exercises.leave_the_readers_names_alone,
+    exercises.name_the_panels_of_their_figures,
 ]
 ONCE_IT_WAS_RUN = [
     every.was_run_by_the_command,

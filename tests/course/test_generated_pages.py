@@ -38,6 +38,24 @@ without = ["Two"]
 together = ["3.1"]
 discuss = "a poll"
 
+[three_weeks]
+minutes = 30
+[[three_weeks.session]]
+session = "1.1"
+chapter = 3
+only = ["One"]
+also = [{ chapter = 3, only = ["Two"] }]
+discuss = "a poll"
+[[three_weeks.session]]
+session = "1.2 (a)"
+chapter = 3
+discuss = "a poll"
+[[three_weeks.session]]
+session = "1.2 (b)"
+story = "Refute it"
+minutes = 20
+discuss = "Which sentence?"
+
 [one_day]
 start = "9:00"
 end = "9:30"
@@ -269,10 +287,26 @@ def test_a_question_of_the_laboratory_takes_its_minutes_of_a_session(small, tmp_
     with pytest.raises(UsageError, match=r"plans\.toml: the laboratory has no 03-more; it has"):
         plans.six_weeks(books)
     question = new_markdown_cell("# Lab 3 · Why not?")
-    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[question])
+    cells = [question, new_markdown_cell("word " * 800), new_markdown_cell("## Exercises")]
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=cells)
     ((*_, besides, laboratory, _),) = last_rows(plans.six_weeks(books))
-    assert besides.endswith(f"rest {60 - 16 - plans.LABORATORY}")
-    assert laboratory == f"[Why not?](lab/03-more.ipynb) ({plans.LABORATORY})"
+    minutes = 4 + plans.LABORATORY  # its page has to be read
+    assert besides.endswith(f"rest {60 - 16 - minutes}")
+    assert laboratory == f"[Why not?](lab/03-more.ipynb) ({minutes})"
+
+
+def test_a_session_can_take_a_second_chapter_and_another_can_be_a_choice(small):
+    first, second, third = last_rows(plans.three_weeks(small(A_PLAN)))
+    assert first[1:3] == ['3 only "One" (3), 3 only "Two" (3)', "polls 4; rest 20"]
+    assert (second[0], third[0]) == ("1.2 (a)", "1.2 (b)")
+    assert third[1:3] == ["Refute it (20)", "rest 10"]
+
+
+def test_the_workload_has_the_hours_in_class_and_at_home_and_counts_a_choice_once(small):
+    six, three = last_rows(plans.workload(small(A_PLAN.replace("minutes = 30", "minutes = 60"))))
+    assert six == ["Six weeks", "1", "1", "0", "1", "23"]  # 20 of the exercise, 3 to read
+    # both sessions are of the same chapter here, so its homework counts for each
+    assert three == ["Three weeks", "2", "2", "1", "3", "40"]
 
 
 def test_the_votes_name_what_is_believed_with_each_wrong_answer(small):
@@ -298,12 +332,12 @@ def test_homework_counts_the_sections_that_no_session_has_room_for(small):
 
 def test_a_seminar_names_the_paper_its_chapters_and_what_to_repeat(small, tmp_path):
     books = small(A_PLAN)
-    lab = new_notebook(cells=[new_markdown_cell("# Lab 3 · Does it hold?")])
+    lab = new_notebook(cells=[new_markdown_cell("# Lab 3 · Does it hold?\n\n" + "word " * 800)])
     path = next(iter(books)).parent / "lab/03-hold.ipynb"
     first, *_ = last_rows(plans.seminar(books | {path: lab}))
     assert first[:2] == ["1", "[Ada 1843](https://example.org/notes)"]
     assert re.fullmatch(r"chapter 3 \(\d+\)", first[2])
-    assert first[3:] == ["[Does it hold?](lab/03-hold.ipynb) (20)", "Does it?"]
+    assert first[3:] == ["[Does it hold?](lab/03-hold.ipynb) (4)", "Does it?"]
     with pytest.raises(UsageError, match="the laboratory has no 03-hold"):
         plans.seminar(books)
 
@@ -313,7 +347,7 @@ def test_a_path_for_self_study_adds_up(small):
     assert rows == [["all", '3 (7), 3 to "One" (4)', "11", "3.1"]]
 
 
-def test_an_exercise_of_the_laboratory_is_planned_and_counted_with_those_of_its_chapter(
+def test_an_exercise_of_the_laboratory_is_counted_with_those_of_its_chapter_but_no_homework(
     small, tmp_path
 ):
     books = small(A_PLAN.replace('exercises = ["3.2"]', 'exercises = ["3.9"]'))
@@ -321,7 +355,8 @@ def test_an_exercise_of_the_laboratory_is_planned_and_counted_with_those_of_its_
         plans.homework(books)
     task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 7 min\n\n"
     books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + IN_WORDS)])
-    assert last_rows(plans.homework(books))[0][:3] == ["1", "3.9", "7"]
+    with pytest.raises(UsageError, match=r"exercise 3\.9 is in the laboratory"):
+        plans.homework(books)  # its page would have to be read first
     assert "3.9 ★ **7** *words*" in generated_pages.TABLES["exercises"](books)
     assert generated_pages.TABLES["sections"](books).count("\n") == 3  # a header and the chapter
 
@@ -333,6 +368,12 @@ def test_an_exercise_of_the_laboratory_is_planned_and_counted_with_those_of_its_
         (plans.six_weeks, "chapter = 3", "chapter = 4", "no chapter 4"),
         (plans.six_weeks, '"3.1"', '"3.7"', r"no exercise 3\.7"),
         (plans.six_weeks, "minutes = 30", "minutes = 20", r"session 1\.1 takes 16 of its 20"),
+        (
+            plans.three_weeks,
+            "minutes = 20",
+            "minutes = 26",
+            r"session 1\.2 \(b\) takes 26 of its 30",
+        ),
         (plans.one_day, '"9:30"', '"9:10"', "ends at 09:15, after 9:10"),
         (plans.homework, '["3.2"]', '["3.1"]', r"3\.1 is planned twice"),
         (plans.homework, '["3.2"]', '["3.2", "3.2"]', r"3\.2 is planned twice"),

@@ -317,6 +317,8 @@ TABLES = {
     "gallery": gallery,
     "questions": questions,
     "six_weeks": plans.six_weeks,
+    "three_weeks": plans.three_weeks,
+    "workload": plans.workload,
     "one_day": plans.one_day,
     "polls": plans.polls,
     "homework": plans.homework,

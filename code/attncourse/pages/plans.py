@@ -16,7 +16,7 @@ from attncourse.pages.timing import MINUTES_A_VOTE, predictions, sections
 PLANS = "plans.toml"
 LEAST_REST = 5  # minutes of a session for what nobody has planned
 HOMEWORK = 120  # minutes a week at most
-LABORATORY = 20  # minutes for a question of the laboratory, in pairs
+LABORATORY = 15  # minutes for a question of the laboratory, in pairs, after its page is read
 SECTIONS = ("to", "without", "only")  # how a plan says which ones
 
 
@@ -38,7 +38,13 @@ class Plans:
             for path, book in notebooks.items()
             if in_laboratory(path)
         }
+        self.to_read = {
+            path.stem: round(sum(sections(book).values()))
+            for path, book in notebooks.items()
+            if in_laboratory(path)
+        }
         self.tasks = {task.id: task for book in notebooks.values() for task in exercises_of(book)}
+        self.on_pages = {task.id for book in chapters.values() for task in exercises_of(book)}
 
     def titles(self, entry: dict) -> list[str]:
         """The sections of a chapter that an entry of a plan takes."""
@@ -86,16 +92,19 @@ class Plans:
         )
         return f"{entry['chapter']}{which} ({self.reading(entry)})"
 
+    def question(self, name: str) -> str:
+        """The question of a notebook of the laboratory, with a link."""
+        if name not in self.laboratory:
+            raise UsageError(
+                f"{PLANS}: the laboratory has no {name}; it has {', '.join(self.laboratory)}"
+            )
+        return self.laboratory[name]
+
     def in_pairs(self, entry: dict) -> tuple[str, int]:
-        """The questions of the laboratory that an entry takes, and their minutes."""
+        """The questions of the laboratory that an entry takes, and their minutes, reading too."""
         names = entry.get("laboratory", [])
-        for name in names:
-            if name not in self.laboratory:
-                raise UsageError(
-                    f"{PLANS}: the laboratory has no {name}; it has {', '.join(self.laboratory)}"
-                )
-        minutes = LABORATORY * len(names)
-        titles = ", ".join(self.laboratory[name] for name in names)
+        titles = ", ".join(map(self.question, names))
+        minutes = sum(self.to_read[name] + LABORATORY for name in names)
         return (f"{titles} ({minutes})" if names else ""), minutes
 
     def together(self, entry: dict) -> str:
@@ -110,14 +119,23 @@ def _listed(named: str | list[str]) -> list[str]:
 
 def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
     """The sessions of a course; what a session leaves over is its rest."""
-    plans = Plans(notebooks)
-    length = plans.told["six_weeks"]["minutes"]
+    return _sessions(Plans(notebooks), "six_weeks")
+
+
+def three_weeks(notebooks: dict[Path, NotebookNode]) -> str:
+    """The sessions of a part of a course."""
+    return _sessions(Plans(notebooks), "three_weeks")
+
+
+def _sessions(plans: Plans, plan: str) -> str:
+    length = plans.told[plan]["minutes"]
     rows = []
-    for entry in plans.told["six_weeks"]["session"]:
+    for entry in plans.told[plan]["session"]:
         parts = {}
         if "chapter" in entry:
-            story, used = plans.story(entry), plans.reading(entry)
-            parts["polls"] = plans.polling(entry)
+            taken = _taken(entry)
+            story, used = ", ".join(map(plans.story, taken)), sum(map(plans.reading, taken))
+            parts["polls"] = sum(map(plans.polling, taken))
         else:
             story, used = f"{entry['story']} ({entry['minutes']})", entry["minutes"]
         solving = plans.solving(entry.get("together", []))
@@ -134,6 +152,56 @@ def six_weeks(notebooks: dict[Path, NotebookNode]) -> str:
         rows.append((*row, entry["discuss"]))
     header = "Week | Story | Other parts, in minutes | Laboratory, in pairs"
     return table(f"{header} | Poll to discuss, then run live", rows)
+
+
+def _taken(entry: dict) -> list[dict]:
+    """The parts of chapters that a session takes, one for each chapter."""
+    return [entry, *entry.get("also", [])] if "chapter" in entry else []
+
+
+def workload(notebooks: dict[Path, NotebookNode]) -> str:
+    """Hours in class and at home; of sessions to choose from, those that take the longest."""
+    plans = Plans(notebooks)
+    rows = []
+    for plan, name in (("six_weeks", "Six weeks"), ("three_weeks", "Three weeks")):
+        sessions = plans.told[plan]["session"]
+        home: dict[str, int] = {}  # by the number of the session, without "(a)"
+        weeks: dict[str, int] = {}
+        for entry in sessions:
+            chapters = {part["chapter"] for part in _taken(entry)}
+            minutes = sum(
+                plans.solving(row["exercises"]) + _left_out(plans, plan, chapter)
+                for row in plans.told["homework"]
+                if (chapter := _chapter(row)) in chapters
+            )
+            number = entry["session"].split()[0]
+            home[number] = max(home.get(number, 0), minutes)
+        for number, minutes in home.items():
+            week = number.split(".")[0]
+            weeks[week] = weeks.get(week, 0) + minutes
+        hours = len(home) * plans.told[plan]["minutes"] / 60, sum(home.values()) / 60
+        in_all = [f"{part:.0f}" for part in (*hours, sum(hours))]
+        rows.append((name, len(home), *in_all, max(weeks.values())))
+    header = (
+        "Plan | Sessions | Hours in class | Hours at home | Together | Most minutes at home a week"
+    )
+    return table(header, rows)
+
+
+def _chapter(row: dict) -> int:
+    """The chapter of a row of homework."""
+    return int(row["exercises"][0].split(".")[0])
+
+
+def _left_out(plans: Plans, plan: str, chapter: int) -> int:
+    """Minutes of the sections of a chapter that no session of a plan has room for."""
+    shown: set[str] = set()
+    for entry in plans.told[plan]["session"]:
+        for part in _taken(entry):
+            if part["chapter"] == chapter:
+                shown.update(plans.titles(part))
+    sections = plans.sections[chapter]
+    return round(sum(minutes for title, minutes in sections.items() if title not in shown))
 
 
 def one_day(notebooks: dict[Path, NotebookNode]) -> str:
@@ -177,25 +245,24 @@ def polls(notebooks: dict[Path, NotebookNode]) -> str:
 def homework(notebooks: dict[Path, NotebookNode]) -> str:
     """What to assign, and how long the sections take that no session has room for."""
     plans = Plans(notebooks)
-    shown: dict[int, set[str]] = {}
     used: list[str] = []
-    for entry in plans.told["six_weeks"]["session"]:
-        used += entry.get("together", [])
-        if "chapter" in entry:
-            shown.setdefault(entry["chapter"], set()).update(plans.titles(entry))
-    weeks: dict[int, int] = {}
+    for plan in ("six_weeks", "three_weeks"):
+        used += [id for entry in plans.told[plan]["session"] for id in entry.get("together", [])]
+    weeks: dict[int | str, int] = {}
     rows = []
     for entry in plans.told["homework"]:
         ids = entry["exercises"]
         minutes = plans.solving(ids)
-        chapter = int(ids[0].split(".")[0])
-        left_out = plans.sections[chapter].keys() - shown.get(chapter, set())
-        reading = round(sum(plans.sections[chapter][title] for title in left_out))
+        reading = _left_out(plans, "six_weeks", _chapter(entry))
         weeks[entry["week"]] = weeks.get(entry["week"], 0) + minutes + reading
         for id in ids:
             if id in used:
                 raise UsageError(f"{PLANS}: exercise {id} is planned twice")
             used.append(id)
+            if id not in plans.on_pages:
+                raise UsageError(
+                    f"{PLANS}: exercise {id} is in the laboratory, whose page takes time, too"
+                )
             if not plans.tasks[id].points:
                 raise UsageError(f"{PLANS}: exercise {id} has no points, so nobody can be assigned")
         rows.append((entry["week"], ", ".join(ids), minutes, reading or "", entry["why"]))
@@ -221,10 +288,10 @@ def seminar(notebooks: dict[Path, NotebookNode]) -> str:
         minutes = sum(plans.reading({"chapter": chapter}) for chapter in entry["chapters"])
         chapters = " and ".join(map(str, entry["chapters"]))
         story = f"chapter{'s' * (len(entry['chapters']) > 1)} {chapters} ({minutes})"
-        repeat, _ = plans.in_pairs({"laboratory": [entry["laboratory"]]})
+        repeat = f"{plans.question(name := entry['laboratory'])} ({plans.to_read[name]})"
         paper = f"[{entry['paper']}]({entry['link']})"
         rows.append((i, paper, story, repeat, entry["discuss"]))
-    return table("Session | Paper | Read before | Repeat, in pairs | To discuss", rows)
+    return table("Session | Paper | Read before | Read, and repeat in pairs | To discuss", rows)
 
 
 def self_study(notebooks: dict[Path, NotebookNode]) -> str:

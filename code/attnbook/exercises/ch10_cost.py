@@ -1443,8 +1443,9 @@ cached_attention = Suspects(
         "be the same?",
         "Calls may have different lengths. Have you tried several tokens after a call that left a "
         "cache, and more than two calls?",
-        "A function can treat all calls alike and still be wrong. Which output do you know without "
-        "a computation? For example, what comes out if all keys are equal?",
+        "A function can treat all calls alike and still be wrong. For which scores do you know the "
+        "weights? With d = 4, √d is 2. Scores of log 1, log 2 and log 3 give weights in the ratio "
+        "1 : 2 : 3.",
     ],
 )
 
@@ -1535,6 +1536,25 @@ def _(query, key, value, cache):
     return _attended(query, keys, values, hidden), (keys[:, -4:], values[:, -4:])
 
 
+@cached_attention.wrong("does not divide the scores", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    query = query * math.sqrt(query.shape[-1])
+    return _attended(query, keys, values, _later(query, keys)), (keys, values)
+
+
+@cached_attention.wrong("averages the values, whatever query and keys are", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    return _attended(0 * query, keys, values, _later(query, keys)), (keys, values)
+
+
+@cached_attention.wrong("mixes the keys instead of the values", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    return _attended(query, keys, keys, _later(query, keys)), (keys, values)
+
+
 @cached_attention.wrong("lets each token see only itself", kept_back=True)
 def _(query, key, value, cache):
     return value.clone(), (key, value)
@@ -1571,12 +1591,23 @@ def _calls_agree(f, tokens, *lengths):
     )
 
 
-def _averages(f, tokens, *lengths, room=1e-5):
+def _averages(f, tokens, *lengths):
     """Whether a token gets the mean value of all tokens up to itself, if all keys are equal."""
     query, key, value = tokens
     means = value.cumsum(dim=1) / torch.arange(1, value.shape[1] + 1)[:, None]
     found = _in_calls(f, (query, torch.zeros_like(key), value), *lengths)
-    return bool((found - means).abs().max() <= room)
+    return torch.allclose(found, means, atol=1e-5)
+
+
+def _known(f, tokens, *lengths, room=1e-5):
+    """Whether scores of log 1, log 2, log 3, … give weights in the ratio 1 : 2 : 3 : …."""
+    query, key, value = (x.clone() for x in tokens)
+    parts = torch.arange(1.0, value.shape[1] + 1)
+    query[:] = 0.0
+    query[..., 0] = math.sqrt(query.shape[-1])  # so a score is a key's first feature
+    key[..., 0] = parts.log()
+    mixed = (parts[:, None] * value).cumsum(dim=1) / parts.cumsum(dim=0)[:, None]
+    return bool((_in_calls(f, (query, key, value), *lengths) - mixed).abs().max() <= room)
 
 
 def _alone(f, tokens):
@@ -1588,17 +1619,12 @@ def _alone(f, tokens):
 
 def _all_right(f, tokens, *lengths):
     agree = _calls_agree(f, tokens, *lengths)
-    return agree and _averages(f, tokens, *lengths) and _alone(f, tokens)
+    return agree and _known(f, tokens, *lengths) and _alone(f, tokens)
 
 
 @cached_attention.solution
 def _(f):
-    tokens, lengths = torch.randn(3, 2, 9, 4), (4, 1, 1, 3)
-    return (
-        _calls_agree(f, tokens, *lengths) and _averages(f, tokens, *lengths) and _alone(f, tokens)
-    )
-
-    return _all_right(f, tokens, *lengths)
+    return _all_right(f, torch.randn(3, 2, 9, 4), 4, 1, 1, 3)
 
 
 @cached_attention.mistake("only token by token")
@@ -1638,19 +1664,14 @@ def _(f):
     """You make one call, with no cache. All that can go wrong with the cache then goes
     unnoticed."""
     tokens = torch.randn(3, 2, 9, 4)
-    return _averages(f, tokens, 9) and _alone(f, tokens)
+    return _known(f, tokens, 9) and _alone(f, tokens)
 
 
 @cached_attention.mistake("only short texts")
 def _(f):
     """Your texts are short. A function that forgets what is a few tokens back then goes
     unnoticed."""
-    tokens, lengths = torch.randn(3, 2, 5, 4), (1, 1, 1, 2)
-    return (
-        _calls_agree(f, tokens, *lengths) and _averages(f, tokens, *lengths) and _alone(f, tokens)
-    )
-
-    return _all_right(f, tokens, *lengths)
+    return _all_right(f, torch.randn(3, 2, 5, 4), 1, 1, 1, 2)
 
 
 @cached_attention.mistake("only one sentence")
@@ -1658,20 +1679,53 @@ def _(f):
     """Your batch has one sentence, or your test gives all sentences the same keys. So your test
     can't see whether the sentences are kept apart."""
     tokens, lengths = torch.randn(3, 1, 9, 4), (4, 1, 1, 3)
-    return _calls_agree(f, tokens, *lengths) and _averages(f, tokens, *lengths)
+    return _calls_agree(f, tokens, *lengths) and _known(f, tokens, *lengths)
+
+
+@cached_attention.mistake("equal scores")
+def _(f):
+    """In your test, all scores are equal, as with queries or keys of zeros. So it can't see how the
+    weights depend on the scores."""
+    return _averages(f, torch.randn(3, 2, 9, 4), 4, 1, 1, 3)
+
+
+@cached_attention.mistake("calls that agree, and equal scores")
+def _(f):
+    """You test that the calls agree, and you know the output only where all scores are equal. There
+    it doesn't matter how the weights depend on the scores."""
+    tokens, lengths = torch.randn(3, 2, 9, 4), (4, 1, 1, 3)
+    agree = _calls_agree(f, tokens, *lengths)
+    return agree and _averages(f, tokens, *lengths) and _alone(f, tokens)
+
+
+@cached_attention.mistake("one tensor as queries, keys and values")
+def _(f):
+    """Your values are the keys. So your test can't see which of the two a function mixes."""
+    x = torch.randn(2, 9, 4)
+    hidden = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    expected = _attended(x, x, x, hidden)
+    return torch.allclose(_in_calls(f, (x, x, x), 4, 1, 1, 3), expected, atol=1e-5)
+
+
+@cached_attention.mistake("√d makes no difference")
+def _(f):
+    """Your test can't see whether a function divides by √d. For example, √d is 1 if the vectors
+    have a single feature."""
+    query, key, value = torch.randn(3, 2, 9, 1)
+    hidden = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    expected = _attended(query, key, value, hidden)
+    return torch.allclose(_in_calls(f, (query, key, value), 4, 1, 1, 3), expected, atol=1e-5)
 
 
 @cached_attention.mistake("no room for rounding")
 def _(f):
     """No function passes your test. For example, if numbers must be equal to the last bit, right
     functions fail because they add in a different order."""
-    return _averages(f, torch.randn(3, 2, 30, 64), 30, room=0.0)
+    return _known(f, torch.randn(3, 2, 30, 64), 30, room=0.0)
 
 
 @cached_attention.mistake("nothing found")
 def _(f):
-    """No function fails your test. If all values are equal, for example, every average of them is
-    right."""
-    query, key, value = torch.randn(3, 2, 9, 4)
-    found = _in_calls(f, (query, key, torch.ones_like(value)), 4, 5)
-    return torch.allclose(found, torch.ones(()), atol=1e-5)
+    """No function fails your test. The shape of the output, for example, is always right."""
+    tokens = torch.randn(3, 2, 9, 4)
+    return _in_calls(f, tokens, 4, 5).shape == tokens[2].shape

@@ -289,7 +289,7 @@ def cached_as_in_pytorch(f):
 
 
 def cached_by_influence(f):
-    """Each output depends on its own token and the earlier ones of its sentence, and is a mean."""
+    """What each output depends on, that it is a mean, and the weights of two known scores."""
     tokens = torch.randn(3, 2, 8, 4).double()
 
     def run(query, key, value):
@@ -312,7 +312,12 @@ def cached_by_influence(f):
                 if not torch.equal(moved, expected):
                     return False
     ones = run(*tokens[:2], torch.ones(2, 8, 4).double())
-    return torch.allclose(ones, torch.ones(2, 8, 4).double())
+    query, key = torch.tensor([[[0.0], [3.0]], [[0.0], [math.log(3) / 3]]]).expand(2, 2, 9)[:, None]
+    value = torch.arange(18.0).view(1, 2, 9)
+    last = f(query / 3, key, value, None)[0][0, 1]
+    return torch.allclose(ones, torch.ones(2, 8, 4).double()) and torch.allclose(
+        last, value[0, 0] / 4 + value[0, 1] * 3 / 4
+    )
 
 
 def cached_in_two_short_calls(f):

@@ -938,7 +938,7 @@ letters_to_guess = Suspects(
         "How many of 10,000 letters are hidden, roughly? Choose bounds that a right function "
         "hardly ever leaves, and a wrong one does.",
         "Compare two texts of a batch, and two calls with the same texts. Which places are "
-        "hidden in each?",
+        "hidden in each? And how many?",
     ],
 )
 
@@ -1000,6 +1000,13 @@ def _(tokens):
     return _hide(tokens, chosen & (tokens != _PAD))
 
 
+@letters_to_guess.wrong("hides exactly 15 % of the letters of each text", kept_back=True)
+def _(tokens):
+    letters = tokens != _PAD
+    places = torch.rand(tokens.shape).masked_fill(~letters, 1.0).argsort().argsort()
+    return _hide(tokens, places < (_CHANCE * letters.sum(dim=-1, keepdim=True)).round())
+
+
 @letters_to_guess.wrong("hides 85 % of the letters and leaves 15 %", kept_back=True)
 def _(tokens):
     return _hide(tokens, _drawn(tokens, 1 - _CHANCE))
@@ -1039,6 +1046,11 @@ def _share_fits(tokens, hidden):
     return bool(0.12 < share < 0.18)
 
 
+def _counts_differ(hidden):
+    """Whether not all texts without padding have the same number of letters hidden."""
+    return len((hidden[10:] == _MASK).sum(dim=-1).unique()) > 1
+
+
 def _texts_differ(hidden):
     """Whether the last two texts, which have no padding, have other letters hidden."""
     return not torch.equal(hidden[-1] == _MASK, hidden[-2] == _MASK)
@@ -1052,7 +1064,7 @@ def _(f):
     return (
         _fits(tokens, hidden, right)
         and _share_fits(tokens, hidden)
-        and _texts_differ(hidden)
+        and _counts_differ(hidden)
         and again
     )
 
@@ -1080,7 +1092,7 @@ def _(f):
     tokens = _texts()
     hidden, _ = f(tokens)
     again = not torch.equal(hidden, f(tokens)[0])
-    return _share_fits(tokens, hidden) and _texts_differ(hidden) and again
+    return _share_fits(tokens, hidden) and _counts_differ(hidden) and again
 
 
 @letters_to_guess.mistake("padding not looked at")
@@ -1093,7 +1105,7 @@ def _(f):
     return (
         _fits(tokens, hidden, right)
         and _share_fits(tokens, hidden)
-        and _texts_differ(hidden)
+        and _counts_differ(hidden)
         and again
     )
 
@@ -1104,7 +1116,25 @@ def _(f):
     each call then seems to draw them at random."""
     tokens = _texts()
     hidden, right = f(tokens)
+    return _fits(tokens, hidden, right) and _share_fits(tokens, hidden) and _counts_differ(hidden)
+
+
+@letters_to_guess.mistake("neither calls nor numbers compared")
+def _(f):
+    """You compare neither two calls with the same texts, nor how many letters are hidden in each
+    text. So your test can't see whether each letter is drawn by itself, and anew in each call."""
+    tokens = _texts()
+    hidden, right = f(tokens)
     return _fits(tokens, hidden, right) and _share_fits(tokens, hidden) and _texts_differ(hidden)
+
+
+@letters_to_guess.mistake("neither calls nor texts compared")
+def _(f):
+    """You compare neither two calls with the same texts, nor the texts of a batch. So your test
+    can't see whether each letter is drawn by itself."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    return _fits(tokens, hidden, right) and _share_fits(tokens, hidden)
 
 
 @letters_to_guess.mistake("texts not compared")
@@ -1117,6 +1147,21 @@ def _(f):
     return _fits(tokens, hidden, right) and _share_fits(tokens, hidden) and again
 
 
+@letters_to_guess.mistake("how many in each text")
+def _(f):
+    """You don't test whether the texts of a batch have different numbers of hidden letters. If each
+    letter is hidden whatever happens to the others, these numbers are hardly ever the same."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    return (
+        _fits(tokens, hidden, right)
+        and _share_fits(tokens, hidden)
+        and _texts_differ(hidden)
+        and again
+    )
+
+
 @letters_to_guess.mistake("the share not tested")
 def _(f):
     """You don't test how many letters are hidden, or your bounds are very wide. A function may then
@@ -1124,7 +1169,7 @@ def _(f):
     tokens = _texts()
     hidden, right = f(tokens)
     again = not torch.equal(hidden, f(tokens)[0])
-    return _fits(tokens, hidden, right) and _texts_differ(hidden) and again
+    return _fits(tokens, hidden, right) and _counts_differ(hidden) and again
 
 
 @letters_to_guess.mistake("no room for chance")

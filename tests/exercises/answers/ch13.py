@@ -139,6 +139,7 @@ def hides_by_numbers(f):
         and not at[0, 300:].any()
         and 0.1 < at[1:].mean() < 0.2
         and np.abs(at[1:].sum(axis=0) / 29 - 0.15).max() < 0.5
+        and len({*at[1:].sum(axis=1)}) > 1
         and (hidden != again).any()
     )
 

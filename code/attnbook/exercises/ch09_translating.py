@@ -1039,6 +1039,14 @@ def _(candidate, reference, n):
     return _share(_right(found, wanted), len(found))
 
 
+@clipped_precision.wrong("compares only the first and last words of n-grams", kept_back=True)
+def _(candidate, reference, n):
+    found, wanted = (
+        [(gram[0], gram[-1]) for gram in _grams(words, n)] for words in (candidate, reference)
+    )
+    return _share(_right(found, wanted), len(found))
+
+
 @clipped_precision.wrong("divides by the number of words in the candidate", kept_back=True)
 def _(candidate, reference, n):
     return _share(_right(_grams(candidate, n), _grams(reference, n)), len(candidate))
@@ -1076,11 +1084,12 @@ _ITSELF = "the cat and the cat", "the cat and the cat", 2, 1
 _REPEATED = "the the the cat", "cat the saw the dog", 1, 3 / 4
 _REORDERED = "was it dark", "it was dark", 2, 0
 _SHORT = "cat", "cat", 2, 0
+_LONGER = "it was dark", "it is dark", 3, 0
 
 
 @clipped_precision.solution
 def _(f):
-    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT)
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT, _LONGER)
 
 
 @clipped_precision.mistake("only all or nothing")
@@ -1097,12 +1106,19 @@ def _(f):
     return _gives(f, _REPEATED, ("the cat the cat", "the cat the cat", 1, 1), ("", "cat", 1, 0))
 
 
+@clipped_precision.mistake("nothing longer than pairs")
+def _(f):
+    """Your test can't see whether a function compares the words in the middle of an n-gram. With
+    n = 1 and n = 2, there are none."""
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT)
+
+
 @clipped_precision.mistake("nothing repeated")
 def _(f):
     """No n-gram is repeated in your candidates. But clipping concerns only n-grams that are
     repeated."""
     new = ("so the cat sat", "the cat sat on it", 2, 2 / 3), ("it was", "it was so", 1, 1)
-    return _gives(f, *new, _REORDERED, _SHORT)
+    return _gives(f, *new, _REORDERED, _SHORT, _LONGER)
 
 
 @clipped_precision.mistake("sentences of the same length")
@@ -1110,7 +1126,7 @@ def _(f):
     """Your candidates are as long as their references. Then it doesn't matter by which of the two
     numbers of n-grams a function divides."""
     equal = "the the the cat", "cat the saw the", 1, 3 / 4
-    return _gives(f, _ITSELF, equal, _REORDERED, _SHORT)
+    return _gives(f, _ITSELF, equal, _REORDERED, _SHORT, _LONGER)
 
 
 @clipped_precision.mistake("right n-grams at their own places only")
@@ -1118,7 +1134,7 @@ def _(f):
     """In your candidates, each n-gram that is right has the same place as in the reference. But a
     translation may begin with one word more, and be right after that."""
     at_place = "the cat the the", "the cat saw the dog ran", 1, 3 / 4
-    return _gives(f, _ITSELF, at_place, _REORDERED, _SHORT)
+    return _gives(f, _ITSELF, at_place, _REORDERED, _SHORT, _LONGER)
 
 
 @clipped_precision.mistake("only the example of the paper")
@@ -1132,7 +1148,7 @@ def _(f):
 def _(f):
     """Each of your candidates has an n-gram. So your test can't see what a function returns for a
     candidate that is too short."""
-    return _gives(f, _ITSELF, _REPEATED, _REORDERED)
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _LONGER)
 
 
 @clipped_precision.mistake("no room for rounding")
@@ -1140,14 +1156,14 @@ def _(f):
     """You demand that the number is equal to the last bit. But a right function may add up shares,
     and these are rounded."""
     ten = "it was dark and it was cold and it rained"
-    return _gives(f, (ten, ten, 1, 1), _ITSELF, _REPEATED, _REORDERED, _SHORT, room=0)
+    return _gives(f, (ten, ten, 1, 1), _ITSELF, _REPEATED, _REORDERED, _SHORT, _LONGER, room=0)
 
 
 @clipped_precision.mistake("too much room for rounding")
 def _(f):
     """You accept numbers that are off by a quarter. In a short sentence, one n-gram counted wrongly
     changes the precision by less."""
-    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT, room=0.25)
+    return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT, _LONGER, room=0.25)
 
 
 class Parameters(dict):

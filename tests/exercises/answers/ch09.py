@@ -148,7 +148,7 @@ def precision_by_reference(f):
 
 
 def precision_by_properties(f):
-    """Of itself, with a word in front, read backwards, as one of several repetitions, too short."""
+    """Of itself, with a word in front, read backwards, of one word, another middle, too short."""
     a, b, c = words = "a", "b", "c"
     return bool(
         np.allclose(
@@ -157,9 +157,10 @@ def precision_by_properties(f):
                 f([c, a, b, c], [*words, a, c, c, c], 2),
                 f([c, b, a], [*words], 2),
                 f([a] * 9, [b, a, b, a], 1),
+                f([a, b, c], [a, a, c], 3),
                 f([a, b], [a, b], 3),
             ],
-            [1, 1, 0, 2 / 9, 0],
+            [1, 1, 0, 2 / 9, 0, 0],
         )
     )
 

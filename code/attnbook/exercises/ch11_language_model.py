@@ -516,6 +516,26 @@ def _(merged, output_weight, num_heads, head):
     return merged[..., own] @ output_weight[:, own].mT
 
 
+@what_a_head_adds.wrong("begins each head one feature after the head before", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    own = slice(head, head + merged.shape[-1] // num_heads)
+    return merged[..., own] @ output_weight[:, own].mT
+
+
+@what_a_head_adds.wrong("gives each head as many features as there are heads", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    own = slice(head * num_heads, (head + 1) * num_heads)
+    return merged[..., own] @ output_weight[:, own].mT
+
+
+@what_a_head_adds.wrong(
+    "uses the right columns of W_O, but every `num_heads`-th feature", kept_back=True
+)
+def _(merged, output_weight, num_heads, head):
+    own = _own(merged, num_heads, head)
+    return merged[..., head::num_heads] @ output_weight[:, own].mT
+
+
 @what_a_head_adds.wrong("gives each head an equal share of what all heads add", kept_back=True)
 def _(merged, output_weight, num_heads, head):
     return merged @ output_weight.mT / num_heads
@@ -598,6 +618,35 @@ def _(f):
     features that are further apart."""
     inputs = torch.randn(2, 4, 3), torch.randn(3, 3), 3
     return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
+
+
+@what_a_head_adds.mistake("as many heads as features of a head")
+def _(f):
+    """In your input, there are as many heads as features of a head. So your test can't see which
+    of the two numbers a function uses."""
+    merged, weight = torch.randn(2, 4, 9), torch.randn(9, 9)
+    own = _own(merged, 3, 1)
+    right = merged[..., own] @ weight[:, own].mT
+    return torch.allclose(f(merged, weight, 3, 1), right, atol=1e-4)
+
+
+@what_a_head_adds.mistake("equal features")
+def _(f):
+    """All features in your `merged` are equal. So your test can't see which of them a function
+    takes for a head."""
+    merged, weight = torch.ones(2, 4, 12), torch.randn(12, 12)
+    own = _own(merged, 3, 1)
+    right = merged[..., own] @ weight[:, own].mT
+    return torch.allclose(f(merged, weight, 3, 1), right, atol=1e-4)
+
+
+@what_a_head_adds.mistake("only the first head")
+def _(f):
+    """You try only head 0. It begins at feature 0, so your test can't see where a function lets
+    the other heads begin."""
+    merged, weight = torch.randn(2, 4, 12), torch.randn(12, 12)
+    right = merged[..., :4] @ weight[:, :4].mT
+    return torch.allclose(f(merged, weight, 3, 0), right, atol=1e-4)
 
 
 @what_a_head_adds.mistake("a single head")

@@ -177,6 +177,23 @@ def _(weights, real):
     return (weights * ~real[..., None]).sum(dim=-2) / _count(~real).clamp(min=1)
 
 
+@received_attention.wrong(
+    "averages the last rows, as many as the sentence has words", kept_back=True
+)
+def _(weights, real):
+    last = torch.arange(real.shape[-1]).flip(0) < _count(real)
+    return (weights * last[..., None]).sum(dim=-2) / _count(real)
+
+
+@received_attention.wrong(
+    "averages all rows from the first word to the last, also padding between them", kept_back=True
+)
+def _(weights, real):
+    seen, to_come = real.cumsum(dim=-1), real.flip(-1).cumsum(dim=-1).flip(-1)
+    between = (seen > 0) & (to_come > 0)
+    return (weights * between[..., None]).sum(dim=-2) / _count(between)
+
+
 @received_attention.wrong("adds 0.01 to the number of words before it divides", kept_back=True)
 def _(weights, real):
     return (weights * real[..., None]).sum(dim=-2) / (_count(real) + 0.01)
@@ -247,13 +264,33 @@ def _(f):
     return torch.allclose(f(weights, real), right, atol=1e-5)
 
 
+@received_attention.mistake("padding before the words only")
+def _(f):
+    """In your sentences, all padding comes before the words. Then the rows that count are the last
+    ones, and a function may take them without looking where the words are."""
+    weights, real, _ = _some_words(3, 4, 5)
+    real = real.flip(-1)
+    right = (weights * real[..., None]).sum(dim=-2) / _count(real)
+    return torch.allclose(f(weights, real), right, atol=1e-5)
+
+
+@received_attention.mistake("no padding between words")
+def _(f):
+    """In your sentences, no padding comes between two words. So a function may take all rows from
+    the first word to the last."""
+    weights = torch.randn(2, 4, 5).softmax(dim=-1)
+    real = torch.tensor([[False, True, True, False], [False, True, True, True]])
+    right = (weights * real[..., None]).sum(dim=-2) / _count(real)
+    return torch.allclose(f(weights, real), right, atol=1e-5)
+
+
 @received_attention.mistake("one sentence at a time")
 def _(f):
     """Your batches have one sentence, or sentences with equally many words. So your test can't see
     whether the sentences of a batch are kept apart."""
-    weights = torch.randn(1, 4, 5).softmax(dim=-1)
-    real = torch.tensor([[False, True, True, False]])
-    return torch.allclose(f(weights, real), weights[:, 1:3].mean(dim=-2), atol=1e-5)
+    weights = torch.randn(1, 5, 6).softmax(dim=-1)
+    real = torch.tensor([[False, True, False, True, False]])
+    return torch.allclose(f(weights, real), weights[:, [1, 3]].mean(dim=-2), atol=1e-5)
 
 
 @received_attention.mistake("sentences of one word only")

@@ -181,6 +181,11 @@ def _(positions, d):
     return _waves((positions[..., None] + 1) * _frequencies(d))
 
 
+@encode.wrong("ignores the sign of a position", kept_back=True)
+def _(positions, d):
+    return _waves(positions.abs()[..., None] * _frequencies(d))
+
+
 @encode.wrong("multiplies by powers of 10000 instead of dividing", kept_back=True)
 def _(positions, d):
     return _waves(positions[..., None] * _frequencies(d, factor=-1.0))
@@ -224,6 +229,14 @@ def _(f):
 def _(f):
     """All your positions are whole numbers. So your test can't see what happens to a fraction."""
     p = torch.tensor([5.0, -1.0, 7.0])
+    return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
+
+
+@encode.mistake("no negative position")
+def _(f):
+    """None of your positions is negative. So your test can't see whether a function looks at the
+    sign."""
+    p = torch.tensor([2.5, 7.0, 0.5])
     return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
 
 

@@ -23,9 +23,9 @@ def average_in_two_batches(f):
 
 
 def average_of_numbers_by_hand(f):
-    weights = torch.tensor([[[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], [[0.2, 0.8]] * 2 + [[1, 0]]])
-    real = torch.tensor([[False, True, True], [True, False, False]])
-    return np.allclose(f(weights, real), [[0.25, 0.75], [0.2, 0.8]])
+    weights = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [[0.2, 0.8]] * 2 + [[1, 0]]])
+    real = torch.tensor([[True, False, True], [True, False, False]])
+    return np.allclose(f(weights, real), [[0.75, 0.25], [0.2, 0.8]])
 
 
 def average_of_one_sentence(f):

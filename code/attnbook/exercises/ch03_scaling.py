@@ -612,6 +612,11 @@ def _(query, key):
     return (torch.einsum("bqd,bkd->bqk", query, key) / math.sqrt(query.shape[-1])).float()
 
 
+@normalised_scores.wrong("normalises the queries and not the keys", kept_back=True)
+def _(query, key):
+    return _unit_rms(query) @ key.mT / math.sqrt(query.shape[-1])
+
+
 @normalised_scores.wrong("returns the cosines", kept_back=True)
 def _(query, key):
     return F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT
@@ -669,6 +674,15 @@ def _(f):
     can't see whether it divides."""
     query, key = _signs(2, 3, 5), _signs(2, 4, 5)
     return torch.allclose(f(query, key), query @ key.mT / math.sqrt(5), atol=1e-4)
+
+
+@normalised_scores.mistake("only the queries differ in length")
+def _(f):
+    """Your queries differ in length, but all keys have the root mean square 1 from the start. So
+    your test can't see whether a function divides the keys."""
+    query, key = _signs(2, 3, 5), _signs(2, 4, 5)
+    longer = torch.tensor([[1.0], [2.0], [4.0]])
+    return torch.allclose(f(longer * query, key), query @ key.mT / math.sqrt(5), atol=1e-4)
 
 
 @normalised_scores.mistake("the mean makes no difference")

@@ -778,6 +778,12 @@ def _(query, x, lengths):
     return _mix(_scores(query, x).masked_fill(~real, -math.inf).softmax(dim=-1), x)
 
 
+@set_summary.wrong("takes each row of zeros for padding, and ignores `lengths`", kept_back=True)
+def _(query, x, lengths):
+    scores = _scores(query, x).masked_fill((x == 0).all(dim=-1), -1e9)
+    return _mix(scores.softmax(dim=-1), x)
+
+
 @set_summary.wrong("lets the sets of a batch share the weights", kept_back=True)
 def _(query, x, lengths):
     scores = _scores(query, x).masked_fill(~_real(x, lengths), -1e9)
@@ -840,8 +846,8 @@ def _(f):
 
 @set_summary.mistake("only equal elements")
 def _(f):
-    """In each of your sets, all elements are equal, or there is only one. Then the summary is this
-    element, whichever weights the elements get."""
+    """Your test accepts any weights of the elements. For example, if all elements of a set are
+    equal, the summary is this element, whichever weights they get."""
     return _equal_elements(f)
 
 
@@ -886,6 +892,16 @@ def _(f):
     )
 
 
+@set_summary.mistake("padding of zeros")
+def _(f):
+    """Your padding consists of zeros. So your test can't see whether a function looks at
+    `lengths`, or finds the padding by its zeros."""
+    query, x, lengths = _a_batch()
+    x = x * _real(x, lengths)[..., None]
+    scores = _scores(query, x).masked_fill(~_real(x, lengths), -math.inf)
+    return torch.allclose(f(query, x, lengths), _mix(scores.softmax(dim=-1), x), atol=1e-5)
+
+
 @set_summary.mistake("one set only")
 def _(f):
     """Your batch has a single set, or sets of equal size. So your test can't see whether each set
@@ -898,8 +914,8 @@ def _(f):
 
 @set_summary.mistake("equal scores")
 def _(f):
-    """All elements of your sets have the same score, as with a query of zeros. So your test can't
-    see how weights depend on scores."""
+    """All elements of your sets have nearly the same score, as with a query of zeros. So your test
+    can't see how weights depend on scores."""
     _, x, lengths = _a_batch()
     expected = _mix(_real(x, lengths) / lengths[:, None], x)
     return torch.allclose(f(torch.zeros(4), x, lengths), expected, atol=1e-5)

@@ -170,6 +170,12 @@ def _(x, num_heads):
     return parts.permute(2, 0, 3, 1, 4)
 
 
+@split_three.wrong("returns the key before the query", kept_back=True)
+def _(x, num_heads):
+    parts = x.unflatten(-1, (3, num_heads, -1))[:, :, [1, 0, 2]]
+    return parts.permute(2, 0, 3, 1, 4)
+
+
 @split_three.wrong("gives the features to the heads in turn, one by one", kept_back=True)
 def _(x, num_heads):
     return x.unflatten(-1, (3, -1, num_heads)).permute(2, 0, 4, 1, 3)
@@ -200,8 +206,8 @@ def _(f):
 
 @split_three.mistake("only shapes, or equal numbers")
 def _(f):
-    """Your test sees only the shape of the result, or numbers that are all the same. So it can't
-    see where a number goes."""
+    """No function fails your test. For example, it sees only the shape of the result, or numbers
+    that are all the same."""
     return f(torch.ones(2, 3, 12), 2).shape == (3, 2, 2, 3, 2)
 
 
@@ -259,6 +265,14 @@ def _(f):
     function returns them at all."""
     x = torch.randn(2, 3, 12)
     return torch.equal(_merged(f(x, 2)[:1]), x[..., :4])
+
+
+@split_three.mistake("the queries not looked at")
+def _(f):
+    """You look only at the values, the last of the three parts, or treat queries and keys alike.
+    So your test can't see whether a function returns them in the right order."""
+    x = torch.randn(2, 3, 12)
+    return torch.equal(_merged(f(x, 2)[2:]), x[..., 8:])
 
 
 score_matrices = Exercise(

@@ -1311,8 +1311,8 @@ def _(f):
 
 @separate_layers.mistake("a single layer")
 def _(f):
-    """You build stacks of one layer. There are then no two layers that could share or copy
-    anything."""
+    """You build stacks of one layer, or ask only what is true of a single layer, too. So your test
+    can't see whether two layers share or copy anything."""
     return _count(f(1, 6)) > 0 and _all_used(f(1, 6))
 
 

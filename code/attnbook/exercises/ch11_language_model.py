@@ -516,6 +516,12 @@ def _(merged, output_weight, num_heads, head):
     return merged[..., own] @ output_weight[:, own].mT
 
 
+@what_a_head_adds.wrong("counts the heads from the last to the first", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    own = _own(merged, num_heads, num_heads - 1 - head)
+    return merged[..., own] @ output_weight[:, own].mT
+
+
 @what_a_head_adds.wrong("begins each head one feature after the head before", kept_back=True)
 def _(merged, output_weight, num_heads, head):
     own = slice(head, head + merged.shape[-1] // num_heads)
@@ -557,15 +563,21 @@ def _sum_is_whole(f, merged, output_weight, num_heads):
     return torch.allclose(sum(updates), merged @ output_weight.mT, atol=1e-4)
 
 
-def _only_own_features(f, merged, output_weight, num_heads, alike=torch.allclose, **room):
-    """Whether the features of head 1 change what head 1 adds, and nothing else."""
+def _only_own_features(f, merged, output_weight, num_heads, own=0, alike=torch.allclose, **room):
+    """Whether the features of one head change what this head adds, and nothing else."""
     other = merged.clone()
-    other[..., _own(merged, num_heads, 1)] += 1.0
+    other[..., _own(merged, num_heads, own)] += 1.0
     return all(
         alike(*(f(x, output_weight, num_heads, head) for x in (merged, other)), **room)
-        == (head != 1)
+        == (head != own)
         for head in range(num_heads)
     )
+
+
+def _known_update(f, merged, weight, num_heads, head):
+    own = _own(merged, num_heads, head)
+    right = merged[..., own] @ weight[:, own].mT
+    return torch.allclose(f(merged, weight, num_heads, head), right, atol=1e-4)
 
 
 @what_a_head_adds.solution
@@ -625,9 +637,7 @@ def _(f):
     """In your input, there are as many heads as features of a head. So your test can't see which
     of the two numbers a function uses."""
     merged, weight = torch.randn(2, 4, 9), torch.randn(9, 9)
-    own = _own(merged, 3, 1)
-    right = merged[..., own] @ weight[:, own].mT
-    return torch.allclose(f(merged, weight, 3, 1), right, atol=1e-4)
+    return all(_known_update(f, merged, weight, 3, head) for head in range(3))
 
 
 @what_a_head_adds.mistake("equal features")
@@ -635,9 +645,15 @@ def _(f):
     """All features in your `merged` are equal. So your test can't see which of them a function
     takes for a head."""
     merged, weight = torch.ones(2, 4, 12), torch.randn(12, 12)
-    own = _own(merged, 3, 1)
-    right = merged[..., own] @ weight[:, own].mT
-    return torch.allclose(f(merged, weight, 3, 1), right, atol=1e-4)
+    return all(_known_update(f, merged, weight, 3, head) for head in range(3))
+
+
+@what_a_head_adds.mistake("only the middle head")
+def _(f):
+    """You change the features of the middle head. It is the middle one from both ends, so your test
+    can't see whether a function counts the heads from the first."""
+    inputs = torch.randn(2, 4, 12), torch.randn(12, 12), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, own=1, atol=1e-4)
 
 
 @what_a_head_adds.mistake("only the first head")
@@ -645,8 +661,7 @@ def _(f):
     """You try only head 0. It begins at feature 0, so your test can't see where a function lets
     the other heads begin."""
     merged, weight = torch.randn(2, 4, 12), torch.randn(12, 12)
-    right = merged[..., :4] @ weight[:, :4].mT
-    return torch.allclose(f(merged, weight, 3, 0), right, atol=1e-4)
+    return _known_update(f, merged, weight, 3, 0)
 
 
 @what_a_head_adds.mistake("a single head")

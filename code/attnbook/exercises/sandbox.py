@@ -165,7 +165,7 @@ def _one_call() -> str:
 def _all_together() -> str:
     return (
         f"Trying it on a few small inputs took more than {SECONDS_PER_CHECK:g} seconds. "
-        "Can matrix products replace the loops?"
+        "Can it do with fewer steps? A matrix product often replaces a loop."
     )
 
 

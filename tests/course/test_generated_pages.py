@@ -275,6 +275,13 @@ def test_sections_and_predictions_are_counted_where_they_stand(small):
     assert timing.predictions(chapter) == {"Introduction": 0, "One": 1, "Two": 1, "Exercises": 0}
 
 
+def test_what_students_can_do_is_what_the_opening_of_a_chapter_says(small):
+    books = small(A_PLAN)
+    assert last_rows(generated_pages.TABLES["outcomes"](books)) == [["3", "–"]]
+    next(iter(books.values())).cells[0].source += "\n\n**Afterwards you can** say why, and when."
+    assert last_rows(generated_pages.TABLES["outcomes"](books)) == [["3", "say why, and when"]]
+
+
 def test_a_session_has_the_minutes_of_its_sections_votes_and_exercises_and_rests_the_others(small):
     ((session, story, besides, _, discuss),) = last_rows(plans.six_weeks(small(A_PLAN)))
     assert (session, story, discuss) == ("1.1", '3 without "Two" (4)', "a poll")

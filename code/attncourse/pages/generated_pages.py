@@ -280,6 +280,15 @@ def _running(notebooks: dict[Path, NotebookNode]) -> str:
     return how_to_run(next(iter(of_chapters(notebooks))).parents[1])
 
 
+def _outcomes(notebooks: dict[Path, NotebookNode]) -> str:
+    """What each chapter says that its reader can do afterwards."""
+    rows = []
+    for path, chapter in of_chapters(notebooks).items():
+        said = re.search(r"\*\*Afterwards you can\*\* (.+)\.", opening(chapter))
+        rows.append((number(path), said[1] if said else "–"))
+    return table("Chapter | Afterwards, students can", rows)
+
+
 def _sections(notebooks: dict[Path, NotebookNode]) -> str:
     rows = []
     for path, chapter in of_chapters(notebooks).items():
@@ -311,6 +320,7 @@ TABLES = {
     "landing": _landing,
     "running": _running,
     "chapters": _chapters,
+    "outcomes": _outcomes,
     "sections": _sections,
     "exercises": _exercises,
     "experiments": experiments,

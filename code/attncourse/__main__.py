@@ -16,6 +16,7 @@ import nbformat
 from tqdm import tqdm
 
 from attnbook.atomic_files import atomic_write
+from attnbook.exercises.renumbered import number_now
 from attncourse import UsageError
 from attncourse.address import UNSET, published_page, repository, set_repository
 from attncourse.arguments import add_argument
@@ -279,6 +280,7 @@ def _exercises(told: list[str], books: dict[Path, nbformat.NotebookNode]) -> lis
     points = {task.id: task.points for book in books.values() for task in exercises_of(book)}
     chosen = []
     for name in told:
+        name = number_now(name, points)
         of_chapter = [id for id in points if id.split(".")[0] == name.lstrip("0") and points[id]]
         if points.get(name) == 0:
             raise UsageError(f"{name} is a poll before an experiment: it has no points")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from nbclient.exceptions import CellExecutionError
 
+from attnbook.exercises.renumbered import BEFORE
 from attncourse import UsageError, __main__ as commands, address
 from attncourse.chapter import (
     ChapterExercise,
@@ -114,6 +115,18 @@ def test_only_the_exercises_and_chapters_that_are_asked_for_are_assigned(
     }
     todo = [task.id for task in exercises_of(nbformat.read(root / SCALING, 4)) if task.points]
     assert headings(assigned(tmp_path / "all")) == todo
+
+
+def test_an_exercise_is_assigned_by_the_number_that_it_had_before(
+    root, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(root)
+    monkeypatch.setitem(BEFORE, "3.99", {"now": "3.2", "answer": "scaled_scores"})
+    commands.main(["assignment", str(tmp_path / "one"), "--only", "3.99"])
+    assert headings(assigned(tmp_path / "one")) == ["3.2"]
+    assert (
+        "What was exercise 3.99 before version 2.0 is exercise 3.2 now." in capsys.readouterr().out
+    )
 
 
 def test_what_a_command_needs_and_is_not_installed_is_named(root, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from attnbook.exercises import catalogue, sandbox
+from attnbook.exercises.renumbered import BEFORE
 from attncourse import (
     UsageError,
     __main__ as commands,
@@ -137,6 +138,7 @@ def test_the_text_above_the_exercises_shows_a_hint_and_where_the_others_are(smal
     (path,) = books
     with pytest.raises(UsageError, match=r"03-why\.ipynb: no exercise asks for a function"):
         generated_pages.how_to_answer(path, books)
+    assert '`hint("3.0")`' in generated_pages._to_answer(tmp_path / "lab/03-a.ipynb", books[path])
     next(c for c in books[path].cells if 'check("3.1"' in c.source).source = "def f(): ..."
     for name, ids in {"lab/03-b": ["3.10", "3.5", "3.4"], "lab/03-a": ["3.6"]}.items():
         tasks = [f"### Exercise {id} ★☆☆ · 7 min\n\n{IN_WORDS}" for id in ids]
@@ -358,7 +360,7 @@ def test_an_exercise_of_the_laboratory_is_counted_with_those_of_its_chapter_but_
     small, tmp_path
 ):
     books = small(A_PLAN.replace('exercises = ["3.2"]', 'exercises = ["3.9"]'))
-    with pytest.raises(UsageError, match=r"no exercise 3\.9"):
+    with pytest.raises(UsageError, match=r"no exercise 3\.9$"):
         plans.homework(books)
     task = "# Lab 3 · Why?\n\n### Exercise 3.9 ★☆☆ · 7 min\n\n"
     books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=[new_markdown_cell(task + IN_WORDS)])
@@ -366,6 +368,13 @@ def test_an_exercise_of_the_laboratory_is_counted_with_those_of_its_chapter_but_
         plans.homework(books)  # its page would have to be read first
     assert "3.9 ★ **7** *words*" in generated_pages.TABLES["exercises"](books)
     assert generated_pages.TABLES["sections"](books).count("\n") == 3  # a header and the chapter
+
+
+def test_a_plan_with_an_earlier_number_is_told_the_new_one(small, monkeypatch):
+    monkeypatch.setitem(BEFORE, "3.99", {"now": "3.2"})
+    books = small(A_PLAN.replace('exercises = ["3.2"]', 'exercises = ["3.99"]'))
+    with pytest.raises(UsageError, match=r"no exercise 3\.99\. What was .* is exercise 3\.2 now"):
+        plans.homework(books)
 
 
 @pytest.mark.parametrize(

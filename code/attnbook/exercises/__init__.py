@@ -22,6 +22,7 @@ from attnbook.exercises.declare import (
     Repair,
     Suspects,
 )
+from attnbook.exercises.renumbered import number_now
 from attnbook.exercises.report import Report
 
 __all__ = [
@@ -61,7 +62,7 @@ def check(id: str, answer: object) -> Report:
 
     Raises ``KeyError`` if there is no exercise ``id``.
     """
-    report = grade.grade(_find(id), answer)
+    report = grade.grade(_find(id, answer), answer)
     report.show()
     return report
 
@@ -71,7 +72,8 @@ def hint(id: str) -> None:
 
     Raises ``KeyError`` if there is no exercise ``id``.
     """
-    hints = _find(id).hints
+    exercise = _find(id)
+    id, hints = exercise.id, exercise.hints
     given = _hints_given[id] = min(_hints_given.get(id, 0) + 1, len(hints))
     for number, text in enumerate(hints[:given], start=1):
         print(f"Hint {number} of {len(hints)}: {text}")
@@ -99,7 +101,7 @@ def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float
 
     Raises ``KeyError`` if there is no exercise ``id``, ``ValueError`` if there are no seeds.
     """
-    exercise = _find(id)
+    exercise = _find(id, answer)
     seeds = [*seeds]
     if not seeds:
         raise ValueError(
@@ -113,7 +115,9 @@ def points(id: str, answer: object, *, of: float, seeds: Iterable[int]) -> float
     return round(of * exercise.share(report), 2)
 
 
-def _find(id: str) -> Exercise:
+def _find(id: str, answer: object = None) -> Exercise:
+    """The exercise with this number; a number from before version 2.0 is understood, too."""
+    id = number_now(id, _EXERCISES, answer)
     if id not in _EXERCISES:
         chapter = str(id).split(".")[0] + "."
         near = [known for known in _EXERCISES if known.startswith(chapter)]

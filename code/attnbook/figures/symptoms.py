@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from attnbook.exercises import Repair, catalogue
+from attnbook.exercises.renumbered import number_now
 from attnbook.figures.broken_models import RUNS, Run
 from attnbook.figures.style import NEUTRAL, RED, heat_map, subplots
 
@@ -23,6 +24,7 @@ def symptoms(id: str, answer: Callable | None = None) -> None:
 
     Raises ``KeyError`` if nothing is to be mended in exercise ``id``.
     """
+    id = number_now(id, RUNS, answer)
     if id not in RUNS:
         raise KeyError(f"exercise {id!r} has no model to mend: these have one, {[*RUNS]}")
     run = trained(id) if answer is None else _trained(id, answer)

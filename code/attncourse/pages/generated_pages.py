@@ -91,11 +91,15 @@ def elsewhere(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
 
 
 def _to_answer(path: Path, notebook: NotebookNode) -> str:
-    """How to answer the exercises of a notebook, with a hint on the first that asks for code."""
-    functions = [task.id for task in exercises_of(notebook) if "def " in task.stub]
-    if not functions:
+    """How to answer the exercises of a notebook, with a hint on the first that asks for code.
+
+    If none of a laboratory notebook asks for a function, the hint is on the first with a check.
+    """
+    checked = [task for task in exercises_of(notebook) if task.stub]
+    functions = [task for task in checked if "def " in task.stub]
+    if not functions and not (checked and in_laboratory(path)):
         raise UsageError(f"{path}: no exercise asks for a function, so no hint can be shown")
-    return HOW_TO_ANSWER.format(first=functions[0])
+    return HOW_TO_ANSWER.format(first=(functions or checked)[0].id)
 
 
 def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:

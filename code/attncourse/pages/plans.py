@@ -9,6 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from attnbook.exercises import MultipleChoice, catalogue
+from attnbook.exercises.renumbered import BEFORE, sentence
 from attncourse import UsageError
 from attncourse.chapter import exercises_of, in_laboratory, linked_title, number, of_chapters
 from attncourse.pages.timing import MINUTES_A_VOTE, predictions, sections
@@ -80,7 +81,9 @@ class Plans:
         """Minutes of exercises."""
         for id in ids:
             if id not in self.tasks:
-                raise UsageError(f"{PLANS}: there is no exercise {id}")
+                now = BEFORE.get(id, {}).get("now")
+                more = f". {sentence(id, now)}" if now in self.tasks else ""
+                raise UsageError(f"{PLANS}: there is no exercise {id}{more}")
         return sum(self.tasks[id].minutes for id in ids)
 
     def story(self, entry: dict) -> str:

@@ -156,7 +156,7 @@ def test_one_head_finds_what_came_next_the_first_time(language_model):
 
 
 def test_only_the_encoder_lets_a_word_change_the_words_on_both_sides(language_model, encoder):
-    bars = shown("13.20", *encoder, *language_model).bars
+    bars = shown("13.9", *encoder, *language_model).bars
     both = {
         letter: change[:3].max() > 0.05 and change[4:].max() > 0.05
         for letter, change in bars.items()

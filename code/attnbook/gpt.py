@@ -65,11 +65,11 @@ def greedy_words(scores_of, max_length):
 
 
 PARTS: dict[str, Callable] = {
-    "6.7": rotate_halves,
+    "6.4": rotate_halves,
     "8.2": rms_norm,
     "9.2": teacher_forcing,
-    "9.5": greedy_words,
-    "10.8": decode_step,
+    "9.4": greedy_words,
+    "10.4": decode_step,
     "11.4": grouped,
 }
 NAMES = {  # of the book's model, and of this one
@@ -102,7 +102,7 @@ class Block(nn.Module):
         self.down_proj = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x, cache=None):  # (batch, L, d_model)
-        rms_norm, rotate = self.parts["8.2"], self.parts["6.7"]
+        rms_norm, rotate = self.parts["8.2"], self.parts["6.4"]
         normed = rms_norm(x, self.norm_1, self.epsilon)
         query, key, value = (  # each (batch, heads, L, d_k)
             proj(normed).unflatten(-1, (-1, self.d_k)).transpose(1, 2)
@@ -118,7 +118,7 @@ class Block(nn.Module):
             keys = torch.cat([key for key, _ in cache], dim=2)
             values = torch.cat([value for _, value in cache], dim=2)
             lengths = torch.full((len(x),), len(cache), device=x.device)
-            heads = self.parts["10.8"](query[:, :, 0], keys, values, lengths)
+            heads = self.parts["10.4"](query[:, :, 0], keys, values, lengths)
             heads = heads[:, :, None]
         x = x + self.out_proj(heads.transpose(1, 2).flatten(start_dim=2))
         normed = rms_norm(x, self.norm_2, self.epsilon)
@@ -200,7 +200,7 @@ class GPT(nn.Module):
                 scores = self(new, caches)[0, -1]
             return scores
 
-        words = self.parts["9.5"](scores_of, max_length).tolist()
+        words = self.parts["9.4"](scores_of, max_length).tolist()
         return [word for word in words if word != PAD]
 
     @classmethod

@@ -144,7 +144,7 @@ def test_the_solutions_that_a_notebook_shows_solve_its_exercises(path, monkeypat
 
 def test_a_proof_has_no_check_is_folded_away_for_students_and_marked_by_its_points():
     proof = (
-        "### Exercise 3.30 ★☆☆ · 5 min\n\n**Prove it.** One is one.\n\n"
+        "### Exercise 3.9 ★☆☆ · 5 min\n\n**Prove it.** One is one.\n\n"
         "<details>\n<summary>A hint</summary>\n\nLook twice.\n\n</details>\n\n"
         "<details>\n<summary>A model answer</summary>\n\nIt is (4 points).\n\n</details>"
     )
@@ -153,13 +153,13 @@ def test_a_proof_has_no_check_is_folded_away_for_students_and_marked_by_its_poin
         nbformat.v4.new_markdown_cell(f"## Exercises\n\n{ABOUT_PROOFS}", id="about"),
         nbformat.v4.new_markdown_cell(proof, id="proof"),
     ]
-    (task,) = (task for task in exercises_of(lab) if task.id == "3.30")
+    (task,) = (task for task in exercises_of(lab) if task.id == "3.9")
     assert task.points == 4 and task.model_answer == "It is (4 points)."
     about, asked, answer = editions.student(lab).cells[-3:]
     assert "no check" in about.source and ABOUT_PROOFS not in about.source
     assert "Look twice." in asked.source and "It is" not in asked.source
     assert answer.source == "*Your answer:*"
-    made = assignment.assignment(lab, [1], "", only=["3.30"])
+    made = assignment.assignment(lab, [1], "", only=["3.9"])
     asked, answer = made.cells[-2:]
     assert "★☆☆ · 5 min · 4 points" in asked.source and "Look twice." in asked.source
     assert answer.metadata.nbgrader.points == 4

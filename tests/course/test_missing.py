@@ -92,24 +92,24 @@ def name_no_paper(notebook):
 
 
 def promise_no_points(notebook):
-    cell(notebook, "### Exercise 3.9 ").source = re.sub(
-        r"\(\d points?", "(much", cell(notebook, "### Exercise 3.9 ").source
+    cell(notebook, "### Exercise 3.6 ").source = re.sub(
+        r"\(\d points?", "(much", cell(notebook, "### Exercise 3.6 ").source
     )
 
 
 PROOF = (
-    "### Exercise 3.10 ★☆☆ · 5 min\n\n**Prove it.** One is one.\n\n"
+    "### Exercise 3.5 ★☆☆ · 5 min\n\n**Prove it.** One is one.\n\n"
     "<details>\n<summary>A model answer</summary>\n\nIt is (4 points).\n\n</details>"
 )
 
 
 def add_a_proof(notebook):
     """In place of 3.10, so that no number is used twice, and none is missing."""
-    place = notebook.cells.index(cell(notebook, "### Exercise 3.10 "))
+    place = notebook.cells.index(cell(notebook, "### Exercise 3.5 "))
     between = "predict" in tags(notebook.cells[place + 1])
     between |= "symptoms" in tags(notebook.cells[place + 1])
     notebook.node.cells[place : place + 3 + between] = [new_markdown_cell(PROOF, id="03-proof")]
-    del notebook.book.exercises["3.10"]
+    del notebook.book.exercises["3.5"]
 
 
 def show_the_code(notebook):
@@ -144,11 +144,11 @@ BROKEN = [
     (CHAPTER, add("### Exercise 3.99 ★☆☆ · 5 min\n\nWhy?"), "ch03_scaling.py does not have 3.99"),
     (CHAPTER, add("### Exercise 3.2 ★☆☆ · 5 min\n\nWhy?"), "exercise 3.2 is in 2 places"),
     (CHAPTER, drop("### Exercise 3.2 "), "no cell begins with `### Exercise 3.2"),
-    (CHAPTER, drop("### Exercise 3.9 "), "its last exercise has a model answer"),
-    (CHAPTER, promise_no_points, "the model answer of 3.9 must say what gets points"),
+    (CHAPTER, drop("### Exercise 3.6 "), "its last exercise has a model answer"),
+    (CHAPTER, promise_no_points, "the model answer of 3.6 must say what gets points"),
     (CHAPTER, add(PROOF.replace("**Prove it.** ", "")), "but no other exercise has one"),
-    (CHAPTER, add(PROOF.replace("points", "p.")), "the model answer of 3.10 must say what gets"),
-    (CHAPTER, add(PROOF.split("<details>")[0]), "3.10 is in 2 places"),
+    (CHAPTER, add(PROOF.replace("points", "p.")), "the model answer of 3.5 must say what gets"),
+    (CHAPTER, add(PROOF.split("<details>")[0]), "3.5 is in 2 places"),
     (CHAPTER, drop("<summary>Solution 3.2<"), "3.2: below its text there must be a stub"),
     (CHAPTER, say("<summary>Solution 3.2<", "<summary>Mine<"), "3.2: its solution is a text, so"),
     (CHAPTER, say("```python\ndef scaled_scores(", "```python\ndef f("), "it defines the function"),
@@ -220,7 +220,7 @@ def test_a_proof_may_be_anywhere_and_need_not_be_assigned():
             )
         notebook.book.plans = copy.deepcopy(BOOK.plans)
         for week in notebook.book.plans["homework"]:
-            week["exercises"] = [id for id in week["exercises"] if id != "3.10"]
+            week["exercises"] = [id for id in week["exercises"] if id != "3.5"]
         for rule in (has_answers_in_words, are_built_alike, stand_where_they_are_found, is_taught):
             assert not [*rule(notebook)]
 
@@ -250,7 +250,7 @@ def test_what_stands_beside_a_chapter_is_found_and_the_file_is_named():
         "chapters/claims.toml: C01 belongs to chapter 3, but no cell",
         "chapters/glossary.md: no term leads to the chapter",
         "chapters/plans.toml: a [[six_weeks.session]] must take chapter 3",
-        "chapters/plans.toml: a [[homework]] must assign exercise 3.9",
+        "chapters/plans.toml: a [[homework]] must assign exercise 3.6",
     ):
         assert says in found, found
 

@@ -176,7 +176,7 @@ def test_where_any_axes_may_lead_one_of_them_has_the_size_1(exercise):
     )
 
 
-@pytest.mark.parametrize("id", ["1.6", "3.2", "9.8"])  # numbers, a tensor, inputs in a dict
+@pytest.mark.parametrize("id", ["1.10", "3.2", "9.8"])  # numbers, a tensor, inputs in a dict
 def test_once_there_is_nan_nothing_else_is_said(id):
     reference = EXERCISES[id].reference
 
@@ -188,7 +188,7 @@ def test_once_there_is_nan_nothing_else_is_said(id):
     assert failure.startswith("The result contains NaN (not a number).")
 
 
-@pytest.mark.parametrize("id", ["2.5", "2.7", "8.8"])
+@pytest.mark.parametrize("id", ["2.7", "2.9", "8.13"])
 def test_float64_results_are_examined_like_others(id):
     reference = EXERCISES[id].reference
     report = grade(EXERCISES[id], lambda *arguments: reference(*arguments).double())

@@ -45,9 +45,9 @@ def parts_of(exercise):
 @pytest.mark.parametrize(
     ("id", "holds"),
     [
-        ("2.5", lambda q_proj, k_proj: q_proj.shape == k_proj.shape),
-        ("2.7", lambda wanted, k_proj: len(wanted) == wanted.shape[1] == len(k_proj)),
-        ("6.8", lambda scores, slopes: scores.shape[1] == len(slopes)),
+        ("2.7", lambda q_proj, k_proj: q_proj.shape == k_proj.shape),
+        ("2.9", lambda wanted, k_proj: len(wanted) == wanted.shape[1] == len(k_proj)),
+        ("6.7", lambda scores, slopes: scores.shape[1] == len(slopes)),
         ("7.3", lambda query_weight, key_weight, heads: query_weight.shape == key_weight.shape),
     ],
 )
@@ -62,8 +62,8 @@ def test_inputs_are_cut_where_nothing_is_tied():
 @pytest.mark.parametrize(
     ("id", "mistake", "sentence"),
     [
-        ("1.6", "rounded down", "Where it is wrong, it is off by the same amount."),
-        ("7.6", "logarithms with base 2", "Where it is wrong, it is off by the same factor."),
+        ("1.10", "rounded down", "Where it is wrong, it is off by the same amount."),
+        ("7.8", "logarithms with base 2", "Where it is wrong, it is off by the same factor."),
     ],
 )
 def test_what_wrong_results_have_in_common_is_said_of_them_alone(id, mistake, sentence):

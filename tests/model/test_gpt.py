@@ -75,7 +75,7 @@ def test_its_tokens_and_its_drawing_are_those_of_the_book():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"parts": {"7.4": print}}, r"no part is exercise '7\.4': the parts are \['6\.7'"),
+        ({"parts": {"7.4": print}}, r"no part is exercise '7\.4': the parts are \['6\.4'"),
         ({"num_heads": 5}, "got d_model=24, num_heads=5 and num_kv_heads=3"),
         ({"num_kv_heads": 4}, "got d_model=24, num_heads=6 and num_kv_heads=4"),
     ],
@@ -101,7 +101,7 @@ def test_what_it_cannot_continue_or_copy_is_refused():
 
 def test_functions_of_learners_may_calculate_in_float64_and_ask_twice():
     def in_double(x, start, base):
-        return PARTS["6.7"](x.double(), start, base)
+        return PARTS["6.4"](x.double(), start, base)
 
     def asks_twice(scores_of, max_length):
         tokens = [START]
@@ -109,7 +109,7 @@ def test_functions_of_learners_may_calculate_in_float64_and_ask_twice():
             tokens.append(int(scores_of(tokens).argmax()))
         return torch.tensor(tokens[1:])
 
-    book, own = both(0, {"6.7": in_double, "9.5": asks_twice})
+    book, own = both(0, {"6.4": in_double, "9.4": asks_twice})
     prompt = [7, 8, 9]
     assert own.write(prompt, 12) == list(
         generate(book, prompt, max_new_tokens=12, end_tokens=[END])

@@ -93,129 +93,8 @@ number_of_weights.wrong_value(
 )
 
 
-gated_step = Exercise(
-    "1.2",
-    "A gated step",
-    hints=[
-        "`torch.cat([x, h], dim=-1)` puts the input and the state side by side. The result has the "
-        "shape (batch, d_in + d).",
-        "Both matrices are applied to the same pair. The sigmoid belongs to the gate, the tanh to "
-        "the candidate.",
-        "Mix feature by feature. The gate is the share of the old state, and the rest is the share "
-        "of the candidate.",
-    ],
-    differentiable=True,
-)
-
-
-def _pair(x, h):
-    return torch.cat([x, h], dim=-1)
-
-
-@gated_step.solution
-def _(x, h, gate, candidate):
-    keep = torch.sigmoid(_pair(x, h) @ gate)
-    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
-
-
-@gated_step.inputs
-def _(generator):
-    yield (
-        torch.tensor([[1.0]]),
-        torch.tensor([[3.0]]),
-        torch.tensor([[1.0], [-0.5]]),
-        torch.tensor([[0.5], [0.25]]),
-    )
-    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 1, 1)]:
-        shapes = (batch, d_in), (batch, d), (d_in + d, d), (d_in + d, d)
-        x, h, gate, candidate = (torch.randn(shape, generator=generator) for shape in shapes)
-        yield x, 2 * h, gate / 2, candidate / 2
-
-
-@gated_step.holds("A gate that is fully open (u = 1) keeps the old state.")
-def _(f, x, h, gate, candidate):
-    x, h = x.abs() + 0.1, h.abs() + 0.1
-    open_gate = torch.full_like(gate, 300.0)
-    return changed(h, f(x, h, open_gate, candidate), "a feature goes from {} to {}")
-
-
-@gated_step.holds("A closed gate (u = 0) forgets, and the new state is the candidate.")
-def _(f, x, h, gate, candidate):
-    x, h = x.abs() + 0.1, h.abs() + 0.1
-    return changed(
-        torch.tanh(_pair(x, h) @ candidate),
-        f(x, h, torch.full_like(gate, -300.0), candidate),
-        "a feature of the candidate is {}, but in the new state it is {}",
-    )
-
-
-@gated_step.mistake("the gate used the wrong way round")
-def _(x, h, gate, candidate):
-    """You let u choose the candidate and 1 − u the old state. A gate near 1 should keep the old
-    state, but yours forgets it."""
-    keep = torch.sigmoid(_pair(x, h) @ gate)
-    return (1 - keep) * h + keep * torch.tanh(_pair(x, h) @ candidate)
-
-
-@gated_step.mistake("the state in front of the input")
-def _(x, h, gate, candidate):
-    """You put h before x. The rows of both matrices then meet the wrong features. PyTorch does not
-    complain, because the sizes still fit."""
-    both = torch.cat([h, x], dim=-1)
-    keep = torch.sigmoid(both @ gate)
-    return keep * h + (1 - keep) * torch.tanh(both @ candidate)
-
-
-@gated_step.mistake("tanh for the gate")
-def _(x, h, gate, candidate):
-    """You squeeze the gate with tanh, which gives numbers between −1 and 1. But a share can't be
-    negative. With a negative share, the state may grow or change its sign."""
-    keep = torch.tanh(_pair(x, h) @ gate)
-    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
-
-
-@gated_step.mistake("a sigmoid for the candidate")
-def _(x, h, gate, candidate):
-    """You squeeze the candidate into numbers between 0 and 1. Whenever the old state is forgotten,
-    no feature of the new one can then be negative."""
-    keep = torch.sigmoid(_pair(x, h) @ gate)
-    return keep * h + (1 - keep) * torch.sigmoid(_pair(x, h) @ candidate)
-
-
-@gated_step.mistake("the candidate not squeezed")
-def _(x, h, gate, candidate):
-    """You mix in the candidate without tanh. Over many steps, the features of the state can then
-    grow without limit."""
-    keep = torch.sigmoid(_pair(x, h) @ gate)
-    return keep * h + (1 - keep) * (_pair(x, h) @ candidate)
-
-
-@gated_step.mistake("the candidate added in full")
-def _(x, h, gate, candidate):
-    """You keep a share of the old state and add all of the candidate. The two shares then sum to
-    more than 1."""
-    keep = torch.sigmoid(_pair(x, h) @ gate)
-    return keep * h + torch.tanh(_pair(x, h) @ candidate)
-
-
-@gated_step.mistake("the old state kept in full")
-def _(x, h, gate, candidate):
-    """You keep all of the old state and add a share of the candidate. Then nothing is ever
-    forgotten, and the state can grow with every step."""
-    keep = torch.sigmoid(_pair(x, h) @ gate)
-    return h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
-
-
-@gated_step.mistake("the gate ignores the old state")
-def _(x, h, gate, candidate):
-    """You compute the gate from the input alone. But what to keep also depends on what is already
-    there, so the gate needs the old state, too."""
-    keep = torch.sigmoid(x @ gate[: x.shape[-1]])
-    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
-
-
 context_vectors = Exercise(
-    "1.3",
+    "1.2",
     "Context vectors of padded sources",
     hints=[
         "`torch.arange(n) < lengths[:, None]` is True for the real tokens: (batch, n).",
@@ -387,7 +266,7 @@ def _(query, memory, lengths):
 
 
 german_looks = Construction(
-    "1.4",
+    "1.3",
     "States that look in the German order",
     shape=(3, 2),
     hints=[
@@ -467,7 +346,7 @@ def _(states):
 
 
 concat_energy = Exercise(
-    "1.5",
+    "1.4",
     "The concat energy for all pairs",
     hints=[
         "In [q; k] W, the first d_query rows of W meet the query, and the other rows meet the key. "
@@ -605,231 +484,8 @@ def _(query, key, weight, v):
     return (torch.tanh(from_query + from_key) @ v).softmax(dim=-1)
 
 
-layers_needed = Exercise(
-    "1.6",
-    "How many layers of convolution it takes",
-    hints=[
-        "How far does a single layer see to one side if its window has 3 tokens? And if it has 5?",
-        "Each further layer adds the same reach. To get the smallest number of layers, divide and "
-        "round up.",
-    ],
-)
-
-
-def _reach(window):
-    return (window - 1) // 2
-
-
-@layers_needed.solution
-def _(distance, window):
-    return math.ceil(distance / _reach(window))
-
-
-@layers_needed.inputs
-def _(generator):
-    yield 4, 7
-    yield from [(2, 3), (5, 7), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
-
-
-@layers_needed.holds("With that many layers, a change arrives; with fewer, it does not.")
-def _(f, distance, window):
-    layers, reach = to_float(f(distance, window)), _reach(window)
-    seen = layers * reach
-    if not distance <= seen + 1e-4:
-        return (
-            f"You return {layers:g}, but with a window of {window}, so many layers see only "
-            f"{seen:g} tokens away, not {distance}."
-        )
-    if (layers - 1) * reach >= distance:
-        return (
-            f"For a distance of {distance} and a window of {window}, you return "
-            f"{layers:g}, but fewer layers are enough."
-        )
-
-
-@layers_needed.holds("It is a whole number.")
-def _(f, distance, window):
-    layers = to_float(f(distance, window))
-    if not min(layers % 1, -layers % 1) < 1e-4:
-        return f"For distance={distance} and window={window}, you return {layers:.7g}."
-
-
-@layers_needed.mistake("rounded down")
-def _(distance, window):
-    """You round down. Then the last part of the way is not covered."""
-    return distance // _reach(window)
-
-
-@layers_needed.mistake("rounded to the nearest")
-def _(distance, window):
-    """You round to the nearest whole number. Where less than half a layer is left over, you drop
-    it, and the last part of the way is not covered."""
-    return round(distance / _reach(window))
-
-
-@layers_needed.mistake("not rounded")
-def _(distance, window):
-    """You return a fraction. But a model can't have half a layer, and its layers must cover the
-    whole way."""
-    return distance / _reach(window)
-
-
-@layers_needed.mistake("always one more")
-def _(distance, window):
-    """You divide, round down and add 1. Where the division has no remainder, this is one layer too
-    many."""
-    return distance // _reach(window) + 1
-
-
-@layers_needed.mistake("the whole window as reach")
-def _(distance, window):
-    """You let a layer reach as far as its window is wide. But the window lies on both sides of a
-    position and contains the position itself."""
-    return math.ceil(distance / window)
-
-
-@layers_needed.mistake("both sides counted")
-def _(distance, window):
-    """You count the neighbours on both sides. But the first input lies on one side of the last
-    output, and the other half of the window looks the wrong way."""
-    return math.ceil(distance / (window - 1))
-
-
-@layers_needed.mistake("half the window, rounded up")
-def _(distance, window):
-    """You count the position itself as a step of the reach. A window of 3 would then reach two
-    tokens to each side, and so contain 5 tokens in all."""
-    return math.ceil(distance / ((window + 1) // 2))
-
-
-@layers_needed.mistake("a reach that doubles with each layer")
-def _(distance, window):
-    """You let the reach double with each layer. It doubles in dilated convolutions, which have
-    growing gaps. Here every layer adds the same reach."""
-    return math.ceil(math.log2(distance / _reach(window) + 1))
-
-
-crossing_share = Exercise(
-    "1.7",
-    "How often the look goes back",
-    hints=[
-        "`weights.argmax(dim=-1)` gives one place for each row: (..., m).",
-        "Compare all places with all: `places[..., :, None] > places[..., None, :]` is True at "
-        "(t, u) if t looks further to the right than u.",
-        "Each pair of target tokens occurs twice in this table, and only the entries with t before "
-        "u count. `triu(diagonal=1)` keeps them. With m tokens, there are m (m − 1) / 2 pairs.",
-    ],
-)
-
-
-def _pairs(m):
-    return m * (m - 1) / 2
-
-
-def _crossings(places):
-    table = places[..., :, None] > places[..., None, :]
-    return table.triu(diagonal=1).sum(dim=(-2, -1))
-
-
-@crossing_share.solution
-def _(weights):
-    return _crossings(weights.argmax(dim=-1)) / _pairs(weights.shape[-2])
-
-
-@crossing_share.inputs
-def _(generator):
-    yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
-    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 1), (2, 1, 4, 4)]:
-        yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
-
-
-@crossing_share.holds("Looks at the places 2, 0 and 1 cross in two of three pairs.")
-def _(f, weights):
-    found = f(torch.eye(3)[[2, 0, 1]][None]).item()
-    if not abs(found - 2 / 3) < 1e-4:
-        return f"You return {told_apart(found, 2 / 3)}."
-
-
-@crossing_share.holds("Sharper weights with the same order change nothing.")
-def _(f, weights):
-    sharper = weights**3 / (weights**3).sum(dim=-1, keepdim=True)
-    return changed(f(weights), f(sharper), "the share goes from {} to {}")
-
-
-@crossing_share.mistake("each pair counted twice in the total")
-def _(weights):
-    """You divide by m (m − 1), the number of ordered pairs. But each pair of tokens can cross only
-    once, so your share never exceeds one half."""
-    m = weights.shape[-2]
-    return _crossings(weights.argmax(dim=-1)) / (m * (m - 1))
-
-
-@crossing_share.mistake("two looks at one place counted as crossing")
-def _(weights):
-    """You also count pairs that look at the same place. One source word that belongs to three
-    target words would then seem to reverse the order."""
-    places = weights.argmax(dim=-1)
-    table = places[..., :, None] >= places[..., None, :]
-    count = table.triu(diagonal=1).sum(dim=(-2, -1))
-    return count / _pairs(weights.shape[-2])
-
-
-@crossing_share.mistake("only neighbouring target tokens compared")
-def _(weights):
-    """You compare each target token only with the next one. But two tokens can also cross if there
-    are others between them."""
-    places = weights.argmax(dim=-1)
-    return (places[..., :-1] > places[..., 1:]).float().mean(dim=-1)
-
-
-@crossing_share.mistake("the share of pairs that go forward")
-def _(weights):
-    """You count the pairs whose later token looks further to the right. But these pairs keep the
-    order of the source."""
-    places = weights.argmax(dim=-1)
-    return _crossings(-places) / _pairs(weights.shape[-2])
-
-
-@crossing_share.mistake("each pair counted in both orders")
-def _(weights):
-    """You count the whole table. It contains every pair twice, once in each order, so pairs that do
-    not cross are counted as well."""
-    places = weights.argmax(dim=-1)
-    table = places[..., :, None] > places[..., None, :]
-    return table.sum(dim=(-2, -1)) / _pairs(weights.shape[-2])
-
-
-@crossing_share.mistake("divided by m squared")
-def _(weights):
-    """You divide by the number of entries in the table. But a token makes no pair with itself, and
-    each pair must count only once. Even a full reversal gets less than one half from you."""
-    return _crossings(weights.argmax(dim=-1)) / weights.shape[-2] ** 2
-
-
-@crossing_share.mistake("the number instead of the share")
-def _(weights):
-    """You return the number of pairs that cross. But long targets have more pairs, so this number
-    can't be compared between sentences."""
-    return _crossings(weights.argmax(dim=-1)).float()
-
-
-@crossing_share.mistake("the expected position instead of the largest weight")
-def _(weights):
-    """You compare the mean positions of the looks. A row that gives half of its weight to each end
-    of the source then seems to look at the middle."""
-    positions = torch.arange(weights.shape[-1], dtype=weights.dtype)
-    return _crossings(weights @ positions) / _pairs(weights.shape[-2])
-
-
-@crossing_share.mistake("the largest weight of each column")
-def _(weights):
-    """You find the target token that looks most at each source token. But the task asks where each
-    target token looks."""
-    return _crossings(weights.argmax(dim=-2)) / _pairs(weights.shape[-1])
-
-
 local_weights = Exercise(
-    "1.8",
+    "1.6",
     "Attention within a window",
     hints=[
         "`torch.arange(n) - centres[..., None]` is the signed distance of every position from the "
@@ -990,3 +646,347 @@ def _(energies, centres, D):
     away = _away(energies, centres)
     shares = energies.exp() * (away.abs() <= D)
     return shares / shares.sum(dim=-1, keepdim=True) * _bell(away, D / 2)
+
+
+crossing_share = Exercise(
+    "1.8",
+    "How often the look goes back",
+    hints=[
+        "`weights.argmax(dim=-1)` gives one place for each row: (..., m).",
+        "Compare all places with all: `places[..., :, None] > places[..., None, :]` is True at "
+        "(t, u) if t looks further to the right than u.",
+        "Each pair of target tokens occurs twice in this table, and only the entries with t before "
+        "u count. `triu(diagonal=1)` keeps them. With m tokens, there are m (m − 1) / 2 pairs.",
+    ],
+)
+
+
+def _pairs(m):
+    return m * (m - 1) / 2
+
+
+def _crossings(places):
+    table = places[..., :, None] > places[..., None, :]
+    return table.triu(diagonal=1).sum(dim=(-2, -1))
+
+
+@crossing_share.solution
+def _(weights):
+    return _crossings(weights.argmax(dim=-1)) / _pairs(weights.shape[-2])
+
+
+@crossing_share.inputs
+def _(generator):
+    yield (torch.tensor([[[0.1, 0.3, 0.6], [0.7, 0.1, 0.2], [0.2, 0.1, 0.7]]]),)
+    for shape in [(3, 4, 5), (2, 6, 4), (4, 5, 7), (2, 2, 1), (2, 1, 4, 4)]:
+        yield ((1.5 * torch.randn(shape, generator=generator)).softmax(dim=-1),)
+
+
+@crossing_share.holds("Looks at the places 2, 0 and 1 cross in two of three pairs.")
+def _(f, weights):
+    found = f(torch.eye(3)[[2, 0, 1]][None]).item()
+    if not abs(found - 2 / 3) < 1e-4:
+        return f"You return {told_apart(found, 2 / 3)}."
+
+
+@crossing_share.holds("Sharper weights with the same order change nothing.")
+def _(f, weights):
+    sharper = weights**3 / (weights**3).sum(dim=-1, keepdim=True)
+    return changed(f(weights), f(sharper), "the share goes from {} to {}")
+
+
+@crossing_share.mistake("each pair counted twice in the total")
+def _(weights):
+    """You divide by m (m − 1), the number of ordered pairs. But each pair of tokens can cross only
+    once, so your share never exceeds one half."""
+    m = weights.shape[-2]
+    return _crossings(weights.argmax(dim=-1)) / (m * (m - 1))
+
+
+@crossing_share.mistake("two looks at one place counted as crossing")
+def _(weights):
+    """You also count pairs that look at the same place. One source word that belongs to three
+    target words would then seem to reverse the order."""
+    places = weights.argmax(dim=-1)
+    table = places[..., :, None] >= places[..., None, :]
+    count = table.triu(diagonal=1).sum(dim=(-2, -1))
+    return count / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("only neighbouring target tokens compared")
+def _(weights):
+    """You compare each target token only with the next one. But two tokens can also cross if there
+    are others between them."""
+    places = weights.argmax(dim=-1)
+    return (places[..., :-1] > places[..., 1:]).float().mean(dim=-1)
+
+
+@crossing_share.mistake("the share of pairs that go forward")
+def _(weights):
+    """You count the pairs whose later token looks further to the right. But these pairs keep the
+    order of the source."""
+    places = weights.argmax(dim=-1)
+    return _crossings(-places) / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("each pair counted in both orders")
+def _(weights):
+    """You count the whole table. It contains every pair twice, once in each order, so pairs that do
+    not cross are counted as well."""
+    places = weights.argmax(dim=-1)
+    table = places[..., :, None] > places[..., None, :]
+    return table.sum(dim=(-2, -1)) / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("divided by m squared")
+def _(weights):
+    """You divide by the number of entries in the table. But a token makes no pair with itself, and
+    each pair must count only once. Even a full reversal gets less than one half from you."""
+    return _crossings(weights.argmax(dim=-1)) / weights.shape[-2] ** 2
+
+
+@crossing_share.mistake("the number instead of the share")
+def _(weights):
+    """You return the number of pairs that cross. But long targets have more pairs, so this number
+    can't be compared between sentences."""
+    return _crossings(weights.argmax(dim=-1)).float()
+
+
+@crossing_share.mistake("the expected position instead of the largest weight")
+def _(weights):
+    """You compare the mean positions of the looks. A row that gives half of its weight to each end
+    of the source then seems to look at the middle."""
+    positions = torch.arange(weights.shape[-1], dtype=weights.dtype)
+    return _crossings(weights @ positions) / _pairs(weights.shape[-2])
+
+
+@crossing_share.mistake("the largest weight of each column")
+def _(weights):
+    """You find the target token that looks most at each source token. But the task asks where each
+    target token looks."""
+    return _crossings(weights.argmax(dim=-2)) / _pairs(weights.shape[-1])
+
+
+gated_step = Exercise(
+    "1.9",
+    "A gated step",
+    hints=[
+        "`torch.cat([x, h], dim=-1)` puts the input and the state side by side. The result has the "
+        "shape (batch, d_in + d).",
+        "Both matrices are applied to the same pair. The sigmoid belongs to the gate, the tanh to "
+        "the candidate.",
+        "Mix feature by feature. The gate is the share of the old state, and the rest is the share "
+        "of the candidate.",
+    ],
+    differentiable=True,
+)
+
+
+def _pair(x, h):
+    return torch.cat([x, h], dim=-1)
+
+
+@gated_step.solution
+def _(x, h, gate, candidate):
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0]]),
+        torch.tensor([[3.0]]),
+        torch.tensor([[1.0], [-0.5]]),
+        torch.tensor([[0.5], [0.25]]),
+    )
+    for batch, d_in, d in [(2, 3, 4), (3, 5, 2), (4, 1, 1)]:
+        shapes = (batch, d_in), (batch, d), (d_in + d, d), (d_in + d, d)
+        x, h, gate, candidate = (torch.randn(shape, generator=generator) for shape in shapes)
+        yield x, 2 * h, gate / 2, candidate / 2
+
+
+@gated_step.holds("A gate that is fully open (u = 1) keeps the old state.")
+def _(f, x, h, gate, candidate):
+    x, h = x.abs() + 0.1, h.abs() + 0.1
+    open_gate = torch.full_like(gate, 300.0)
+    return changed(h, f(x, h, open_gate, candidate), "a feature goes from {} to {}")
+
+
+@gated_step.holds("A closed gate (u = 0) forgets, and the new state is the candidate.")
+def _(f, x, h, gate, candidate):
+    x, h = x.abs() + 0.1, h.abs() + 0.1
+    return changed(
+        torch.tanh(_pair(x, h) @ candidate),
+        f(x, h, torch.full_like(gate, -300.0), candidate),
+        "a feature of the candidate is {}, but in the new state it is {}",
+    )
+
+
+@gated_step.mistake("the gate used the wrong way round")
+def _(x, h, gate, candidate):
+    """You let u choose the candidate and 1 − u the old state. A gate near 1 should keep the old
+    state, but yours forgets it."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return (1 - keep) * h + keep * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the state in front of the input")
+def _(x, h, gate, candidate):
+    """You put h before x. The rows of both matrices then meet the wrong features. PyTorch does not
+    complain, because the sizes still fit."""
+    both = torch.cat([h, x], dim=-1)
+    keep = torch.sigmoid(both @ gate)
+    return keep * h + (1 - keep) * torch.tanh(both @ candidate)
+
+
+@gated_step.mistake("tanh for the gate")
+def _(x, h, gate, candidate):
+    """You squeeze the gate with tanh, which gives numbers between −1 and 1. But a share can't be
+    negative. With a negative share, the state may grow or change its sign."""
+    keep = torch.tanh(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("a sigmoid for the candidate")
+def _(x, h, gate, candidate):
+    """You squeeze the candidate into numbers between 0 and 1. Whenever the old state is forgotten,
+    no feature of the new one can then be negative."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * torch.sigmoid(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the candidate not squeezed")
+def _(x, h, gate, candidate):
+    """You mix in the candidate without tanh. Over many steps, the features of the state can then
+    grow without limit."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + (1 - keep) * (_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the candidate added in full")
+def _(x, h, gate, candidate):
+    """You keep a share of the old state and add all of the candidate. The two shares then sum to
+    more than 1."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return keep * h + torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the old state kept in full")
+def _(x, h, gate, candidate):
+    """You keep all of the old state and add a share of the candidate. Then nothing is ever
+    forgotten, and the state can grow with every step."""
+    keep = torch.sigmoid(_pair(x, h) @ gate)
+    return h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+@gated_step.mistake("the gate ignores the old state")
+def _(x, h, gate, candidate):
+    """You compute the gate from the input alone. But what to keep also depends on what is already
+    there, so the gate needs the old state, too."""
+    keep = torch.sigmoid(x @ gate[: x.shape[-1]])
+    return keep * h + (1 - keep) * torch.tanh(_pair(x, h) @ candidate)
+
+
+layers_needed = Exercise(
+    "1.10",
+    "How many layers of convolution it takes",
+    hints=[
+        "How far does a single layer see to one side if its window has 3 tokens? And if it has 5?",
+        "Each further layer adds the same reach. To get the smallest number of layers, divide and "
+        "round up.",
+    ],
+)
+
+
+def _reach(window):
+    return (window - 1) // 2
+
+
+@layers_needed.solution
+def _(distance, window):
+    return math.ceil(distance / _reach(window))
+
+
+@layers_needed.inputs
+def _(generator):
+    yield 4, 7
+    yield from [(2, 3), (5, 7), (7, 7), (1, 9), (8, 5), (64, 3), (64, 9), (100, 7)]
+
+
+@layers_needed.holds("With that many layers, a change arrives; with fewer, it does not.")
+def _(f, distance, window):
+    layers, reach = to_float(f(distance, window)), _reach(window)
+    seen = layers * reach
+    if not distance <= seen + 1e-4:
+        return (
+            f"You return {layers:g}, but with a window of {window}, so many layers see only "
+            f"{seen:g} tokens away, not {distance}."
+        )
+    if (layers - 1) * reach >= distance:
+        return (
+            f"For a distance of {distance} and a window of {window}, you return "
+            f"{layers:g}, but fewer layers are enough."
+        )
+
+
+@layers_needed.holds("It is a whole number.")
+def _(f, distance, window):
+    layers = to_float(f(distance, window))
+    if not min(layers % 1, -layers % 1) < 1e-4:
+        return f"For distance={distance} and window={window}, you return {layers:.7g}."
+
+
+@layers_needed.mistake("rounded down")
+def _(distance, window):
+    """You round down. Then the last part of the way is not covered."""
+    return distance // _reach(window)
+
+
+@layers_needed.mistake("rounded to the nearest")
+def _(distance, window):
+    """You round to the nearest whole number. Where less than half a layer is left over, you drop
+    it, and the last part of the way is not covered."""
+    return round(distance / _reach(window))
+
+
+@layers_needed.mistake("not rounded")
+def _(distance, window):
+    """You return a fraction. But a model can't have half a layer, and its layers must cover the
+    whole way."""
+    return distance / _reach(window)
+
+
+@layers_needed.mistake("always one more")
+def _(distance, window):
+    """You divide, round down and add 1. Where the division has no remainder, this is one layer too
+    many."""
+    return distance // _reach(window) + 1
+
+
+@layers_needed.mistake("the whole window as reach")
+def _(distance, window):
+    """You let a layer reach as far as its window is wide. But the window lies on both sides of a
+    position and contains the position itself."""
+    return math.ceil(distance / window)
+
+
+@layers_needed.mistake("both sides counted")
+def _(distance, window):
+    """You count the neighbours on both sides. But the first input lies on one side of the last
+    output, and the other half of the window looks the wrong way."""
+    return math.ceil(distance / (window - 1))
+
+
+@layers_needed.mistake("half the window, rounded up")
+def _(distance, window):
+    """You count the position itself as a step of the reach. A window of 3 would then reach two
+    tokens to each side, and so contain 5 tokens in all."""
+    return math.ceil(distance / ((window + 1) // 2))
+
+
+@layers_needed.mistake("a reach that doubles with each layer")
+def _(distance, window):
+    """You let the reach double with each layer. It doubles in dilated convolutions, which have
+    growing gaps. Here every layer adds the same reach."""
+    return math.ceil(math.log2(distance / _reach(window) + 1))

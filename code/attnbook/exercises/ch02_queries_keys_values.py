@@ -89,6 +89,7 @@ output_by_hand.wrong_value(
     "have the same order.",
 )
 
+
 cross_attention = Exercise(
     "2.2",
     "One sentence asks another",
@@ -379,159 +380,153 @@ def _(weights, value):
     return (weights / largest)[..., :, :, None] * value[..., None, :, :]
 
 
-weights_on_other_words = Exercise(
+look_up = Repair(
     "2.4",
-    "Looking at other words",
+    "Debug this: a dictionary that never learns",
+    line=2,
+    because="Its softmax runs over the queries, so each key shares its weight out among them.",
     hints=[
-        "Which pairs of tokens are the same word? Compare `words` with itself, once with an axis "
-        "of size 1 at the end and once before it: a boolean (..., L, L).",
-        "A score whose weight must be 0 has to be taken out *before* softmax, so that the other "
-        "weights share everything.",
-        "For which score is the exponential exactly 0? `scores.masked_fill(same_word, ...)`.",
+        "What is the sum of the weights in the map, and what should it be?",
+        "The scores have the shape (batch, queries, keys). Which axis must softmax compare?",
     ],
     differentiable=True,
 )
+look_up.right_line(
+    1,
+    "It compares each query with each key, and divides by the root of the number of features. The "
+    "scores have the shape (batch, queries, keys), as they should.",
+)
+look_up.right_line(
+    3,
+    "It mixes the values with the weights of each query. If the weights were right, the output "
+    "would be right, too.",
+)
 
 
-def _scores(query, key):
-    return query @ key.mT / math.sqrt(query.shape[-1])
+@look_up.solution
+def _(query, key, value):
+    return _attention(query, key, value)
 
 
-def _same(words):
-    return words[..., :, None] == words[..., None, :]
-
-
-@weights_on_other_words.solution
-def _(query, key, words):
-    scores = _scores(query, key)
-    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
-
-
-@weights_on_other_words.inputs
+@look_up.inputs
 def _(generator):
     yield (
-        torch.tensor([[1.0], [2.0], [0.0]]),
-        torch.tensor([[1.0], [0.0], [2.0]]),
-        torch.tensor([7, 5, 7]),
+        torch.tensor([[[1.0, 0.0]]]),
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+        torch.tensor([[[2.0], [4.0]]]),
     )
-    for words, d_k in [
-        ([[[4, 4, 9, 2]]], 3),
-        ([[1, 2, 1, 2, 3], [8, 8, 8, 6, 8]], 4),
-        ([[[3, 1, 2]], [[5, 5, 4]]], 16),
-    ]:
-        words = torch.tensor(words)
-        query = torch.randn(*words.shape, d_k, generator=generator)
-        key = torch.randn(*words.shape, d_k, generator=generator)
-        yield query, key, words
-    large = torch.tensor([[40.0, 20.0], [20.0, 40.0], [30.0, 30.0]])
-    yield (  # scores of +1000 and more, and of −1000 and less
-        large.expand(2, -1, -1).clone(),
-        torch.stack([large, -large]),
-        torch.tensor([[1, 2, 3], [1, 2, 1]]),
-    )
+    for queries, keys in ((3, 3), (1, 5), (4, 2)):
+        yield (
+            torch.randn(2, queries, 4, generator=generator),
+            torch.randn(2, keys, 4, generator=generator),
+            torch.randn(2, keys, 3, generator=generator),
+        )
 
 
-@weights_on_other_words.holds("No token attends to its own word.")
-def _(f, query, key, words):
-    own = f(query, key, words)[_same(words)]
-    if not (own == 0).all():
-        return f"One does, with a weight of {own.abs().max().item():.3g}."
+@look_up.holds("If all values are 1, every output is 1.")
+def _(f, query, key, value):
+    result = f(query, key, torch.ones_like(value))
+    return changed(torch.ones_like(result), result, "It should be {}, but is {}")
 
 
-@weights_on_other_words.holds("Each row of weights sums to 1.")
-def _(f, query, key, words):
-    return row_sums(f(query, key, words))
+@look_up.broken
+def _(query, key, value):
+    """Softmax still runs over the queries. A key then gives all its weight away, even if only one
+    query asks, so that this query gets the sum of all values."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-2) @ value
 
 
-@weights_on_other_words.mistake("nothing excluded")
-def _(query, key, words):
-    """You return the weights of ordinary self-attention. A token still looks at its own word, often
-    most of all."""
-    return _scores(query, key).softmax(dim=-1)
+@look_up.mistake("softmax over the batch")
+def _(query, key, value):
+    """Your softmax runs over the batch. The weights then depend on the other texts that happen to
+    be in it."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=0) @ value
 
 
-@weights_on_other_words.mistake("only the token itself excluded")
-def _(query, key, words):
-    """You exclude only the diagonal. The token still attends to the other copies of its word."""
-    itself = torch.eye(query.shape[-2], dtype=torch.bool)
-    scores = _scores(query, key)
-    return scores.masked_fill(itself, -math.inf).softmax(dim=-1)
+@look_up.mistake("divided by the number of keys")
+def _(query, key, value):
+    """You leave softmax where it is, and divide the output by the number of keys. With one query,
+    the weights are then equal, whatever it asks for."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-2) @ value / key.shape[-2]
 
 
-@weights_on_other_words.mistake("only the other copies excluded")
-def _(query, key, words):
-    """You exclude the other copies of a word, but not the token itself. The token is the same word,
-    too, and may take all the weight."""
-    itself = torch.eye(query.shape[-2], dtype=torch.bool)
-    scores = _scores(query, key)
-    return scores.masked_fill(_same(words) & ~itself, -math.inf).softmax(dim=-1)
+@look_up.mistake("divided by the sums of the rows")
+def _(query, key, value):
+    """You leave softmax where it is, and divide the weights of each query by their sum. They then
+    sum to 1, but they still depend on what the other queries ask for."""
+    weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-2)
+    return weights / weights.sum(dim=-1, keepdim=True) @ value
 
 
-@weights_on_other_words.mistake("excluded after softmax")
-def _(query, key, words):
-    """You set the weights of the same word to 0 after softmax. Their share is then missing, and the
-    rows sum to less than 1."""
-    weights = _scores(query, key).softmax(dim=-1)
-    return weights.masked_fill(_same(words), 0.0)
+@look_up.mistake("keys and queries exchanged in the scores")
+def _(query, key, value):
+    """You transpose the scores, so that their rows belong to the keys. But an output belongs to a
+    query, so the scores no longer fit the values."""
+    scores = key @ query.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(dim=-1) @ value
 
 
-@weights_on_other_words.mistake("excluded after softmax, then divided again")
-def _(query, key, words):
-    """You remove weights after softmax and divide by what is left. Where a token gave all its
-    weight to its own word, nothing is left, and 0/0 is NaN."""
-    weights = _scores(query, key).softmax(dim=-1)
-    weights = weights.masked_fill(_same(words), 0.0)
-    return weights / weights.sum(dim=-1, keepdim=True)
+@look_up.mistake("no softmax")
+def _(query, key, value):
+    """You remove softmax. The weights are then the scores themselves, which can be negative and
+    sum to anything."""
+    return query @ key.mT / math.sqrt(query.shape[-1]) @ value
 
 
-@weights_on_other_words.mistake("scores set to 0 or nearly 0")
-def _(query, key, words):
-    """You set the score for the same word to 0, or to a tiny number such as 1e−9. The exponential
-    of 0 is 1, so the word still gets a weight."""
-    scores = _scores(query, key)
-    return scores.masked_fill(_same(words), 0.0).softmax(dim=-1)
-
-
-@weights_on_other_words.mistake("only its own word allowed")
-def _(query, key, words):
-    """Your mask is inverted. It excludes all other words and keeps the same one, so a token sees
-    nothing but itself and its copies."""
-    scores = _scores(query, key)
-    return scores.masked_fill(~_same(words), -math.inf).softmax(dim=-1)
-
-
-@weights_on_other_words.mistake("the mask multiplied by minus infinity")
-def _(query, key, words):
-    """You multiply the mask by minus infinity and add it. Where the mask is 0 this is 0 · ∞, which
-    is NaN."""
-    return (_scores(query, key) + _same(words) * -math.inf).softmax(dim=-1)
-
-
-@weights_on_other_words.mistake("no division by √d_k")
-def _(query, key, words):
-    """You leave out the division by √d_k. With many features the weights become far too sharp."""
-    scores = query @ key.mT
-    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
-
-
-@weights_on_other_words.mistake("divided twice by √d_k")
-def _(query, key, words):
-    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights become
-    too even."""
-    scores = query @ key.mT / query.shape[-1]
-    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
-
-
-@weights_on_other_words.mistake("softmax over the queries")
-def _(query, key, words):
-    """Your softmax runs down the columns. Then the columns sum to 1, but a row, which has the
-    weights of one query, does not."""
-    scores = _scores(query, key)
-    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-2)
+sharpness_of_a_degree = NumericAnswer(
+    "2.5",
+    "A finer dictionary",
+    answer=40 * (1 - math.cos(math.radians(30))) / (1 - math.cos(math.radians(1))),
+    within=0.1,
+    hints=[
+        "Only differences of scores matter. The arrow at 45° has a score of 1 with its own key. "
+        "How much lower are its scores with the two neighbours, as a function of the angle?",
+        "Near its top, a cosine is a parabola: cos a ≈ 1 − a²/2.",
+    ],
+)
+sharpness_of_a_degree.wrong_value(
+    "in proportion to the angle",
+    40 * 30,
+    "You made the sharpness larger by the factor by which the angle is smaller. But a cosine is "
+    "flat at its top, so the lead over the neighbours shrinks faster than the angle.",
+)
+sharpness_of_a_degree.wrong_value(
+    "the same sharpness",
+    40,
+    "You kept the sharpness, perhaps because the right key still has the largest score. But its "
+    "lead over its neighbours is now tiny, and many keys share the weight.",
+)
+sharpness_of_a_degree.wrong_value(
+    "in proportion to the number of keys",
+    40 * 91 / 4,
+    "You multiplied the sharpness by the ratio of the numbers of keys. But nearly all of the "
+    "missing weight goes to the two neighbours, so only their distance matters.",
+)
+sharpness_of_a_degree.wrong_value(
+    "the cube of the angle",
+    40 * 30**3,
+    "You took the third power of the ratio of the angles. But near its top, a cosine "
+    "falls with a lower power of the angle.",
+)
+sharpness_of_a_degree.wrong_value(
+    "the root of the angle",
+    40 * math.sqrt(30),
+    "You took the root of the ratio of the angles. The sharpness then grows more slowly than the "
+    "angle shrinks. But a cosine is flat at its top, so the sharpness must grow faster.",
+)
+sharpness_of_a_degree.wrong_value(
+    "smaller instead of larger",
+    40 / 30,
+    "You divided the sharpness by the ratio of the angles. But a smaller sharpness spreads the "
+    "weight over more keys, and keys that are closer together need a larger one.",
+)
 
 
 score_matrix = Exercise(
-    "2.5",
+    "2.7",
     "One matrix for two projections",
     hints=[
         "Write the scores with both projections: (x W_Q)(x W_K)ᵀ / √d_k.",
@@ -624,8 +619,217 @@ def _(q_proj, k_proj):
     return (product + product.mT) / 2
 
 
+shared_map = MultipleChoice(
+    "2.8",
+    "The map of a shared projection",
+    hints=[
+        "Token 1 asks token 2, and token 2 asks token 1. Which two vectors does each of the "
+        "two scores multiply if there is only one projection?",
+        "Compare each number with the number on the other side of the diagonal.",
+    ],
+    answer="C",
+    figure=True,
+    because="With one projection, the score of two tokens is the same product whichever of "
+    "them asks. So both sides of the diagonal have the same numbers. (Softmax would hide this, "
+    "because it divides each row by a sum of its own.)",
+)
+shared_map.wrong_option(
+    "A",
+    "every token likes itself best",
+    "You looked for the map in which each token has its largest score with itself. But here "
+    "token 5 scores token 1 far lower than token 1 scores token 5, so the two tokens compare "
+    "different vectors.",
+)
+shared_map.wrong_option(
+    "B",
+    "the two sides have opposite signs",
+    "The two sides of this map belong together, but their signs are opposite. And every token "
+    "scores itself with 0, although a vector times itself is more than 0.",
+)
+shared_map.wrong_option(
+    "D",
+    "all rows are equal",
+    "You took one shared projection for one shared query. Here all tokens ask with the same "
+    "query, although their own vectors differ.",
+)
+
+
+q_proj_for = Exercise(
+    "2.9",
+    "Projections written by hand",
+    hints=[
+        "With x = I, the queries are the rows of W_Q, and the keys are the rows of W_K. Write the "
+        "scaled scores as a product of matrices.",
+        "Solve W_Q W_Kᵀ / √n = wanted for W_Q. To do so, multiply both sides from the right.",
+        "`torch.linalg.inv` inverts a matrix. Which matrix is to the right of W_Q?",
+    ],
+)
+
+
+@q_proj_for.solution
+def _(wanted, k_proj):
+    return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj.mT)
+
+
+@q_proj_for.inputs
+def _(generator):
+    yield (torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
+    yield torch.tensor([[3.0]]), torch.tensor([[2.0]])
+    for n in (3, 4, 6):
+        noise = torch.randn(n, n, generator=generator) / n
+        yield (torch.randn(n, n, generator=generator), 2 * torch.eye(n) + noise)
+
+
+@q_proj_for.holds("The scaled scores of the one-hot tokens are the wanted ones.")
+def _(f, wanted, k_proj):
+    scores = _scores(f(wanted, k_proj), k_proj)
+    return changed(wanted, scores, "one should be {}, but is {}")
+
+
+@q_proj_for.holds("If all wanted scores are 0, so are all queries.")
+def _(f, wanted, k_proj):
+    q_proj = f(torch.zeros_like(wanted), k_proj)
+    return changed(torch.zeros_like(wanted), q_proj, "an entry should be {}, but is {}")
+
+
+@q_proj_for.mistake("the division by √d_k forgotten")
+def _(wanted, k_proj):
+    """You leave the division by √d_k out of the equation. The scores are then too small."""
+    return wanted @ torch.linalg.inv(k_proj.mT)
+
+
+@q_proj_for.mistake("divided by √d_k once more")
+def _(wanted, k_proj):
+    """You divide by √d_k. But attention divides by √d_k, too, so the scores become too small by a
+    factor of d_k."""
+    return wanted @ torch.linalg.inv(k_proj.mT) / math.sqrt(len(k_proj))
+
+
+@q_proj_for.mistake("the key projection not transposed")
+def _(wanted, k_proj):
+    """You invert the key projection as it is. But in the scores, it is transposed."""
+    return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj)
+
+
+@q_proj_for.mistake("the key projection instead of an inverse")
+def _(wanted, k_proj):
+    """You multiply by the key projection as it is. But only an inverse undoes a projection, and a
+    matrix is its own inverse only in special cases, such as a reflection."""
+    return math.sqrt(len(k_proj)) * wanted @ k_proj
+
+
+@q_proj_for.mistake("transposed instead of inverted")
+def _(wanted, k_proj):
+    """You multiply by the key projection's transpose. The transpose undoes a projection only in
+    special cases, such as a rotation."""
+    return math.sqrt(len(k_proj)) * wanted @ k_proj.mT
+
+
+@q_proj_for.mistake("multiplied from the left")
+def _(wanted, k_proj):
+    """You put the inverse to the left of `wanted`. But matrix products don't commute, and the key
+    projection acts from the right."""
+    return math.sqrt(len(k_proj)) * torch.linalg.inv(k_proj.mT) @ wanted
+
+
+@q_proj_for.mistake("the wanted table transposed")
+def _(wanted, k_proj):
+    """You use the transpose of `wanted`. Row i then says which tokens look for token i, not which
+    tokens it looks for."""
+    return math.sqrt(len(k_proj)) * wanted.mT @ torch.linalg.inv(k_proj.mT)
+
+
+@q_proj_for.mistake("as if the key projection were the identity")
+def _(wanted, k_proj):
+    """You return the wanted scores, scaled. That would be right if every key were one-hot, but the
+    key projection turns the one-hot tokens into different keys."""
+    return math.sqrt(len(k_proj)) * wanted
+
+
+circle_q_proj = Construction(
+    "2.10",
+    "Once round the circle",
+    shape=(2, 2),
+    hints=[
+        "The query of the woman is (1, 0) times the matrix, so it is the first row. At which key "
+        "should it point? What does this say about the second row?",
+        "The direction of a query decides which noun it finds, and its length how sharply. Call "
+        "the length c, and write down the four scores of one noun.",
+    ],
+)
+circle_q_proj.reference = torch.tensor([[0.5, 3.0], [-3.0, 0.5]])
+
+_NOUNS = ("woman", "man", "thing", "group")
+_CIRCLE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]).double()
+_NEXT = [1, 2, 3, 0]
+
+
+def _in_the_circle(q_proj):
+    """The weights of the four nouns, whose keys are their own vectors."""
+    return (_CIRCLE @ q_proj @ _CIRCLE.T / math.sqrt(2)).softmax(dim=-1)
+
+
+def _of_the_next(q_proj):
+    return _in_the_circle(q_proj)[range(4), _NEXT]
+
+
+def _gives(weights, noun):
+    return f"The {_NOUNS[noun]} gives the {_NOUNS[_NEXT[noun]]} {weights[noun].item():.3g}."
+
+
+@circle_q_proj.holds("Each noun gives the next noun a weight of at least 0.7.")
+def _(q_proj):
+    weights = _of_the_next(q_proj)
+    if weights.min() < 0.699:
+        return _gives(weights, weights.argmin().item())
+
+
+@circle_q_proj.holds("No noun gives the next noun a weight of more than 0.9.")
+def _(q_proj):
+    weights = _of_the_next(q_proj)
+    if weights.max() > 0.901:
+        return _gives(weights, weights.argmax().item())
+
+
+@circle_q_proj.wrong("queries that are the keys", example=[[2.9, 0.0], [0.0, 2.9]])
+def _(q_proj):
+    """Your matrix keeps the direction of each vector. So the query of each noun points at its own
+    key, and the noun looks at itself."""
+    return _in_the_circle(q_proj).argmax(dim=-1).tolist() == [0, 1, 2, 3]
+
+
+@circle_q_proj.wrong("a symmetric matrix", example=[[0.0, 2.9], [2.9, 0.0]])
+def _(q_proj):
+    """Your matrix equals its transpose. So the woman scores the man as the man scores the woman,
+    and the circle has no direction."""
+    return q_proj.any() and abs(q_proj[0, 1] - q_proj[1, 0]) < 1e-3
+
+
+@circle_q_proj.wrong("the circle backwards", example=[[0.0, -2.9], [2.9, 0.0]])
+def _(q_proj):
+    """Each of your nouns looks most at the noun before it. Perhaps you have read the rows of the
+    matrix as its columns, but tokens are rows here, and the matrix is on their right."""
+    return _in_the_circle(q_proj).argmax(dim=-1).tolist() == [3, 0, 1, 2]
+
+
+@circle_q_proj.wrong("queries that are too short", example=[[0.0, 2.0], [-2.0, 0.0]])
+def _(q_proj):
+    """Each of your nouns looks most at the next one, but its query is too short. The scores are
+    then too close together, perhaps because the division by √2 is missing in your sketch."""
+    weights = _of_the_next(q_proj)
+    looks = _in_the_circle(q_proj).argmax(dim=-1).tolist()
+    return looks == _NEXT and q_proj.any() and weights.max() < 0.7
+
+
+@circle_q_proj.wrong("queries that are too long", example=[[0.0, 8.0], [-8.0, 0.0]])
+def _(q_proj):
+    """Each of your nouns looks most at the next one, but its query is too long. Twice the length
+    doubles all differences of the scores, and softmax leaves hardly anything to the others."""
+    return _of_the_next(q_proj).min() > 0.9
+
+
 lookup_by_distance = Exercise(
-    "2.6",
+    "2.11",
     "A look-up by distance",
     hints=[
         "You need all pairs of a query and a key. Give the queries an axis of size 1 where the "
@@ -786,355 +990,152 @@ def _(query, key, value, sharpness):
     return shares / shares.sum(dim=-1, keepdim=True) @ value
 
 
-q_proj_for = Exercise(
-    "2.7",
-    "Projections written by hand",
+weights_on_other_words = Exercise(
+    "2.13",
+    "Looking at other words",
     hints=[
-        "With x = I, the queries are the rows of W_Q, and the keys are the rows of W_K. Write the "
-        "scaled scores as a product of matrices.",
-        "Solve W_Q W_Kᵀ / √n = wanted for W_Q. To do so, multiply both sides from the right.",
-        "`torch.linalg.inv` inverts a matrix. Which matrix is to the right of W_Q?",
-    ],
-)
-
-
-@q_proj_for.solution
-def _(wanted, k_proj):
-    return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj.mT)
-
-
-@q_proj_for.inputs
-def _(generator):
-    yield (torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
-    yield torch.tensor([[3.0]]), torch.tensor([[2.0]])
-    for n in (3, 4, 6):
-        noise = torch.randn(n, n, generator=generator) / n
-        yield (torch.randn(n, n, generator=generator), 2 * torch.eye(n) + noise)
-
-
-@q_proj_for.holds("The scaled scores of the one-hot tokens are the wanted ones.")
-def _(f, wanted, k_proj):
-    scores = _scores(f(wanted, k_proj), k_proj)
-    return changed(wanted, scores, "one should be {}, but is {}")
-
-
-@q_proj_for.holds("If all wanted scores are 0, so are all queries.")
-def _(f, wanted, k_proj):
-    q_proj = f(torch.zeros_like(wanted), k_proj)
-    return changed(torch.zeros_like(wanted), q_proj, "an entry should be {}, but is {}")
-
-
-@q_proj_for.mistake("the division by √d_k forgotten")
-def _(wanted, k_proj):
-    """You leave the division by √d_k out of the equation. The scores are then too small."""
-    return wanted @ torch.linalg.inv(k_proj.mT)
-
-
-@q_proj_for.mistake("divided by √d_k once more")
-def _(wanted, k_proj):
-    """You divide by √d_k. But attention divides by √d_k, too, so the scores become too small by a
-    factor of d_k."""
-    return wanted @ torch.linalg.inv(k_proj.mT) / math.sqrt(len(k_proj))
-
-
-@q_proj_for.mistake("the key projection not transposed")
-def _(wanted, k_proj):
-    """You invert the key projection as it is. But in the scores, it is transposed."""
-    return math.sqrt(len(k_proj)) * wanted @ torch.linalg.inv(k_proj)
-
-
-@q_proj_for.mistake("the key projection instead of an inverse")
-def _(wanted, k_proj):
-    """You multiply by the key projection as it is. But only an inverse undoes a projection, and a
-    matrix is its own inverse only in special cases, such as a reflection."""
-    return math.sqrt(len(k_proj)) * wanted @ k_proj
-
-
-@q_proj_for.mistake("transposed instead of inverted")
-def _(wanted, k_proj):
-    """You multiply by the key projection's transpose. The transpose undoes a projection only in
-    special cases, such as a rotation."""
-    return math.sqrt(len(k_proj)) * wanted @ k_proj.mT
-
-
-@q_proj_for.mistake("multiplied from the left")
-def _(wanted, k_proj):
-    """You put the inverse to the left of `wanted`. But matrix products don't commute, and the key
-    projection acts from the right."""
-    return math.sqrt(len(k_proj)) * torch.linalg.inv(k_proj.mT) @ wanted
-
-
-@q_proj_for.mistake("the wanted table transposed")
-def _(wanted, k_proj):
-    """You use the transpose of `wanted`. Row i then says which tokens look for token i, not which
-    tokens it looks for."""
-    return math.sqrt(len(k_proj)) * wanted.mT @ torch.linalg.inv(k_proj.mT)
-
-
-@q_proj_for.mistake("as if the key projection were the identity")
-def _(wanted, k_proj):
-    """You return the wanted scores, scaled. That would be right if every key were one-hot, but the
-    key projection turns the one-hot tokens into different keys."""
-    return math.sqrt(len(k_proj)) * wanted
-
-
-look_up = Repair(
-    "2.9",
-    "Debug this: a dictionary that never learns",
-    line=2,
-    because="Its softmax runs over the queries, so each key shares its weight out among them.",
-    hints=[
-        "What is the sum of the weights in the map, and what should it be?",
-        "The scores have the shape (batch, queries, keys). Which axis must softmax compare?",
+        "Which pairs of tokens are the same word? Compare `words` with itself, once with an axis "
+        "of size 1 at the end and once before it: a boolean (..., L, L).",
+        "A score whose weight must be 0 has to be taken out *before* softmax, so that the other "
+        "weights share everything.",
+        "For which score is the exponential exactly 0? `scores.masked_fill(same_word, ...)`.",
     ],
     differentiable=True,
 )
-look_up.right_line(
-    1,
-    "It compares each query with each key, and divides by the root of the number of features. The "
-    "scores have the shape (batch, queries, keys), as they should.",
-)
-look_up.right_line(
-    3,
-    "It mixes the values with the weights of each query. If the weights were right, the output "
-    "would be right, too.",
-)
 
 
-@look_up.solution
-def _(query, key, value):
-    return _attention(query, key, value)
+def _scores(query, key):
+    return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-@look_up.inputs
+def _same(words):
+    return words[..., :, None] == words[..., None, :]
+
+
+@weights_on_other_words.solution
+def _(query, key, words):
+    scores = _scores(query, key)
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
+
+
+@weights_on_other_words.inputs
 def _(generator):
     yield (
-        torch.tensor([[[1.0, 0.0]]]),
-        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
-        torch.tensor([[[2.0], [4.0]]]),
+        torch.tensor([[1.0], [2.0], [0.0]]),
+        torch.tensor([[1.0], [0.0], [2.0]]),
+        torch.tensor([7, 5, 7]),
     )
-    for queries, keys in ((3, 3), (1, 5), (4, 2)):
-        yield (
-            torch.randn(2, queries, 4, generator=generator),
-            torch.randn(2, keys, 4, generator=generator),
-            torch.randn(2, keys, 3, generator=generator),
-        )
+    for words, d_k in [
+        ([[[4, 4, 9, 2]]], 3),
+        ([[1, 2, 1, 2, 3], [8, 8, 8, 6, 8]], 4),
+        ([[[3, 1, 2]], [[5, 5, 4]]], 16),
+    ]:
+        words = torch.tensor(words)
+        query = torch.randn(*words.shape, d_k, generator=generator)
+        key = torch.randn(*words.shape, d_k, generator=generator)
+        yield query, key, words
+    large = torch.tensor([[40.0, 20.0], [20.0, 40.0], [30.0, 30.0]])
+    yield (  # scores of +1000 and more, and of −1000 and less
+        large.expand(2, -1, -1).clone(),
+        torch.stack([large, -large]),
+        torch.tensor([[1, 2, 3], [1, 2, 1]]),
+    )
 
 
-@look_up.holds("If all values are 1, every output is 1.")
-def _(f, query, key, value):
-    result = f(query, key, torch.ones_like(value))
-    return changed(torch.ones_like(result), result, "It should be {}, but is {}")
+@weights_on_other_words.holds("No token attends to its own word.")
+def _(f, query, key, words):
+    own = f(query, key, words)[_same(words)]
+    if not (own == 0).all():
+        return f"One does, with a weight of {own.abs().max().item():.3g}."
 
 
-@look_up.broken
-def _(query, key, value):
-    """Softmax still runs over the queries. A key then gives all its weight away, even if only one
-    query asks, so that this query gets the sum of all values."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.softmax(dim=-2) @ value
+@weights_on_other_words.holds("Each row of weights sums to 1.")
+def _(f, query, key, words):
+    return row_sums(f(query, key, words))
 
 
-@look_up.mistake("softmax over the batch")
-def _(query, key, value):
-    """Your softmax runs over the batch. The weights then depend on the other texts that happen to
-    be in it."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.softmax(dim=0) @ value
+@weights_on_other_words.mistake("nothing excluded")
+def _(query, key, words):
+    """You return the weights of ordinary self-attention. A token still looks at its own word, often
+    most of all."""
+    return _scores(query, key).softmax(dim=-1)
 
 
-@look_up.mistake("divided by the number of keys")
-def _(query, key, value):
-    """You leave softmax where it is, and divide the output by the number of keys. With one query,
-    the weights are then equal, whatever it asks for."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.softmax(dim=-2) @ value / key.shape[-2]
+@weights_on_other_words.mistake("only the token itself excluded")
+def _(query, key, words):
+    """You exclude only the diagonal. The token still attends to the other copies of its word."""
+    itself = torch.eye(query.shape[-2], dtype=torch.bool)
+    scores = _scores(query, key)
+    return scores.masked_fill(itself, -math.inf).softmax(dim=-1)
 
 
-@look_up.mistake("divided by the sums of the rows")
-def _(query, key, value):
-    """You leave softmax where it is, and divide the weights of each query by their sum. They then
-    sum to 1, but they still depend on what the other queries ask for."""
-    weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-2)
-    return weights / weights.sum(dim=-1, keepdim=True) @ value
+@weights_on_other_words.mistake("only the other copies excluded")
+def _(query, key, words):
+    """You exclude the other copies of a word, but not the token itself. The token is the same word,
+    too, and may take all the weight."""
+    itself = torch.eye(query.shape[-2], dtype=torch.bool)
+    scores = _scores(query, key)
+    return scores.masked_fill(_same(words) & ~itself, -math.inf).softmax(dim=-1)
 
 
-@look_up.mistake("keys and queries exchanged in the scores")
-def _(query, key, value):
-    """You transpose the scores, so that their rows belong to the keys. But an output belongs to a
-    query, so the scores no longer fit the values."""
-    scores = key @ query.mT / math.sqrt(query.shape[-1])
-    return scores.softmax(dim=-1) @ value
+@weights_on_other_words.mistake("excluded after softmax")
+def _(query, key, words):
+    """You set the weights of the same word to 0 after softmax. Their share is then missing, and the
+    rows sum to less than 1."""
+    weights = _scores(query, key).softmax(dim=-1)
+    return weights.masked_fill(_same(words), 0.0)
 
 
-@look_up.mistake("no softmax")
-def _(query, key, value):
-    """You remove softmax. The weights are then the scores themselves, which can be negative and
-    sum to anything."""
-    return query @ key.mT / math.sqrt(query.shape[-1]) @ value
+@weights_on_other_words.mistake("excluded after softmax, then divided again")
+def _(query, key, words):
+    """You remove weights after softmax and divide by what is left. Where a token gave all its
+    weight to its own word, nothing is left, and 0/0 is NaN."""
+    weights = _scores(query, key).softmax(dim=-1)
+    weights = weights.masked_fill(_same(words), 0.0)
+    return weights / weights.sum(dim=-1, keepdim=True)
 
 
-circle_q_proj = Construction(
-    "2.10",
-    "Once round the circle",
-    shape=(2, 2),
-    hints=[
-        "The query of the woman is (1, 0) times the matrix, so it is the first row. At which key "
-        "should it point? What does this say about the second row?",
-        "The direction of a query decides which noun it finds, and its length how sharply. Call "
-        "the length c, and write down the four scores of one noun.",
-    ],
-)
-circle_q_proj.reference = torch.tensor([[0.5, 3.0], [-3.0, 0.5]])
-
-_NOUNS = ("woman", "man", "thing", "group")
-_CIRCLE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]).double()
-_NEXT = [1, 2, 3, 0]
+@weights_on_other_words.mistake("scores set to 0 or nearly 0")
+def _(query, key, words):
+    """You set the score for the same word to 0, or to a tiny number such as 1e−9. The exponential
+    of 0 is 1, so the word still gets a weight."""
+    scores = _scores(query, key)
+    return scores.masked_fill(_same(words), 0.0).softmax(dim=-1)
 
 
-def _in_the_circle(q_proj):
-    """The weights of the four nouns, whose keys are their own vectors."""
-    return (_CIRCLE @ q_proj @ _CIRCLE.T / math.sqrt(2)).softmax(dim=-1)
+@weights_on_other_words.mistake("only its own word allowed")
+def _(query, key, words):
+    """Your mask is inverted. It excludes all other words and keeps the same one, so a token sees
+    nothing but itself and its copies."""
+    scores = _scores(query, key)
+    return scores.masked_fill(~_same(words), -math.inf).softmax(dim=-1)
 
 
-def _of_the_next(q_proj):
-    return _in_the_circle(q_proj)[range(4), _NEXT]
+@weights_on_other_words.mistake("the mask multiplied by minus infinity")
+def _(query, key, words):
+    """You multiply the mask by minus infinity and add it. Where the mask is 0 this is 0 · ∞, which
+    is NaN."""
+    return (_scores(query, key) + _same(words) * -math.inf).softmax(dim=-1)
 
 
-def _gives(weights, noun):
-    return f"The {_NOUNS[noun]} gives the {_NOUNS[_NEXT[noun]]} {weights[noun].item():.3g}."
+@weights_on_other_words.mistake("no division by √d_k")
+def _(query, key, words):
+    """You leave out the division by √d_k. With many features the weights become far too sharp."""
+    scores = query @ key.mT
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
 
 
-@circle_q_proj.holds("Each noun gives the next noun a weight of at least 0.7.")
-def _(q_proj):
-    weights = _of_the_next(q_proj)
-    if weights.min() < 0.699:
-        return _gives(weights, weights.argmin().item())
+@weights_on_other_words.mistake("divided twice by √d_k")
+def _(query, key, words):
+    """You divide the scores by √d_k twice, or by d_k once, which is the same. The weights become
+    too even."""
+    scores = query @ key.mT / query.shape[-1]
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-1)
 
 
-@circle_q_proj.holds("No noun gives the next noun a weight of more than 0.9.")
-def _(q_proj):
-    weights = _of_the_next(q_proj)
-    if weights.max() > 0.901:
-        return _gives(weights, weights.argmax().item())
-
-
-@circle_q_proj.wrong("queries that are the keys", example=[[2.9, 0.0], [0.0, 2.9]])
-def _(q_proj):
-    """Your matrix keeps the direction of each vector. So the query of each noun points at its own
-    key, and the noun looks at itself."""
-    return _in_the_circle(q_proj).argmax(dim=-1).tolist() == [0, 1, 2, 3]
-
-
-@circle_q_proj.wrong("a symmetric matrix", example=[[0.0, 2.9], [2.9, 0.0]])
-def _(q_proj):
-    """Your matrix equals its transpose. So the woman scores the man as the man scores the woman,
-    and the circle has no direction."""
-    return q_proj.any() and abs(q_proj[0, 1] - q_proj[1, 0]) < 1e-3
-
-
-@circle_q_proj.wrong("the circle backwards", example=[[0.0, -2.9], [2.9, 0.0]])
-def _(q_proj):
-    """Each of your nouns looks most at the noun before it. Perhaps you have read the rows of the
-    matrix as its columns, but tokens are rows here, and the matrix is on their right."""
-    return _in_the_circle(q_proj).argmax(dim=-1).tolist() == [3, 0, 1, 2]
-
-
-@circle_q_proj.wrong("queries that are too short", example=[[0.0, 2.0], [-2.0, 0.0]])
-def _(q_proj):
-    """Each of your nouns looks most at the next one, but its query is too short. The scores are
-    then too close together, perhaps because the division by √2 is missing in your sketch."""
-    weights = _of_the_next(q_proj)
-    looks = _in_the_circle(q_proj).argmax(dim=-1).tolist()
-    return looks == _NEXT and q_proj.any() and weights.max() < 0.7
-
-
-@circle_q_proj.wrong("queries that are too long", example=[[0.0, 8.0], [-8.0, 0.0]])
-def _(q_proj):
-    """Each of your nouns looks most at the next one, but its query is too long. Twice the length
-    doubles all differences of the scores, and softmax leaves hardly anything to the others."""
-    return _of_the_next(q_proj).min() > 0.9
-
-
-sharpness_of_a_degree = NumericAnswer(
-    "2.11",
-    "A finer dictionary",
-    answer=40 * (1 - math.cos(math.radians(30))) / (1 - math.cos(math.radians(1))),
-    within=0.1,
-    hints=[
-        "Only differences of scores matter. The arrow at 45° has a score of 1 with its own key. "
-        "How much lower are its scores with the two neighbours, as a function of the angle?",
-        "Near its top, a cosine is a parabola: cos a ≈ 1 − a²/2.",
-    ],
-)
-sharpness_of_a_degree.wrong_value(
-    "in proportion to the angle",
-    40 * 30,
-    "You made the sharpness larger by the factor by which the angle is smaller. But a cosine is "
-    "flat at its top, so the lead over the neighbours shrinks faster than the angle.",
-)
-sharpness_of_a_degree.wrong_value(
-    "the same sharpness",
-    40,
-    "You kept the sharpness, perhaps because the right key still has the largest score. But its "
-    "lead over its neighbours is now tiny, and many keys share the weight.",
-)
-sharpness_of_a_degree.wrong_value(
-    "in proportion to the number of keys",
-    40 * 91 / 4,
-    "You multiplied the sharpness by the ratio of the numbers of keys. But nearly all of the "
-    "missing weight goes to the two neighbours, so only their distance matters.",
-)
-sharpness_of_a_degree.wrong_value(
-    "the cube of the angle",
-    40 * 30**3,
-    "You took the third power of the ratio of the angles. But near its top, a cosine "
-    "falls with a lower power of the angle.",
-)
-sharpness_of_a_degree.wrong_value(
-    "the root of the angle",
-    40 * math.sqrt(30),
-    "You took the root of the ratio of the angles. The sharpness then grows more slowly than the "
-    "angle shrinks. But a cosine is flat at its top, so the sharpness must grow faster.",
-)
-sharpness_of_a_degree.wrong_value(
-    "smaller instead of larger",
-    40 / 30,
-    "You divided the sharpness by the ratio of the angles. But a smaller sharpness spreads the "
-    "weight over more keys, and keys that are closer together need a larger one.",
-)
-
-
-shared_map = MultipleChoice(
-    "2.20",
-    "The map of a shared projection",
-    hints=[
-        "Token 1 asks token 2, and token 2 asks token 1. Which two vectors does each of the "
-        "two scores multiply if there is only one projection?",
-        "Compare each number with the number on the other side of the diagonal.",
-    ],
-    answer="C",
-    figure=True,
-    because="With one projection, the score of two tokens is the same product whichever of "
-    "them asks. So both sides of the diagonal have the same numbers. (Softmax would hide this, "
-    "because it divides each row by a sum of its own.)",
-)
-shared_map.wrong_option(
-    "A",
-    "every token likes itself best",
-    "You looked for the map in which each token has its largest score with itself. But here "
-    "token 5 scores token 1 far lower than token 1 scores token 5, so the two tokens compare "
-    "different vectors.",
-)
-shared_map.wrong_option(
-    "B",
-    "the two sides have opposite signs",
-    "The two sides of this map belong together, but their signs are opposite. And every token "
-    "scores itself with 0, although a vector times itself is more than 0.",
-)
-shared_map.wrong_option(
-    "D",
-    "all rows are equal",
-    "You took one shared projection for one shared query. Here all tokens ask with the same "
-    "query, although their own vectors differ.",
-)
+@weights_on_other_words.mistake("softmax over the queries")
+def _(query, key, words):
+    """Your softmax runs down the columns. Then the columns sum to 1, but a row, which has the
+    weights of one query, does not."""
+    scores = _scores(query, key)
+    return scores.masked_fill(_same(words), -math.inf).softmax(dim=-2)

@@ -442,121 +442,135 @@ def _(scores, temperature):
     return exponentials / exponentials.sum()
 
 
-softmax_slope = Exercise(
+attend = Repair(
     "3.5",
-    "The slope of softmax with a temperature",
+    "Debug this: sharp from the start",
+    line=2,
+    because="In line 1, the axes of the keys were exchanged. So their last axis is no longer that "
+    "of the features, and the divisor is the root of the number of keys.",
     hints=[
-        "Call the weights w = softmax(s / T). Equation (3.6) is their slope in s / T, but you need "
-        "their slope in s. Which rule of calculus connects the two slopes?",
-        "The chain rule: d(s / T) / ds = 1 / T.",
-        "`w[..., :, None] * w[..., None, :]` gives all products wᵢwⱼ at once, and "
-        "`torch.diag_embed(w)` puts each row on the diagonal of a matrix of its own.",
+        "In the map, one key gets nearly all the weight of each query, though everything is still "
+        "random. Are the scores too small or too large?",
+        "Which number should the divisor be for 1024 features? Print `root`, and the shape of "
+        "`key` after line 1.",
     ],
+    differentiable=True,
+)
+attend.right_line(
+    1,
+    "It exchanges rows and columns of the keys, so that every query meets every key in the "
+    "product of line 3.",
+)
+attend.right_line(
+    3,
+    "The shapes fit, because line 1 has already exchanged the axes of the keys. Each score is the "
+    "dot product of a query and a key, divided by `root`.",
+)
+attend.right_line(
+    4,
+    "Softmax runs over the keys, so each row of weights sums to 1, as in the map.",
+)
+attend.right_line(
+    5,
+    "Each query mixes the values with its weights. In the map, the weights are already wrong.",
 )
 
 
-def _jacobian(weights):
-    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+def _scores(query, key, divisor):
+    return query @ key.mT / divisor
 
 
-@softmax_slope.solution
-def _(scores, temperature):
-    return _jacobian((scores / temperature).softmax(dim=-1)) / temperature
+@attend.solution
+def _(query, key, value):
+    return _scores(query, key, math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
 
 
-@softmax_slope.inputs
+@attend.inputs
 def _(generator):
-    yield torch.tensor([1.0, 0.0]), 2.0
-    yield torch.tensor([[200.0, 199.0, -200.0], [-200.0, -199.0, -201.0]]), 1.0
-    for shape, temperature in [
-        ((2, 1), 4.0),
-        ((3, 3), 0.25),
-        ((3, 1, 4), 1.5),
-        ((2, 4, 5), 1.5),
-    ]:
-        yield torch.randn(shape, generator=generator), temperature
+    yield (
+        torch.tensor([[[1.0, 1.0, 0.0, 2.0]]]),
+        torch.tensor([[[2.0, 0.0, 1.0, 1.0], [0.0, 1.0, 3.0, 1.0]]]),
+        torch.tensor([[[2.0], [6.0]]]),
+    )
+    for batch, queries, keys, d_k, d_v in ((2, 3, 4, 7, 5), (3, 1, 5, 1, 2), (1, 4, 1, 3, 6)):
+        yield (
+            torch.randn(batch, queries, d_k, generator=generator),
+            torch.randn(batch, keys, d_k, generator=generator),
+            torch.randn(batch, keys, d_v, generator=generator),
+        )
 
 
-@softmax_slope.holds("Each row of the matrix sums to 0, because the weights always sum to 1.")
-def _(f, scores, temperature):
-    sums = f(scores, temperature).sum(dim=-1)
-    if not sums.abs().max() < 1e-4:
-        return f"One row sums to {sums.flatten()[sums.abs().argmax()]:.3g}."
+@attend.holds("If all keys occur twice, with their values, no output changes.")
+def _(f, query, key, value):
+    twice = f(query, torch.cat([key, key], dim=-2), torch.cat([value, value], dim=-2))
+    return changed(f(query, key, value), twice, "with the keys twice, {} becomes {}")
 
 
-@softmax_slope.holds("It predicts how the weights change when a score changes a little.")
-def _(f, scores, temperature):
-    step = torch.zeros_like(scores, dtype=torch.float64)
-    step[..., 0] = 1e-4
-    up, down = (((scores + sign * step) / temperature).softmax(-1) for sign in (1, -1))
-    measured = (up - down) / 2e-4
-    predicted = f(scores, temperature)[..., 0].double()
-    if not torch.allclose(measured, predicted, atol=1e-4):
-        worst = (measured - predicted).abs().max().item()
-        return f"When the first score is raised, a predicted slope is off by {worst:.2g}."
+@attend.holds("A query of zeros gets the mean of the values.")
+def _(f, query, key, value):
+    found = f(torch.zeros_like(query), key, value)
+    mean = value.mean(dim=-2, keepdim=True).expand_as(found)
+    return changed(mean, found, "the mean is {}, but the output is {}")
 
 
-@softmax_slope.mistake("the temperature forgotten outside")
-def _(scores, temperature):
-    """You return the slope in s / T. But a small change of s and the resulting change of s / T
-    differ in size, so the slope in s has a further factor."""
-    return _jacobian((scores / temperature).softmax(dim=-1))
+@attend.broken
+def _(query, key, value):
+    """You still divide by the root of the number of keys. But how far the scores spread does not
+    depend on how many keys there are."""
+    return _scores(query, key, math.sqrt(key.shape[-2])).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("the temperature forgotten inside")
-def _(scores, temperature):
-    """You take the weights at temperature 1. But the slope must be computed from the weights at
-    temperature T, that is, at s / T."""
-    return _jacobian(scores.softmax(dim=-1)) / temperature
+@attend.mistake("no division")
+def _(query, key, value):
+    """You do not divide at all. The scores then spread even farther, and softmax gives nearly all
+    the weight to one key."""
+    return _scores(query, key, 1.0).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("multiplying by the temperature")
-def _(scores, temperature):
-    """You multiply by T at the end. But at a high temperature, the weights hardly respond to the
-    scores, and your slope says the opposite."""
-    return _jacobian((scores / temperature).softmax(dim=-1)) * temperature
+@attend.mistake("no root")
+def _(query, key, value):
+    """You divide by the number of features itself. The scores then shrink as this number grows, and
+    softmax can hardly tell one key from another."""
+    return _scores(query, key, query.shape[-1]).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("the diagonal alone")
-def _(scores, temperature):
-    """You set every entry off the diagonal to 0, as if each weight depended only on its own score.
-    But raising one score also takes weight away from all other keys."""
-    weights = (scores / temperature).softmax(dim=-1)
-    return torch.diag_embed(weights * (1 - weights)) / temperature
+@attend.mistake("the number of keys itself")
+def _(query, key, value):
+    """You divide by the number of keys. A longer text then has flatter weights, however many
+    features there are."""
+    return _scores(query, key, key.shape[-2]).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("the diagonal term missing")
-def _(scores, temperature):
-    """You return the products of two weights everywhere. But the diagonal must also have the direct
-    effect of a score on its own weight."""
-    weights = (scores / temperature).softmax(dim=-1)
-    return -weights[..., :, None] * weights[..., None, :] / temperature
+@attend.mistake("the number of queries")
+def _(query, key, value):
+    """You divide by the root of the number of queries. The weights of one query then depend on how
+    many others ask at the same time."""
+    return _scores(query, key, math.sqrt(query.shape[-2])).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("a plus between the two terms")
-def _(scores, temperature):
-    """You add the products of two weights. Then raising one score would raise every weight, and
-    they could no longer sum to 1."""
-    weights = (scores / temperature).softmax(dim=-1)
-    return (2 * torch.diag_embed(weights) - _jacobian(weights)) / temperature
+@attend.mistake("the size of the batch")
+def _(query, key, value):
+    """You divide by the root of the size of the batch. The weights then depend on how many texts
+    are computed at the same time."""
+    return _scores(query, key, math.sqrt(len(key))).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("the sign of everything flipped")
-def _(scores, temperature):
-    """You return the negative of the matrix. But raising a score must raise its own weight."""
-    return -_jacobian((scores / temperature).softmax(dim=-1)) / temperature
+@attend.mistake("the features of the values")
+def _(query, key, value):
+    """You take the number of features from the values. But the values play no part in the scores,
+    and may have more or fewer features than the keys."""
+    return _scores(query, key, math.sqrt(value.shape[-1])).softmax(dim=-1) @ value
 
 
-@softmax_slope.mistake("(1 − w) spread over the rows")
-def _(scores, temperature):
-    """You multiply each weight by one minus the other weight everywhere. That is right only on the
-    diagonal, where both are the same weight."""
-    weights = (scores / temperature).softmax(dim=-1)
-    return weights[..., :, None] * (1 - weights[..., None, :]) / temperature
+@attend.mistake("the weights divided")
+def _(query, key, value):
+    """You divide after softmax. The weights are then as sharp as without a division, and no longer
+    sum to 1."""
+    return _scores(query, key, 1.0).softmax(dim=-1) @ value / math.sqrt(query.shape[-1])
 
 
 normalised_scores = Suspects(
-    "3.6",
+    "3.7",
     "Scores of normalised queries and keys",
     hints=[
         "What may you do to a query without changing its scores? And to one key of several?",
@@ -710,8 +724,301 @@ def _(f):
     return bool((f(query, key).abs() < math.sqrt(5) + 1e-4).all())
 
 
+query_init_std = Exercise(
+    "3.8",
+    "The scale hidden in the initial weights",
+    hints=[
+        "One feature of the query is a sum of d_model terms xⱼWⱼᵢ. What is its variance if the "
+        "entries of W_Q have the standard deviation s?",
+        "The features of the keys have variance 1. The score adds up d_k products, and each "
+        "product has the variance d_model · s².",
+        "Set d_k · d_model · s² = 1 and solve for s.",
+    ],
+)
+
+
+@query_init_std.solution
+def _(d_model, d_k):
+    return 1 / math.sqrt(d_model * d_k)
+
+
+@query_init_std.inputs
+def _(generator):
+    yield 8, 2
+    yield from [(4, 4), (4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
+
+
+@query_init_std.holds("Without any division, the scores of simulated queries and keys spread by 1.")
+def _(f, d_model, d_k):
+    generator = torch.Generator().manual_seed(d_model)
+    x, y = torch.randn(2, 1000, d_model, generator=generator)
+    q_proj, k_proj = torch.randn(2, d_model, d_k, generator=generator)
+    query, key = (x @ q_proj * to_float(f(d_model, d_k)), y @ k_proj / math.sqrt(d_model))
+    spread = (query @ key.mT).std().item()
+    limit = 1.3 if min(d_model, d_k) < 64 else 1.1
+    if not 1 / limit < spread < limit and min(d_model, d_k) > 4:
+        return f"For d_model={d_model} and d_k={d_k}, they spread by {spread:.3g}."
+
+
+@query_init_std.mistake("the usual 1/√d_model")
+def _(d_model, d_k):
+    """You return the usual choice, which gives each query feature a variance of 1. With it, the
+    scores still spread by √dₖ."""
+    return 1 / math.sqrt(d_model)
+
+
+@query_init_std.mistake("d_model left out")
+def _(d_model, d_k):
+    """You return 1/√dₖ. But a query feature adds up d_model inputs, so its variance grows with
+    d_model unless the weights shrink accordingly."""
+    return 1 / math.sqrt(d_k)
+
+
+@query_init_std.mistake("the variance, not the standard deviation")
+def _(d_model, d_k):
+    """You return the variance of the entries. The task asks for the root of the variance, their
+    standard deviation."""
+    return 1 / (d_model * d_k)
+
+
+@query_init_std.mistake("d_k divided out twice")
+def _(d_model, d_k):
+    """You divide by d_k, but √dₖ is enough. The scores then spread by 1/√dₖ, as if they had been
+    divided by d_k."""
+    return 1 / (math.sqrt(d_model) * d_k)
+
+
+@query_init_std.mistake("the scale shared out between both projections")
+def _(d_model, d_k):
+    """You take the fourth root of d_k, which is right when W_Q and W_K share the work. But here W_K
+    keeps its usual spread, so W_Q must do all of the work."""
+    return 1 / (math.sqrt(d_model) * d_k**0.25)
+
+
+listening_scores = Construction(
+    "3.10",
+    "Far apart, and softmax still listens",
+    shape=(4,),
+    hints=[
+        "By (3.6), a weight w responds to its own score with the slope w (1 − w). For which w is "
+        "this slope largest?",
+        "A key whose score is 50 below the best one has a weight of less than e⁻⁵⁰. How much "
+        "weight does it have if its score rises by 10?",
+    ],
+)
+listening_scores.reference = torch.tensor([80.0, 79.4, 20.0, -40.0])
+
+
+def _raised(scores, key, by):
+    """How much the weights change if the score of one key rises: (4,)."""
+    after = scores.clone()
+    after[key] += by
+    return after.softmax(dim=-1) - scores.softmax(dim=-1)
+
+
+@listening_scores.holds("The largest score is at least 100 above the smallest.")
+def _(scores):
+    apart = (scores.max() - scores.min()).item()
+    if apart < 99.999:
+        return f"It is {apart:.5g} above it."
+
+
+@listening_scores.holds("Any two scores differ by at least 0.5.")
+def _(scores):
+    scores = scores.sort().values
+    gap = scores.diff().argmin()
+    if scores[gap + 1] - scores[gap] < 0.499:
+        return f"Two of them are {scores[gap].item():.5g} and {scores[gap + 1].item():.5g}."
+
+
+@listening_scores.holds("If the first score rises by 0.1, its weight rises by at least 0.02.")
+def _(scores):
+    rise = _raised(scores, 0, 0.1)[0].item()
+    if rise < 0.0199:
+        before = scores.softmax(dim=-1)[0].item()
+        return f"Its weight is {before:.2g}, and it rises by {rise:.3g}."
+
+
+@listening_scores.holds("If the fourth score rises by 10, no weight changes by more than 0.001.")
+def _(scores):
+    change = _raised(scores, 3, 10.0).abs().max().item()
+    if change > 0.0011:
+        return f"One weight changes by {change:.2g}."
+
+
+@listening_scores.wrong("one key far ahead", example=[100.0, 50.0, 10.0, 0.0])
+def _(scores):
+    """One of your scores is so far ahead that its key has nearly all the weight. This row is
+    saturated, so a rise of 0.1 in any score hardly changes a weight."""
+    return scores.softmax(dim=-1).max() > 0.99
+
+
+@listening_scores.wrong("two equal scores", example=[100.0, 100.0, 50.0, 0.0])
+def _(scores):
+    """Two of your scores are equal. Keys with equal scores do share their weight, but here all
+    scores must be different."""
+    return (scores.sort().values.diff() < 1e-3).any()
+
+
+@listening_scores.wrong("all close together", example=[1.5, 1.0, 0.5, 0.0])
+def _(scores):
+    """Your scores lie close together, so softmax listens to each of them. But the task asks for
+    scores that are far apart."""
+    return scores.max() - scores.min() < 10
+
+
+softmax_slope = Exercise(
+    "3.11",
+    "The slope of softmax with a temperature",
+    hints=[
+        "Call the weights w = softmax(s / T). Equation (3.6) is their slope in s / T, but you need "
+        "their slope in s. Which rule of calculus connects the two slopes?",
+        "The chain rule: d(s / T) / ds = 1 / T.",
+        "`w[..., :, None] * w[..., None, :]` gives all products wᵢwⱼ at once, and "
+        "`torch.diag_embed(w)` puts each row on the diagonal of a matrix of its own.",
+    ],
+)
+
+
+def _jacobian(weights):
+    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+
+
+@softmax_slope.solution
+def _(scores, temperature):
+    return _jacobian((scores / temperature).softmax(dim=-1)) / temperature
+
+
+@softmax_slope.inputs
+def _(generator):
+    yield torch.tensor([1.0, 0.0]), 2.0
+    yield torch.tensor([[200.0, 199.0, -200.0], [-200.0, -199.0, -201.0]]), 1.0
+    for shape, temperature in [
+        ((2, 1), 4.0),
+        ((3, 3), 0.25),
+        ((3, 1, 4), 1.5),
+        ((2, 4, 5), 1.5),
+    ]:
+        yield torch.randn(shape, generator=generator), temperature
+
+
+@softmax_slope.holds("Each row of the matrix sums to 0, because the weights always sum to 1.")
+def _(f, scores, temperature):
+    sums = f(scores, temperature).sum(dim=-1)
+    if not sums.abs().max() < 1e-4:
+        return f"One row sums to {sums.flatten()[sums.abs().argmax()]:.3g}."
+
+
+@softmax_slope.holds("It predicts how the weights change when a score changes a little.")
+def _(f, scores, temperature):
+    step = torch.zeros_like(scores, dtype=torch.float64)
+    step[..., 0] = 1e-4
+    up, down = (((scores + sign * step) / temperature).softmax(-1) for sign in (1, -1))
+    measured = (up - down) / 2e-4
+    predicted = f(scores, temperature)[..., 0].double()
+    if not torch.allclose(measured, predicted, atol=1e-4):
+        worst = (measured - predicted).abs().max().item()
+        return f"When the first score is raised, a predicted slope is off by {worst:.2g}."
+
+
+@softmax_slope.mistake("the temperature forgotten outside")
+def _(scores, temperature):
+    """You return the slope in s / T. But a small change of s and the resulting change of s / T
+    differ in size, so the slope in s has a further factor."""
+    return _jacobian((scores / temperature).softmax(dim=-1))
+
+
+@softmax_slope.mistake("the temperature forgotten inside")
+def _(scores, temperature):
+    """You take the weights at temperature 1. But the slope must be computed from the weights at
+    temperature T, that is, at s / T."""
+    return _jacobian(scores.softmax(dim=-1)) / temperature
+
+
+@softmax_slope.mistake("multiplying by the temperature")
+def _(scores, temperature):
+    """You multiply by T at the end. But at a high temperature, the weights hardly respond to the
+    scores, and your slope says the opposite."""
+    return _jacobian((scores / temperature).softmax(dim=-1)) * temperature
+
+
+@softmax_slope.mistake("the diagonal alone")
+def _(scores, temperature):
+    """You set every entry off the diagonal to 0, as if each weight depended only on its own score.
+    But raising one score also takes weight away from all other keys."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return torch.diag_embed(weights * (1 - weights)) / temperature
+
+
+@softmax_slope.mistake("the diagonal term missing")
+def _(scores, temperature):
+    """You return the products of two weights everywhere. But the diagonal must also have the direct
+    effect of a score on its own weight."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return -weights[..., :, None] * weights[..., None, :] / temperature
+
+
+@softmax_slope.mistake("a plus between the two terms")
+def _(scores, temperature):
+    """You add the products of two weights. Then raising one score would raise every weight, and
+    they could no longer sum to 1."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return (2 * torch.diag_embed(weights) - _jacobian(weights)) / temperature
+
+
+@softmax_slope.mistake("the sign of everything flipped")
+def _(scores, temperature):
+    """You return the negative of the matrix. But raising a score must raise its own weight."""
+    return -_jacobian((scores / temperature).softmax(dim=-1)) / temperature
+
+
+@softmax_slope.mistake("(1 − w) spread over the rows")
+def _(scores, temperature):
+    """You multiply each weight by one minus the other weight everywhere. That is right only on the
+    diagonal, where both are the same weight."""
+    weights = (scores / temperature).softmax(dim=-1)
+    return weights[..., :, None] * (1 - weights[..., None, :]) / temperature
+
+
+features_of_scores = NumericAnswer(
+    "3.12",
+    "The number of features behind the scores",
+    hints=[
+        "How wide is the interval around 0 that has two thirds of the scores? The bars to the "
+        "right of 0 have about 11, 10, 9 and 7 %.",
+        "A score is a sum of d products, each of which has the variance 1. So what is the "
+        "variance of the score?",
+    ],
+    answer=300.0,
+    within=0.25,
+)
+features_of_scores.wrong_value(
+    "the spread itself",
+    17.0,
+    "You read a standard deviation. But the spread of a score is not its number of terms, "
+    "because terms of different signs cancel.",
+)
+features_of_scores.wrong_value(
+    "the whole middle taken for the spread",
+    1200.0,
+    "You took the whole width of the middle two thirds for the standard deviation. It reaches "
+    "from one standard deviation below 0 to one above.",
+)
+features_of_scores.wrong_value(
+    "the edge taken for the spread",
+    2700.0,
+    "You read where the histogram ends. Among so many scores, the outermost lie three standard "
+    "deviations from 0 or even farther.",
+)
+features_of_scores.wrong_value(
+    "the root instead of the square",
+    4.2,
+    "You took the root of the spread. But the spread is itself a root, and has to be squared.",
+)
+
+
 real_spread = Exercise(
-    "3.7",
+    "3.13",
     "Features with a mean that move together",
     hints=[
         "Write q = μ + a and k = μ + b, where a and b have mean 0. Then q·k = dμ² + μ Σaᵢ + "
@@ -808,278 +1115,8 @@ def _(d, rho, mu):
     return math.sqrt(_variance(d, rho, mu) / d)
 
 
-query_init_std = Exercise(
-    "3.8",
-    "The scale hidden in the initial weights",
-    hints=[
-        "One feature of the query is a sum of d_model terms xⱼWⱼᵢ. What is its variance if the "
-        "entries of W_Q have the standard deviation s?",
-        "The features of the keys have variance 1. The score adds up d_k products, and each "
-        "product has the variance d_model · s².",
-        "Set d_k · d_model · s² = 1 and solve for s.",
-    ],
-)
-
-
-@query_init_std.solution
-def _(d_model, d_k):
-    return 1 / math.sqrt(d_model * d_k)
-
-
-@query_init_std.inputs
-def _(generator):
-    yield 8, 2
-    yield from [(4, 4), (4, 16), (16, 4), (64, 256), (512, 64), (768, 64)]
-
-
-@query_init_std.holds("Without any division, the scores of simulated queries and keys spread by 1.")
-def _(f, d_model, d_k):
-    generator = torch.Generator().manual_seed(d_model)
-    x, y = torch.randn(2, 1000, d_model, generator=generator)
-    q_proj, k_proj = torch.randn(2, d_model, d_k, generator=generator)
-    query, key = (x @ q_proj * to_float(f(d_model, d_k)), y @ k_proj / math.sqrt(d_model))
-    spread = (query @ key.mT).std().item()
-    limit = 1.3 if min(d_model, d_k) < 64 else 1.1
-    if not 1 / limit < spread < limit and min(d_model, d_k) > 4:
-        return f"For d_model={d_model} and d_k={d_k}, they spread by {spread:.3g}."
-
-
-@query_init_std.mistake("the usual 1/√d_model")
-def _(d_model, d_k):
-    """You return the usual choice, which gives each query feature a variance of 1. With it, the
-    scores still spread by √dₖ."""
-    return 1 / math.sqrt(d_model)
-
-
-@query_init_std.mistake("d_model left out")
-def _(d_model, d_k):
-    """You return 1/√dₖ. But a query feature adds up d_model inputs, so its variance grows with
-    d_model unless the weights shrink accordingly."""
-    return 1 / math.sqrt(d_k)
-
-
-@query_init_std.mistake("the variance, not the standard deviation")
-def _(d_model, d_k):
-    """You return the variance of the entries. The task asks for the root of the variance, their
-    standard deviation."""
-    return 1 / (d_model * d_k)
-
-
-@query_init_std.mistake("d_k divided out twice")
-def _(d_model, d_k):
-    """You divide by d_k, but √dₖ is enough. The scores then spread by 1/√dₖ, as if they had been
-    divided by d_k."""
-    return 1 / (math.sqrt(d_model) * d_k)
-
-
-@query_init_std.mistake("the scale shared out between both projections")
-def _(d_model, d_k):
-    """You take the fourth root of d_k, which is right when W_Q and W_K share the work. But here W_K
-    keeps its usual spread, so W_Q must do all of the work."""
-    return 1 / (math.sqrt(d_model) * d_k**0.25)
-
-
-attend = Repair(
-    "3.10",
-    "Debug this: sharp from the start",
-    line=2,
-    because="In line 1, the axes of the keys were exchanged. So their last axis is no longer that "
-    "of the features, and the divisor is the root of the number of keys.",
-    hints=[
-        "In the map, one key gets nearly all the weight of each query, though everything is still "
-        "random. Are the scores too small or too large?",
-        "Which number should the divisor be for 1024 features? Print `root`, and the shape of "
-        "`key` after line 1.",
-    ],
-    differentiable=True,
-)
-attend.right_line(
-    1,
-    "It exchanges rows and columns of the keys, so that every query meets every key in the "
-    "product of line 3.",
-)
-attend.right_line(
-    3,
-    "The shapes fit, because line 1 has already exchanged the axes of the keys. Each score is the "
-    "dot product of a query and a key, divided by `root`.",
-)
-attend.right_line(
-    4,
-    "Softmax runs over the keys, so each row of weights sums to 1, as in the map.",
-)
-attend.right_line(
-    5,
-    "Each query mixes the values with its weights. In the map, the weights are already wrong.",
-)
-
-
-def _scores(query, key, divisor):
-    return query @ key.mT / divisor
-
-
-@attend.solution
-def _(query, key, value):
-    return _scores(query, key, math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
-
-
-@attend.inputs
-def _(generator):
-    yield (
-        torch.tensor([[[1.0, 1.0, 0.0, 2.0]]]),
-        torch.tensor([[[2.0, 0.0, 1.0, 1.0], [0.0, 1.0, 3.0, 1.0]]]),
-        torch.tensor([[[2.0], [6.0]]]),
-    )
-    for batch, queries, keys, d_k, d_v in ((2, 3, 4, 7, 5), (3, 1, 5, 1, 2), (1, 4, 1, 3, 6)):
-        yield (
-            torch.randn(batch, queries, d_k, generator=generator),
-            torch.randn(batch, keys, d_k, generator=generator),
-            torch.randn(batch, keys, d_v, generator=generator),
-        )
-
-
-@attend.holds("If all keys occur twice, with their values, no output changes.")
-def _(f, query, key, value):
-    twice = f(query, torch.cat([key, key], dim=-2), torch.cat([value, value], dim=-2))
-    return changed(f(query, key, value), twice, "with the keys twice, {} becomes {}")
-
-
-@attend.holds("A query of zeros gets the mean of the values.")
-def _(f, query, key, value):
-    found = f(torch.zeros_like(query), key, value)
-    mean = value.mean(dim=-2, keepdim=True).expand_as(found)
-    return changed(mean, found, "the mean is {}, but the output is {}")
-
-
-@attend.broken
-def _(query, key, value):
-    """You still divide by the root of the number of keys. But how far the scores spread does not
-    depend on how many keys there are."""
-    return _scores(query, key, math.sqrt(key.shape[-2])).softmax(dim=-1) @ value
-
-
-@attend.mistake("no division")
-def _(query, key, value):
-    """You do not divide at all. The scores then spread even farther, and softmax gives nearly all
-    the weight to one key."""
-    return _scores(query, key, 1.0).softmax(dim=-1) @ value
-
-
-@attend.mistake("no root")
-def _(query, key, value):
-    """You divide by the number of features itself. The scores then shrink as this number grows, and
-    softmax can hardly tell one key from another."""
-    return _scores(query, key, query.shape[-1]).softmax(dim=-1) @ value
-
-
-@attend.mistake("the number of keys itself")
-def _(query, key, value):
-    """You divide by the number of keys. A longer text then has flatter weights, however many
-    features there are."""
-    return _scores(query, key, key.shape[-2]).softmax(dim=-1) @ value
-
-
-@attend.mistake("the number of queries")
-def _(query, key, value):
-    """You divide by the root of the number of queries. The weights of one query then depend on how
-    many others ask at the same time."""
-    return _scores(query, key, math.sqrt(query.shape[-2])).softmax(dim=-1) @ value
-
-
-@attend.mistake("the size of the batch")
-def _(query, key, value):
-    """You divide by the root of the size of the batch. The weights then depend on how many texts
-    are computed at the same time."""
-    return _scores(query, key, math.sqrt(len(key))).softmax(dim=-1) @ value
-
-
-@attend.mistake("the features of the values")
-def _(query, key, value):
-    """You take the number of features from the values. But the values play no part in the scores,
-    and may have more or fewer features than the keys."""
-    return _scores(query, key, math.sqrt(value.shape[-1])).softmax(dim=-1) @ value
-
-
-@attend.mistake("the weights divided")
-def _(query, key, value):
-    """You divide after softmax. The weights are then as sharp as without a division, and no longer
-    sum to 1."""
-    return _scores(query, key, 1.0).softmax(dim=-1) @ value / math.sqrt(query.shape[-1])
-
-
-listening_scores = Construction(
-    "3.11",
-    "Far apart, and softmax still listens",
-    shape=(4,),
-    hints=[
-        "By (3.6), a weight w responds to its own score with the slope w (1 − w). For which w is "
-        "this slope largest?",
-        "A key whose score is 50 below the best one has a weight of less than e⁻⁵⁰. How much "
-        "weight does it have if its score rises by 10?",
-    ],
-)
-listening_scores.reference = torch.tensor([80.0, 79.4, 20.0, -40.0])
-
-
-def _raised(scores, key, by):
-    """How much the weights change if the score of one key rises: (4,)."""
-    after = scores.clone()
-    after[key] += by
-    return after.softmax(dim=-1) - scores.softmax(dim=-1)
-
-
-@listening_scores.holds("The largest score is at least 100 above the smallest.")
-def _(scores):
-    apart = (scores.max() - scores.min()).item()
-    if apart < 99.999:
-        return f"It is {apart:.5g} above it."
-
-
-@listening_scores.holds("Any two scores differ by at least 0.5.")
-def _(scores):
-    scores = scores.sort().values
-    gap = scores.diff().argmin()
-    if scores[gap + 1] - scores[gap] < 0.499:
-        return f"Two of them are {scores[gap].item():.5g} and {scores[gap + 1].item():.5g}."
-
-
-@listening_scores.holds("If the first score rises by 0.1, its weight rises by at least 0.02.")
-def _(scores):
-    rise = _raised(scores, 0, 0.1)[0].item()
-    if rise < 0.0199:
-        before = scores.softmax(dim=-1)[0].item()
-        return f"Its weight is {before:.2g}, and it rises by {rise:.3g}."
-
-
-@listening_scores.holds("If the fourth score rises by 10, no weight changes by more than 0.001.")
-def _(scores):
-    change = _raised(scores, 3, 10.0).abs().max().item()
-    if change > 0.0011:
-        return f"One weight changes by {change:.2g}."
-
-
-@listening_scores.wrong("one key far ahead", example=[100.0, 50.0, 10.0, 0.0])
-def _(scores):
-    """One of your scores is so far ahead that its key has nearly all the weight. This row is
-    saturated, so a rise of 0.1 in any score hardly changes a weight."""
-    return scores.softmax(dim=-1).max() > 0.99
-
-
-@listening_scores.wrong("two equal scores", example=[100.0, 100.0, 50.0, 0.0])
-def _(scores):
-    """Two of your scores are equal. Keys with equal scores do share their weight, but here all
-    scores must be different."""
-    return (scores.sort().values.diff() < 1e-3).any()
-
-
-@listening_scores.wrong("all close together", example=[1.5, 1.0, 0.5, 0.0])
-def _(scores):
-    """Your scores lie close together, so softmax listens to each of them. But the task asks for
-    scores that are far apart."""
-    return scores.max() - scores.min() < 10
-
-
 listening_pairs = NumericAnswer(
-    "3.12",
+    "3.14",
     "Pairs that softmax still listens to",
     answer=1000 * math.erf(5.3 / math.sqrt(2 * 1024) / math.sqrt(2)),
     within=0.15,
@@ -1124,41 +1161,4 @@ listening_pairs.wrong_value(
     1000 * math.erf(5.3 / math.sqrt(2 * 64) / math.sqrt(2)),
     "You estimated the share of the dots for 64 features, as in the figure. With more features, "
     "the dots spread farther, but the band stays as wide as it was.",
-)
-
-
-features_of_scores = NumericAnswer(
-    "3.20",
-    "The number of features behind the scores",
-    hints=[
-        "How wide is the interval around 0 that has two thirds of the scores? The bars to the "
-        "right of 0 have about 11, 10, 9 and 7 %.",
-        "A score is a sum of d products, each of which has the variance 1. So what is the "
-        "variance of the score?",
-    ],
-    answer=300.0,
-    within=0.25,
-)
-features_of_scores.wrong_value(
-    "the spread itself",
-    17.0,
-    "You read a standard deviation. But the spread of a score is not its number of terms, "
-    "because terms of different signs cancel.",
-)
-features_of_scores.wrong_value(
-    "the whole middle taken for the spread",
-    1200.0,
-    "You took the whole width of the middle two thirds for the standard deviation. It reaches "
-    "from one standard deviation below 0 to one above.",
-)
-features_of_scores.wrong_value(
-    "the edge taken for the spread",
-    2700.0,
-    "You read where the histogram ends. Among so many scores, the outermost lie three standard "
-    "deviations from 0 or even farther.",
-)
-features_of_scores.wrong_value(
-    "the root instead of the square",
-    4.2,
-    "You took the root of the spread. But the spread is itself a root, and has to be squared.",
 )

@@ -424,224 +424,8 @@ def _(scores):
     return scores - scores.exp().sum(dim=-1, keepdim=True).log2()
 
 
-temperature_for = Exercise(
-    "4.4",
-    "The temperature for a given weight",
-    hints=[
-        "Let the best key have the score `gap` and all others the score 0. The best key's weight "
-        "is e^(gap/T) / (e^(gap/T) + n − 1).",
-        "Set this equal to `target`, call e^(gap/T) = x, and solve for x first.",
-        "x = target · (n − 1) / (1 − target). What is T if e^(gap/T) = x?",
-    ],
-)
-
-
-def _odds(n, target):
-    return target * (n - 1) / (1 - target)
-
-
-@temperature_for.solution
-def _(gap, n, target):
-    return gap / math.log(_odds(n, target))
-
-
-@temperature_for.inputs
-def _(generator):
-    yield 1.0, 2, 0.75
-    yield from [
-        (2.0, 2, 0.9),
-        (1.0, 11, 0.6),
-        (3.0, 101, 0.9),
-        (0.5, 1001, 0.99),
-        (4.0, 5, 0.3),
-        (10.0, 33, 0.8),
-    ]
-
-
-@temperature_for.holds("At this temperature softmax gives that weight.")
-def _(f, gap, n, target):
-    temperature = to_float(f(gap, n, target))
-    scores = torch.zeros(n, dtype=torch.float64)
-    scores[0] = gap
-    found = (scores / temperature).softmax(dim=-1)[0].item()
-    if not abs(found - target) < 1e-3:
-        return (
-            f"For gap={gap:g}, n={n} and target={target:g}, you return {temperature:.4g}, at which "
-            f"the weight is {told_apart(found, target)}."
-        )
-
-
-@temperature_for.holds("Twice the gap allows twice the temperature.")
-def _(f, gap, n, target):
-    one, two = to_float(f(gap, n, target)), to_float(f(2 * gap, n, target))
-    if not math.isclose(two, 2 * one, rel_tol=1e-3):
-        return f"For gap={gap:g}, you return {one:.4g}; for gap={2 * gap:g}, you return {two:.4g}."
-
-
-@temperature_for.mistake("one over the temperature")
-def _(gap, n, target):
-    """You return the factor by which the scores are multiplied. But a temperature divides the
-    scores, so yours is upside down."""
-    return math.log(_odds(n, target)) / gap
-
-
-@temperature_for.mistake("all n keys counted as others")
-def _(gap, n, target):
-    """You count n other keys. But one of the n keys is the best key itself, so only n − 1 others
-    are left.
-    """
-    return gap / math.log(target * n / (1 - target))
-
-
-@temperature_for.mistake("the number of other keys forgotten")
-def _(gap, n, target):
-    """You compare the best key with a single other key. But all the others together count for more,
-    so the temperature must be lower."""
-    return gap / math.log(target / (1 - target))
-
-
-@temperature_for.mistake("the best key left out of the denominator")
-def _(gap, n, target):
-    """You set e^(gap/T) over n − 1 equal to the target. But the best key's own exponential belongs
-    in the denominator, too."""
-    return gap / math.log(target * (n - 1))
-
-
-@temperature_for.mistake("the logarithm to base 10")
-def _(gap, n, target):
-    """You take the logarithm to base 10. But softmax raises e to a power, and only the natural
-    logarithm undoes that."""
-    return gap / math.log10(_odds(n, target))
-
-
-@temperature_for.mistake("multiplied by the logarithm")
-def _(gap, n, target):
-    """You multiply the gap by the logarithm. Then a higher target would need a higher temperature.
-    But a high temperature makes the weights more even."""
-    return gap * math.log(_odds(n, target))
-
-
-@temperature_for.mistake("the exponent not solved for")
-def _(gap, n, target):
-    """You divide the gap by x = e^(gap/T) itself. But the temperature is in the exponent, and only
-    a logarithm brings it down."""
-    return gap / _odds(n, target)
-
-
-sampling_error = Exercise(
-    "4.5",
-    "The error of one draw",
-    hints=[
-        "First compute the output, which is the mean of the draw: `weights @ value`.",
-        "The difference of every value from every output has the shape (..., L_query, L_key, d_v). "
-        "Give `value` an axis for the queries, and give the output an axis for the keys.",
-        "Square it, add up the features, and take the mean over the keys, each with its weight.",
-    ],
-)
-
-
-def _distances(weights, value):
-    """Squared distance of each value from each query's output: (..., query, key)."""
-    output = weights @ value
-    difference = value.unsqueeze(-3) - output.unsqueeze(-2)
-    return difference.square().sum(dim=-1)
-
-
-@sampling_error.solution
-def _(weights, value):
-    return (weights * _distances(weights, value)).sum(dim=-1)
-
-
-@sampling_error.inputs
-def _(generator):
-    yield torch.tensor([[0.75, 0.25]]), torch.tensor([[0.0], [4.0]])
-    yield (
-        torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]),
-        torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]),
-    )
-    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 3, 5), ((2,), 1, 2)]:
-        weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
-        yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
-
-
-@sampling_error.holds("With all the weight on one key, a draw has no error.")
-def _(f, weights, value):
-    certain = torch.zeros_like(weights)
-    certain[..., -1] = 1.0
-    worst = f(certain, value).abs().max().item()
-    if not worst < 1e-4:
-        return f"You return an error of {worst:.4g}."
-
-
-@sampling_error.holds(
-    "With two values, the error is the product of the two weights and the squared distance."
-)
-def _(f, weights, value):
-    rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
-    found = f(rows, torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
-    return changed(5 * rows.prod(dim=-1), found, "an error should be {} and is {}")
-
-
-@sampling_error.mistake("the output not subtracted")
-def _(weights, value):
-    """You average the squared length of the values. It measures how far the values are from 0, and
-    it stays large even when every draw gives the same value."""
-    return (weights @ value.square()).sum(dim=-1)
-
-
-@sampling_error.mistake("every key counted alike")
-def _(weights, value):
-    """You average over the keys with equal weights. But a key with a large weight is drawn more
-    often, so its distance counts more."""
-    return _distances(weights, value).mean(dim=-1)
-
-
-@sampling_error.mistake("the root taken")
-def _(weights, value):
-    """You return the root of the mean square. This root is a distance, but the task asks for the
-    expected square."""
-    return (weights * _distances(weights, value)).sum(dim=-1).sqrt()
-
-
-@sampling_error.mistake("the mean over the features instead of the sum")
-def _(weights, value):
-    """You average over the features. But a squared length is a sum over them. With an average,
-    vectors with many features would seem to have no larger error than vectors with few."""
-    return (weights * _distances(weights, value)).sum(dim=-1) / value.shape[-1]
-
-
-@sampling_error.mistake("the plain mean subtracted")
-def _(weights, value):
-    """You measure the distance from the plain mean of the values. But the draws scatter around the
-    weighted mean, which is the output."""
-    away = (value - value.mean(dim=-2, keepdim=True)).square().sum(dim=-1)
-    return (weights * away.unsqueeze(-2)).sum(dim=-1)
-
-
-@sampling_error.mistake("squared weights")
-def _(weights, value):
-    """You multiply the squared distances by squared weights. But a key is drawn with the
-    probability w, so an expectation multiplies its distance by w."""
-    return (weights.square() * _distances(weights, value)).sum(dim=-1)
-
-
-@sampling_error.mistake("the distance instead of its square")
-def _(weights, value):
-    """You average the distances themselves. But the task asks for the expected square, which counts
-    rare large errors more."""
-    return (weights * _distances(weights, value).sqrt()).sum(dim=-1)
-
-
-@sampling_error.mistake("one number for each feature")
-def _(weights, value):
-    """You keep the features apart. The task asks for the squared length of the error, which is a
-    sum over the features."""
-    output = weights @ value
-    return weights @ value.square() - output.square()
-
-
 quiet_softmax = Exercise(
-    "4.6",
+    "4.4",
     "A softmax that may say nothing",
     hints=[
         "The 1 in the denominator is e⁰. It acts like one more key with the score 0, whose weight "
@@ -785,547 +569,8 @@ def _(scores, mask):
     return torch.cat([scores, nobody], dim=-1).softmax(dim=-1)
 
 
-merge = Exercise(
-    "4.7",
-    "Two halves of the keys",
-    hints=[
-        "Each half has already divided by its own denominator. Over all keys the "
-        "denominator is the sum of the two.",
-        "So the first half's share is e^a / (e^a + e^b), where a and b are the two logarithms. "
-        "Weight the first half's output by this share.",
-        "Subtract the larger of a and b from both before you take exponentials. Or use "
-        "`torch.sigmoid(a - b)`, which is the same share.",
-    ],
-    differentiable=True,
-)
-
-
-def _first_share(log_a, log_b):
-    return torch.stack([log_a, log_b], dim=-1).softmax(dim=-1)[..., :1]
-
-
-@merge.solution
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    share = _first_share(log_sum_a, log_sum_b)
-    return share * output_a + (1 - share) * output_b
-
-
-@merge.inputs
-def _(generator):
-    yield (
-        torch.tensor([[4.0]]),
-        torch.tensor([math.log(3.0)]),
-        torch.tensor([[0.0]]),
-        torch.tensor([0.0]),
-    )
-    yield (
-        torch.tensor([[1.0, 2.0]]),
-        torch.tensor([-math.inf]),
-        torch.tensor([[3.0, 5.0]]),
-        torch.tensor([0.5]),
-    )
-    yield (
-        torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
-        torch.tensor([900.0, -900.0]),
-        torch.tensor([[3.0, 5.0], [2.0, 2.0]]),
-        torch.tensor([899.0, -901.0]),
-    )
-    for rows, d_v in [((2, 1), 4), ((1, 3), 2), ((3, 4), 3)]:
-        outputs = torch.randn(2, *rows, d_v, generator=generator)
-        log_sums = 2 + torch.randn(2, *rows, generator=generator)
-        yield outputs[0], log_sums[0], outputs[1], log_sums[1]
-
-
-@merge.holds("Two equal outputs are merged into the same output.")
-def _(f, output_a, log_sum_a, output_b, log_sum_b):
-    return changed(
-        output_a,
-        f(output_a, log_sum_a, output_a, log_sum_b),
-        "both halves have {}, but your result has {}",
-    )
-
-
-@merge.holds("The result equals attention to all keys at once.")
-def _(f, output_a, log_sum_a, output_b, log_sum_b):
-    generator = torch.Generator().manual_seed(0)
-    rows, d_v = output_a.shape[:-1], output_a.shape[-1]
-    scores = 2 * torch.randn(*rows, 7, generator=generator)
-    value = torch.randn(7, d_v, generator=generator)
-    halves = []
-    for part in (slice(0, 3), slice(3, 7)):
-        weights = scores[..., part].softmax(dim=-1)
-        halves += [weights @ value[part], scores[..., part].logsumexp(dim=-1)]
-    return changed(
-        scores.softmax(dim=-1) @ value, f(*halves), "there, a number is {}, but yours is {}"
-    )
-
-
-@merge.mistake("the plain mean of the halves")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You average the two outputs. A half with the better keys then counts no more than the other
-    half."""
-    return (output_a + output_b) / 2
-
-
-@merge.mistake("the outputs added up")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You add the outputs. But each half is already divided by its own sum, so the weights now sum
-    to 2."""
-    return output_a + output_b
-
-
-@merge.mistake("logarithms used as sums")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You share out by the logarithms themselves. But the whole denominator adds up the sums, not
-    their logarithms, and a logarithm may even be negative or −∞."""
-    share = (log_sum_a / (log_sum_a + log_sum_b))[..., None]
-    return share * output_a + (1 - share) * output_b
-
-
-@merge.mistake("the two shares exchanged")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You give each half the share of the other. Then the keys that fit badly count most."""
-    share = _first_share(log_sum_a, log_sum_b)
-    return (1 - share) * output_a + share * output_b
-
-
-@merge.mistake("exponentials without a maximum")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You take the exponentials of the logarithms as they are. Large ones overflow and very small
-    ones become 0. Both lead to NaN."""
-    a, b = log_sum_a.exp()[..., None], log_sum_b.exp()[..., None]
-    return (a * output_a + b * output_b) / (a + b)
-
-
-@merge.mistake("the better half takes all")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You keep the output whose sum is larger and drop the other. But the other half has weight,
-    too, unless its sum is very much smaller."""
-    return torch.where((log_sum_a > log_sum_b)[..., None], output_a, output_b)
-
-
-@merge.mistake("not divided by the common sum")
-def _(output_a, log_sum_a, output_b, log_sum_b):
-    """You divide both halves by the larger sum and add them up. But the common denominator is
-    larger than that sum, so the weights sum to more than 1."""
-    largest = torch.maximum(log_sum_a, log_sum_b)
-    a = (log_sum_a - largest).exp()[..., None]
-    b = (log_sum_b - largest).exp()[..., None]
-    return a * output_a + b * output_b
-
-
-sparsemax = Exercise(
-    "4.8",
-    "Sparsemax",
-    hints=[
-        "Suppose you knew that exactly the k largest scores stay above 0. Their weights must sum "
-        "to 1, so τ = (sum of these k scores − 1) / k.",
-        "Sort each row, largest first. `cumsum` then gives the sum for every k at once. The k-th "
-        "score belongs to the support if it is above the τ of this k.",
-        "Count the places that belong to the support. Their number is k. Pick the τ of that k with "
-        "`gather`, and return `(scores - tau).clamp(min=0)`.",
-    ],
-)
-
-
-def _sparsemax(scores, mass=1.0):
-    ordered = scores.sort(dim=-1, descending=True).values
-    counts = torch.arange(1, scores.shape[-1] + 1)
-    tau = (ordered.cumsum(dim=-1) - mass) / counts
-    support = (ordered > tau).sum(dim=-1, keepdim=True).clamp(min=1)
-    return (scores - tau.gather(-1, support - 1)).clamp(min=0)
-
-
-@sparsemax.solution
-def _(scores):
-    return _sparsemax(scores)
-
-
-@sparsemax.inputs
-def _(generator):
-    yield (torch.tensor([[0.5, 0.0]]),)
-    yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
-    yield (torch.tensor([[500.5, 500.0], [-500.0, -500.5]]),)  # only differences count
-    yield (torch.tensor([[-2.0, -2e5, -20.0, 0.0, -200.0, -2e6, -2e4, -2e3]]),)
-    for shape in [(2, 20), (3, 1, 6), (2, 3, 1)]:
-        yield (torch.randn(shape, generator=generator),)
-
-
-@sparsemax.holds("Of two keys whose scores differ by ½, the better one gets ¾.")
-def _(f, scores):
-    share = f(torch.tensor([[0.5, 0.0]]))[0, 0].item()
-    if not abs(share - 0.75) < 1e-4:
-        return f"It gets {told_apart(share, 0.75)}."
-
-
-@sparsemax.holds("A key whose score is at least 1 below the best has no weight.")
-def _(f, scores):
-    behind = scores <= scores.amax(dim=-1, keepdim=True) - 1
-    if behind.any():
-        largest = f(scores)[behind].abs().max().item()
-        if not largest < 1e-5:
-            return f"One such key has the weight {largest:.3g}."
-
-
-@sparsemax.mistake("softmax")
-def _(scores):
-    """You return softmax. A weight of softmax never reaches 0, so no key is ever left out."""
-    return scores.softmax(dim=-1)
-
-
-@sparsemax.mistake("all keys in the support")
-def _(scores):
-    """You compute τ as if every key kept some weight. As soon as one weight falls below 0 and is
-    cut off, the others sum to more than 1."""
-    tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
-    return (scores - tau).clamp(min=0)
-
-
-@sparsemax.mistake("cut off, then divided by the sum")
-def _(scores):
-    """You cut off negative weights and divide by what is left. The row sums to 1, but its weights
-    no longer differ as the scores do, and too many keys keep a share."""
-    tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
-    weights = (scores - tau).clamp(min=0)
-    return weights / weights.sum(dim=-1, keepdim=True)
-
-
-@sparsemax.mistake("negative scores cut off, then divided by the sum")
-def _(scores):
-    """You cut off negative scores instead of scores below a threshold, and divide by the sum. Where
-    no score is positive, nothing is left, and 0 / 0 is NaN."""
-    positive = scores.clamp(min=0)
-    return positive / positive.sum(dim=-1, keepdim=True)
-
-
-@sparsemax.mistake("one place off in the support")
-def _(scores):
-    """You take τ from one place too far down the sorted row. It then includes a key that has no
-    weight, and the row sums to more than 1."""
-    ordered = scores.sort(dim=-1, descending=True).values
-    counts = torch.arange(1, scores.shape[-1] + 1)
-    tau = (ordered.cumsum(dim=-1) - 1) / counts
-    support = (ordered > tau).sum(dim=-1, keepdim=True)
-    place = support.clamp(max=scores.shape[-1] - 1)
-    return (scores - tau.gather(-1, place)).clamp(min=0)
-
-
-@sparsemax.mistake("the 1 forgotten")
-def _(scores):
-    """All your weights are 0. This happens without the 1 to which they must sum. Then τ equals the
-    best score, and no score is above it."""
-    return _sparsemax(scores, mass=0.0)
-
-
-@sparsemax.mistake("the weights left in sorted order")
-def _(scores):
-    """You return the weights of the sorted scores. Every weight is right, but it is in the place of
-    a different key."""
-    return _sparsemax(scores).sort(dim=-1, descending=True).values
-
-
-@sparsemax.mistake("one threshold for all rows")
-def _(scores):
-    """You use the τ of the first row in every row. But each query has its own scores and needs its
-    own threshold."""
-    rows = scores.reshape(-1, scores.shape[-1])
-    tau = rows[0].max() - _sparsemax(rows[0]).max()
-    return (scores - tau).clamp(min=0)
-
-
-@sparsemax.mistake("along the queries instead of the keys")
-def _(scores):
-    """You make the columns sum to 1. But each query shares out its own attention, so the rows must
-    sum to 1."""
-    return _sparsemax(scores.mT).mT
-
-
-forgetful_attention = Exercise(
-    "4.9",
-    "A memory that fades",
-    hints=[
-        "Key s has faded t − s times when query t comes. Its part is decay^(t − s) · (query_t · "
-        "key_s), for s ≤ t.",
-        "Either loop over the tokens with two running sums, both multiplied by `decay` before the "
-        "new term is added. Or build the (L, L) matrix of decay^(t − s), 0 above the diagonal.",
-        "The sum with the values has to fade, and so does the sum by which it is divided. `query @ "
-        "key.mT` leaves the leading axes alone, so it also works for batches.",
-    ],
-    differentiable=True,
-)
-
-
-def _fading(length, decay):
-    ages = torch.arange(length)[:, None] - torch.arange(length)
-    return torch.where(ages >= 0, decay ** ages.clamp(min=0), 0.0)
-
-
-def _normalised(parts, value):
-    return parts @ value / parts.sum(dim=-1, keepdim=True)
-
-
-@forgetful_attention.solution
-def _(query, key, value, decay):
-    parts = query @ key.mT * _fading(query.shape[-2], decay)
-    return _normalised(parts, value)
-
-
-@forgetful_attention.inputs
-def _(generator):
-    yield (
-        torch.ones(2, 2),
-        torch.tensor([[1.0, 3.0], [2.0, 2.0]]),
-        torch.tensor([[3.0], [0.0]]),
-        0.5,
-    )
-    yield (
-        torch.tensor([[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]),
-        torch.tensor([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]),
-        torch.tensor([[4.0], [0.0], [8.0]]),
-        0.5,
-    )
-    yield torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.tensor([[[3.0]]]), 0.9
-    yield (  # the oldest token has faded four times
-        torch.ones(5, 1),
-        torch.tensor([[1.0], [2.0], [1.0], [3.0], [1.0]]),
-        torch.tensor([[16.0], [0.0], [4.0], [0.0], [1.0]]),
-        0.5,
-    )
-    for batch, length, d_k, d_v, decay in [
-        ((2,), 4, 2, 3, 0.3),
-        ((3, 1), 6, 4, 5, 0.7),
-        ((3,), 5, 3, 4, 1.0),
-        ((), 160, 2, 1, 0.01),  # 0.01¹⁶⁰ is 0 even in double precision
-    ]:
-        query, key = 0.1 + torch.rand(2, *batch, length, d_k, generator=generator)
-        yield (query, key, torch.randn(*batch, length, d_v, generator=generator), decay)
-
-
-@forgetful_attention.holds("No token sees what comes after it.")
-def _(f, query, key, value, decay):
-    later = [tensor.clone() for tensor in (query, key, value)]
-    later[0][..., -1, :] += 1.0
-    later[1][..., -1, :] += 1.0
-    later[2][..., -1, :] += 1e30  # shows however small its weight is
-    return changed(
-        f(query, key, value, decay)[..., :-1, :],
-        f(*later, decay)[..., :-1, :],
-        "when the last token changes, an earlier output goes from {} to {}",
-    )
-
-
-@forgetful_attention.holds(
-    "If all keys are equal, a key that is two steps old counts decay² times as much as the newest."
-)
-def _(f, query, key, value, decay):
-    oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
-    if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):
-        return f"With a decay of {decay:g}, their weights are {oldest:.4g} and {newest:.4g}."
-
-
-@forgetful_attention.mistake("nothing fades")
-def _(query, key, value, decay):
-    """You leave out the decay. The first token then counts as much as the newest, however long ago
-    it was."""
-    return _normalised(query @ key.mT * _fading(query.shape[-2], 1.0), value)
-
-
-@forgetful_attention.mistake("only the values' sum fades")
-def _(query, key, value, decay):
-    """You let the numerator fade, but not the sum by which it is divided. The weights no longer sum
-    to 1, and the outputs shrink as the text goes on."""
-    scores = query @ key.mT
-    length = query.shape[-2]
-    total = (scores * _fading(length, 1.0)).sum(dim=-1, keepdim=True)
-    return scores * _fading(length, decay) @ value / total
-
-
-@forgetful_attention.mistake("the future included")
-def _(query, key, value, decay):
-    """You also include later tokens, faded by their distance. But a model that writes text does not
-    know these tokens yet."""
-    ages = torch.arange(query.shape[-2])[:, None] - torch.arange(query.shape[-2])
-    return _normalised(query @ key.mT * decay ** ages.abs(), value)
-
-
-@forgetful_attention.mistake("not divided by the sum of the weights")
-def _(query, key, value, decay):
-    """You return the plain sum. Its size depends on the lengths of the keys and queries, and it is
-    not a weighted mean of the values."""
-    return query @ key.mT * _fading(query.shape[-2], decay) @ value
-
-
-@forgetful_attention.mistake("only the newest token fades")
-def _(query, key, value, decay):
-    """You multiply the new term by the decay instead of the memory. Old tokens then count more than
-    the newest one, and they never fade."""
-    fading = _fading(query.shape[-2], 1.0)
-    fading = fading - (1 - decay) * torch.eye(query.shape[-2])
-    return _normalised(query @ key.mT * fading, value)
-
-
-@forgetful_attention.mistake("the oldest kept best")
-def _(query, key, value, decay):
-    """You raise the decay to the power of the position, counted from the start. Then the first
-    token has faded least, and the newest has faded most."""
-    places = torch.arange(query.shape[-2])
-    fading = _fading(query.shape[-2], 1.0) * decay**places
-    return _normalised(query @ key.mT * fading, value)
-
-
-@forgetful_attention.mistake("the decay subtracted from 1")
-def _(query, key, value, decay):
-    """You multiply the memory by 1 − decay. A decay of 0.9 should keep nine tenths at each step,
-    but yours keeps only one tenth."""
-    fading = _fading(query.shape[-2], 1 - decay)
-    return _normalised(query @ key.mT * fading, value)
-
-
-@forgetful_attention.mistake("softmax on the products")
-def _(query, key, value, decay):
-    """You take exponentials of the products. The result is softmax attention that fades, and no
-    running sum can compute it."""
-    return _normalised((query @ key.mT).exp() * _fading(query.shape[-2], decay), value)
-
-
-@forgetful_attention.mistake("divided by a power that underflows")
-def _(query, key, value, decay):
-    """You divide each key by a power of `decay`, so that plain running sums are enough. But within
-    some hundred tokens, this power becomes 0, and the result becomes NaN."""
-    places = torch.arange(key.shape[-2])[:, None]
-    aged = key / decay**places
-    memory = (aged[..., :, None] * value[..., None, :]).cumsum(dim=-3)
-    total = (query * aged.cumsum(dim=-2)).sum(dim=-1, keepdim=True)
-    return (query[..., None, :] @ memory)[..., 0, :] / total
-
-
-differential_attention = Exercise(
-    "4.11",
-    "Differential attention",
-    hints=[
-        "`query.chunk(2, dim=-1)` gives the two halves of each query. Do the same with the keys.",
-        "Each half makes weights of its own, by a softmax of its own. Only these weights are "
-        "subtracted.",
-        "A score of a half is a sum of d products, so divide it by the root of the size of a half. "
-        "The values are not split.",
-    ],
-    differentiable=True,
-)
-
-
-def _weights(query, key):
-    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
-
-
-def _two_maps(query, key):
-    query_1, query_2 = query.chunk(2, dim=-1)
-    key_1, key_2 = key.chunk(2, dim=-1)
-    return _weights(query_1, key_1), _weights(query_2, key_2)
-
-
-@differential_attention.solution
-def _(query, key, value, factor):
-    first, second = _two_maps(query, key)
-    return (first - factor * second) @ value
-
-
-@differential_attention.inputs
-def _(generator):
-    yield (
-        torch.tensor([[1.0, 2.0, 2.0, -1.0]]),
-        torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
-        torch.tensor([[1.0], [3.0]]),
-        0.5,
-    )
-    for shape, keys, size, factor in [
-        ((3,), 5, 6, 0.8),
-        ((2, 1), 4, 6, 0.3),
-        ((2, 3), 4, 2, 0.7),
-        ((1, 2), 1, 8, 0.6),
-    ]:
-        yield (
-            torch.randn(*shape, size, generator=generator),
-            torch.randn(*shape[:-1], keys, size, generator=generator),
-            torch.randn(*shape[:-1], keys, 3, generator=generator),
-            factor,
-        )
-
-
-@differential_attention.holds("With λ = 0, the second half changes nothing.")
-def _(f, query, key, value, factor):
-    half = query.shape[-1] // 2
-    other = torch.cat([query[..., :half], query[..., half:] + 1.0], dim=-1)
-    before, after = f(query, key, value, 0.0), f(other, key, value, 0.0)
-    return changed(before, after, "a different second half turns {} into {}")
-
-
-@differential_attention.holds("If both halves are alike, the weights of each query sum to 1 − λ.")
-def _(f, query, key, value, factor):
-    half = query.shape[-1] // 2
-    alike = [torch.cat([x[..., :half]] * 2, dim=-1) for x in (query, key)]
-    total = f(*alike, torch.ones_like(value), factor).reshape(-1)[0].item()
-    if not abs(total - (1 - factor)) < 1e-4:
-        return f"They sum to {told_apart(total, 1 - factor)}."
-
-
-@differential_attention.mistake("the scores subtracted")
-def _(query, key, value, factor):
-    """You subtract scores, and take one softmax of the difference. Its weights are never negative
-    and always sum to 1, so no weight that both maps share is removed."""
-    queries, keys = query.chunk(2, dim=-1), key.chunk(2, dim=-1)
-    first, second = (q @ k.mT for q, k in zip(queries, keys, strict=True))
-    root = math.sqrt(queries[0].shape[-1])
-    return ((first - factor * second) / root).softmax(dim=-1) @ value
-
-
-@differential_attention.mistake("the root of both halves together")
-def _(query, key, value, factor):
-    """You divide by the root of the size of the whole query. But each score sums the products of
-    one half only, so your weights are too even."""
-    first, second = _two_maps(query / math.sqrt(2), key)
-    return (first - factor * second) @ value
-
-
-@differential_attention.mistake("the halves not split")
-def _(query, key, value, factor):
-    """You make both maps from the whole query and the whole keys. Both maps are then the same, and
-    their difference is one map, multiplied by a number."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1] // 2)
-    return (1 - factor) * scores.softmax(dim=-1) @ value
-
-
-@differential_attention.mistake("λ forgotten")
-def _(query, key, value, factor):
-    """You subtract the whole second map. The weights of each query then sum to 0."""
-    first, second = _two_maps(query, key)
-    return (first - second) @ value
-
-
-@differential_attention.mistake("the maps added")
-def _(query, key, value, factor):
-    """You add the second map. Weight that both maps give to the same key is then counted more, and
-    it should be removed."""
-    first, second = _two_maps(query, key)
-    return (first + factor * second) @ value
-
-
-@differential_attention.mistake("divided by 1 − λ")
-def _(query, key, value, factor):
-    """You make the weights sum to 1 again. The formula leaves the sum at 1 − λ."""
-    first, second = _two_maps(query, key)
-    return (first - factor * second) @ value / (1 - factor)
-
-
-@differential_attention.mistake("the halves exchanged")
-def _(query, key, value, factor):
-    """You subtract the map of the first half from that of the second half. So the keys that the
-    first half looks for are pushed away."""
-    first, second = _two_maps(query, key)
-    return (second - factor * first) @ value
-
-
 weigh = Repair(
-    "4.12",
+    "4.5",
     "Debug this: a dictionary with gaps",
     line=3,
     because="It gives padding a score of −0.000000001. This is nearly 0, the best score that a "
@@ -1490,8 +735,676 @@ def _(scores, lengths):
     return _without(_padding(scores, lengths - 1), scores)
 
 
+sparsemax = Exercise(
+    "4.7",
+    "Sparsemax",
+    hints=[
+        "Suppose you knew that exactly the k largest scores stay above 0. Their weights must sum "
+        "to 1, so τ = (sum of these k scores − 1) / k.",
+        "Sort each row, largest first. `cumsum` then gives the sum for every k at once. The k-th "
+        "score belongs to the support if it is above the τ of this k.",
+        "Count the places that belong to the support. Their number is k. Pick the τ of that k with "
+        "`gather`, and return `(scores - tau).clamp(min=0)`.",
+    ],
+)
+
+
+def _sparsemax(scores, mass=1.0):
+    ordered = scores.sort(dim=-1, descending=True).values
+    counts = torch.arange(1, scores.shape[-1] + 1)
+    tau = (ordered.cumsum(dim=-1) - mass) / counts
+    support = (ordered > tau).sum(dim=-1, keepdim=True).clamp(min=1)
+    return (scores - tau.gather(-1, support - 1)).clamp(min=0)
+
+
+@sparsemax.solution
+def _(scores):
+    return _sparsemax(scores)
+
+
+@sparsemax.inputs
+def _(generator):
+    yield (torch.tensor([[0.5, 0.0]]),)
+    yield (torch.tensor([[2.0, 1.8, 0.5], [0.0, 0.0, 0.0]]),)
+    yield (torch.tensor([[500.5, 500.0], [-500.0, -500.5]]),)  # only differences count
+    yield (torch.tensor([[-2.0, -2e5, -20.0, 0.0, -200.0, -2e6, -2e4, -2e3]]),)
+    for shape in [(2, 20), (3, 1, 6), (2, 3, 1)]:
+        yield (torch.randn(shape, generator=generator),)
+
+
+@sparsemax.holds("Of two keys whose scores differ by ½, the better one gets ¾.")
+def _(f, scores):
+    share = f(torch.tensor([[0.5, 0.0]]))[0, 0].item()
+    if not abs(share - 0.75) < 1e-4:
+        return f"It gets {told_apart(share, 0.75)}."
+
+
+@sparsemax.holds("A key whose score is at least 1 below the best has no weight.")
+def _(f, scores):
+    behind = scores <= scores.amax(dim=-1, keepdim=True) - 1
+    if behind.any():
+        largest = f(scores)[behind].abs().max().item()
+        if not largest < 1e-5:
+            return f"One such key has the weight {largest:.3g}."
+
+
+@sparsemax.mistake("softmax")
+def _(scores):
+    """You return softmax. A weight of softmax never reaches 0, so no key is ever left out."""
+    return scores.softmax(dim=-1)
+
+
+@sparsemax.mistake("all keys in the support")
+def _(scores):
+    """You compute τ as if every key kept some weight. As soon as one weight falls below 0 and is
+    cut off, the others sum to more than 1."""
+    tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
+    return (scores - tau).clamp(min=0)
+
+
+@sparsemax.mistake("cut off, then divided by the sum")
+def _(scores):
+    """You cut off negative weights and divide by what is left. The row sums to 1, but its weights
+    no longer differ as the scores do, and too many keys keep a share."""
+    tau = (scores.sum(dim=-1, keepdim=True) - 1) / scores.shape[-1]
+    weights = (scores - tau).clamp(min=0)
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+@sparsemax.mistake("negative scores cut off, then divided by the sum")
+def _(scores):
+    """You cut off negative scores instead of scores below a threshold, and divide by the sum. Where
+    no score is positive, nothing is left, and 0 / 0 is NaN."""
+    positive = scores.clamp(min=0)
+    return positive / positive.sum(dim=-1, keepdim=True)
+
+
+@sparsemax.mistake("one place off in the support")
+def _(scores):
+    """You take τ from one place too far down the sorted row. It then includes a key that has no
+    weight, and the row sums to more than 1."""
+    ordered = scores.sort(dim=-1, descending=True).values
+    counts = torch.arange(1, scores.shape[-1] + 1)
+    tau = (ordered.cumsum(dim=-1) - 1) / counts
+    support = (ordered > tau).sum(dim=-1, keepdim=True)
+    place = support.clamp(max=scores.shape[-1] - 1)
+    return (scores - tau.gather(-1, place)).clamp(min=0)
+
+
+@sparsemax.mistake("the 1 forgotten")
+def _(scores):
+    """All your weights are 0. This happens without the 1 to which they must sum. Then τ equals the
+    best score, and no score is above it."""
+    return _sparsemax(scores, mass=0.0)
+
+
+@sparsemax.mistake("the weights left in sorted order")
+def _(scores):
+    """You return the weights of the sorted scores. Every weight is right, but it is in the place of
+    a different key."""
+    return _sparsemax(scores).sort(dim=-1, descending=True).values
+
+
+@sparsemax.mistake("one threshold for all rows")
+def _(scores):
+    """You use the τ of the first row in every row. But each query has its own scores and needs its
+    own threshold."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    tau = rows[0].max() - _sparsemax(rows[0]).max()
+    return (scores - tau).clamp(min=0)
+
+
+@sparsemax.mistake("along the queries instead of the keys")
+def _(scores):
+    """You make the columns sum to 1. But each query shares out its own attention, so the rows must
+    sum to 1."""
+    return _sparsemax(scores.mT).mT
+
+
+merge = Exercise(
+    "4.8",
+    "Two halves of the keys",
+    hints=[
+        "Each half has already divided by its own denominator. Over all keys the "
+        "denominator is the sum of the two.",
+        "So the first half's share is e^a / (e^a + e^b), where a and b are the two logarithms. "
+        "Weight the first half's output by this share.",
+        "Subtract the larger of a and b from both before you take exponentials. Or use "
+        "`torch.sigmoid(a - b)`, which is the same share.",
+    ],
+    differentiable=True,
+)
+
+
+def _first_share(log_a, log_b):
+    return torch.stack([log_a, log_b], dim=-1).softmax(dim=-1)[..., :1]
+
+
+@merge.solution
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    share = _first_share(log_sum_a, log_sum_b)
+    return share * output_a + (1 - share) * output_b
+
+
+@merge.inputs
+def _(generator):
+    yield (
+        torch.tensor([[4.0]]),
+        torch.tensor([math.log(3.0)]),
+        torch.tensor([[0.0]]),
+        torch.tensor([0.0]),
+    )
+    yield (
+        torch.tensor([[1.0, 2.0]]),
+        torch.tensor([-math.inf]),
+        torch.tensor([[3.0, 5.0]]),
+        torch.tensor([0.5]),
+    )
+    yield (
+        torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
+        torch.tensor([900.0, -900.0]),
+        torch.tensor([[3.0, 5.0], [2.0, 2.0]]),
+        torch.tensor([899.0, -901.0]),
+    )
+    for rows, d_v in [((2, 1), 4), ((1, 3), 2), ((3, 4), 3)]:
+        outputs = torch.randn(2, *rows, d_v, generator=generator)
+        log_sums = 2 + torch.randn(2, *rows, generator=generator)
+        yield outputs[0], log_sums[0], outputs[1], log_sums[1]
+
+
+@merge.holds("Two equal outputs are merged into the same output.")
+def _(f, output_a, log_sum_a, output_b, log_sum_b):
+    return changed(
+        output_a,
+        f(output_a, log_sum_a, output_a, log_sum_b),
+        "both halves have {}, but your result has {}",
+    )
+
+
+@merge.holds("The result equals attention to all keys at once.")
+def _(f, output_a, log_sum_a, output_b, log_sum_b):
+    generator = torch.Generator().manual_seed(0)
+    rows, d_v = output_a.shape[:-1], output_a.shape[-1]
+    scores = 2 * torch.randn(*rows, 7, generator=generator)
+    value = torch.randn(7, d_v, generator=generator)
+    halves = []
+    for part in (slice(0, 3), slice(3, 7)):
+        weights = scores[..., part].softmax(dim=-1)
+        halves += [weights @ value[part], scores[..., part].logsumexp(dim=-1)]
+    return changed(
+        scores.softmax(dim=-1) @ value, f(*halves), "there, a number is {}, but yours is {}"
+    )
+
+
+@merge.mistake("the plain mean of the halves")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You average the two outputs. A half with the better keys then counts no more than the other
+    half."""
+    return (output_a + output_b) / 2
+
+
+@merge.mistake("the outputs added up")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You add the outputs. But each half is already divided by its own sum, so the weights now sum
+    to 2."""
+    return output_a + output_b
+
+
+@merge.mistake("logarithms used as sums")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You share out by the logarithms themselves. But the whole denominator adds up the sums, not
+    their logarithms, and a logarithm may even be negative or −∞."""
+    share = (log_sum_a / (log_sum_a + log_sum_b))[..., None]
+    return share * output_a + (1 - share) * output_b
+
+
+@merge.mistake("the two shares exchanged")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You give each half the share of the other. Then the keys that fit badly count most."""
+    share = _first_share(log_sum_a, log_sum_b)
+    return (1 - share) * output_a + share * output_b
+
+
+@merge.mistake("exponentials without a maximum")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You take the exponentials of the logarithms as they are. Large ones overflow and very small
+    ones become 0. Both lead to NaN."""
+    a, b = log_sum_a.exp()[..., None], log_sum_b.exp()[..., None]
+    return (a * output_a + b * output_b) / (a + b)
+
+
+@merge.mistake("the better half takes all")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You keep the output whose sum is larger and drop the other. But the other half has weight,
+    too, unless its sum is very much smaller."""
+    return torch.where((log_sum_a > log_sum_b)[..., None], output_a, output_b)
+
+
+@merge.mistake("not divided by the common sum")
+def _(output_a, log_sum_a, output_b, log_sum_b):
+    """You divide both halves by the larger sum and add them up. But the common denominator is
+    larger than that sum, so the weights sum to more than 1."""
+    largest = torch.maximum(log_sum_a, log_sum_b)
+    a = (log_sum_a - largest).exp()[..., None]
+    b = (log_sum_b - largest).exp()[..., None]
+    return a * output_a + b * output_b
+
+
+forgetful_attention = Exercise(
+    "4.9",
+    "A memory that fades",
+    hints=[
+        "Key s has faded t − s times when query t comes. Its part is decay^(t − s) · (query_t · "
+        "key_s), for s ≤ t.",
+        "Either loop over the tokens with two running sums, both multiplied by `decay` before the "
+        "new term is added. Or build the (L, L) matrix of decay^(t − s), 0 above the diagonal.",
+        "The sum with the values has to fade, and so does the sum by which it is divided. `query @ "
+        "key.mT` leaves the leading axes alone, so it also works for batches.",
+    ],
+    differentiable=True,
+)
+
+
+def _fading(length, decay):
+    ages = torch.arange(length)[:, None] - torch.arange(length)
+    return torch.where(ages >= 0, decay ** ages.clamp(min=0), 0.0)
+
+
+def _normalised(parts, value):
+    return parts @ value / parts.sum(dim=-1, keepdim=True)
+
+
+@forgetful_attention.solution
+def _(query, key, value, decay):
+    parts = query @ key.mT * _fading(query.shape[-2], decay)
+    return _normalised(parts, value)
+
+
+@forgetful_attention.inputs
+def _(generator):
+    yield (
+        torch.ones(2, 2),
+        torch.tensor([[1.0, 3.0], [2.0, 2.0]]),
+        torch.tensor([[3.0], [0.0]]),
+        0.5,
+    )
+    yield (
+        torch.tensor([[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]),
+        torch.tensor([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]),
+        torch.tensor([[4.0], [0.0], [8.0]]),
+        0.5,
+    )
+    yield torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.tensor([[[3.0]]]), 0.9
+    yield (  # the oldest token has faded four times
+        torch.ones(5, 1),
+        torch.tensor([[1.0], [2.0], [1.0], [3.0], [1.0]]),
+        torch.tensor([[16.0], [0.0], [4.0], [0.0], [1.0]]),
+        0.5,
+    )
+    for batch, length, d_k, d_v, decay in [
+        ((2,), 4, 2, 3, 0.3),
+        ((3, 1), 6, 4, 5, 0.7),
+        ((3,), 5, 3, 4, 1.0),
+        ((), 160, 2, 1, 0.01),  # 0.01¹⁶⁰ is 0 even in double precision
+    ]:
+        query, key = 0.1 + torch.rand(2, *batch, length, d_k, generator=generator)
+        yield (query, key, torch.randn(*batch, length, d_v, generator=generator), decay)
+
+
+@forgetful_attention.holds("No token sees what comes after it.")
+def _(f, query, key, value, decay):
+    later = [tensor.clone() for tensor in (query, key, value)]
+    later[0][..., -1, :] += 1.0
+    later[1][..., -1, :] += 1.0
+    later[2][..., -1, :] += 1e30  # shows however small its weight is
+    return changed(
+        f(query, key, value, decay)[..., :-1, :],
+        f(*later, decay)[..., :-1, :],
+        "when the last token changes, an earlier output goes from {} to {}",
+    )
+
+
+@forgetful_attention.holds(
+    "If all keys are equal, a key that is two steps old counts decay² times as much as the newest."
+)
+def _(f, query, key, value, decay):
+    oldest, _, newest = f(torch.ones(3, 1), torch.ones(3, 1), torch.eye(3), decay)[-1].tolist()
+    if not math.isclose(oldest, decay**2 * newest, rel_tol=1e-3):
+        return f"With a decay of {decay:g}, their weights are {oldest:.4g} and {newest:.4g}."
+
+
+@forgetful_attention.mistake("nothing fades")
+def _(query, key, value, decay):
+    """You leave out the decay. The first token then counts as much as the newest, however long ago
+    it was."""
+    return _normalised(query @ key.mT * _fading(query.shape[-2], 1.0), value)
+
+
+@forgetful_attention.mistake("only the values' sum fades")
+def _(query, key, value, decay):
+    """You let the numerator fade, but not the sum by which it is divided. The weights no longer sum
+    to 1, and the outputs shrink as the text goes on."""
+    scores = query @ key.mT
+    length = query.shape[-2]
+    total = (scores * _fading(length, 1.0)).sum(dim=-1, keepdim=True)
+    return scores * _fading(length, decay) @ value / total
+
+
+@forgetful_attention.mistake("the future included")
+def _(query, key, value, decay):
+    """You also include later tokens, faded by their distance. But a model that writes text does not
+    know these tokens yet."""
+    ages = torch.arange(query.shape[-2])[:, None] - torch.arange(query.shape[-2])
+    return _normalised(query @ key.mT * decay ** ages.abs(), value)
+
+
+@forgetful_attention.mistake("not divided by the sum of the weights")
+def _(query, key, value, decay):
+    """You return the plain sum. Its size depends on the lengths of the keys and queries, and it is
+    not a weighted mean of the values."""
+    return query @ key.mT * _fading(query.shape[-2], decay) @ value
+
+
+@forgetful_attention.mistake("only the newest token fades")
+def _(query, key, value, decay):
+    """You multiply the new term by the decay instead of the memory. Old tokens then count more than
+    the newest one, and they never fade."""
+    fading = _fading(query.shape[-2], 1.0)
+    fading = fading - (1 - decay) * torch.eye(query.shape[-2])
+    return _normalised(query @ key.mT * fading, value)
+
+
+@forgetful_attention.mistake("the oldest kept best")
+def _(query, key, value, decay):
+    """You raise the decay to the power of the position, counted from the start. Then the first
+    token has faded least, and the newest has faded most."""
+    places = torch.arange(query.shape[-2])
+    fading = _fading(query.shape[-2], 1.0) * decay**places
+    return _normalised(query @ key.mT * fading, value)
+
+
+@forgetful_attention.mistake("the decay subtracted from 1")
+def _(query, key, value, decay):
+    """You multiply the memory by 1 − decay. A decay of 0.9 should keep nine tenths at each step,
+    but yours keeps only one tenth."""
+    fading = _fading(query.shape[-2], 1 - decay)
+    return _normalised(query @ key.mT * fading, value)
+
+
+@forgetful_attention.mistake("softmax on the products")
+def _(query, key, value, decay):
+    """You take exponentials of the products. The result is softmax attention that fades, and no
+    running sum can compute it."""
+    return _normalised((query @ key.mT).exp() * _fading(query.shape[-2], decay), value)
+
+
+@forgetful_attention.mistake("divided by a power that underflows")
+def _(query, key, value, decay):
+    """You divide each key by a power of `decay`, so that plain running sums are enough. But within
+    some hundred tokens, this power becomes 0, and the result becomes NaN."""
+    places = torch.arange(key.shape[-2])[:, None]
+    aged = key / decay**places
+    memory = (aged[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+    total = (query * aged.cumsum(dim=-2)).sum(dim=-1, keepdim=True)
+    return (query[..., None, :] @ memory)[..., 0, :] / total
+
+
+temperature_for = Exercise(
+    "4.10",
+    "The temperature for a given weight",
+    hints=[
+        "Let the best key have the score `gap` and all others the score 0. The best key's weight "
+        "is e^(gap/T) / (e^(gap/T) + n − 1).",
+        "Set this equal to `target`, call e^(gap/T) = x, and solve for x first.",
+        "x = target · (n − 1) / (1 − target). What is T if e^(gap/T) = x?",
+    ],
+)
+
+
+def _odds(n, target):
+    return target * (n - 1) / (1 - target)
+
+
+@temperature_for.solution
+def _(gap, n, target):
+    return gap / math.log(_odds(n, target))
+
+
+@temperature_for.inputs
+def _(generator):
+    yield 1.0, 2, 0.75
+    yield from [
+        (2.0, 2, 0.9),
+        (1.0, 11, 0.6),
+        (3.0, 101, 0.9),
+        (0.5, 1001, 0.99),
+        (4.0, 5, 0.3),
+        (10.0, 33, 0.8),
+    ]
+
+
+@temperature_for.holds("At this temperature softmax gives that weight.")
+def _(f, gap, n, target):
+    temperature = to_float(f(gap, n, target))
+    scores = torch.zeros(n, dtype=torch.float64)
+    scores[0] = gap
+    found = (scores / temperature).softmax(dim=-1)[0].item()
+    if not abs(found - target) < 1e-3:
+        return (
+            f"For gap={gap:g}, n={n} and target={target:g}, you return {temperature:.4g}, at which "
+            f"the weight is {told_apart(found, target)}."
+        )
+
+
+@temperature_for.holds("Twice the gap allows twice the temperature.")
+def _(f, gap, n, target):
+    one, two = to_float(f(gap, n, target)), to_float(f(2 * gap, n, target))
+    if not math.isclose(two, 2 * one, rel_tol=1e-3):
+        return f"For gap={gap:g}, you return {one:.4g}; for gap={2 * gap:g}, you return {two:.4g}."
+
+
+@temperature_for.mistake("one over the temperature")
+def _(gap, n, target):
+    """You return the factor by which the scores are multiplied. But a temperature divides the
+    scores, so yours is upside down."""
+    return math.log(_odds(n, target)) / gap
+
+
+@temperature_for.mistake("all n keys counted as others")
+def _(gap, n, target):
+    """You count n other keys. But one of the n keys is the best key itself, so only n − 1 others
+    are left.
+    """
+    return gap / math.log(target * n / (1 - target))
+
+
+@temperature_for.mistake("the number of other keys forgotten")
+def _(gap, n, target):
+    """You compare the best key with a single other key. But all the others together count for more,
+    so the temperature must be lower."""
+    return gap / math.log(target / (1 - target))
+
+
+@temperature_for.mistake("the best key left out of the denominator")
+def _(gap, n, target):
+    """You set e^(gap/T) over n − 1 equal to the target. But the best key's own exponential belongs
+    in the denominator, too."""
+    return gap / math.log(target * (n - 1))
+
+
+@temperature_for.mistake("the logarithm to base 10")
+def _(gap, n, target):
+    """You take the logarithm to base 10. But softmax raises e to a power, and only the natural
+    logarithm undoes that."""
+    return gap / math.log10(_odds(n, target))
+
+
+@temperature_for.mistake("multiplied by the logarithm")
+def _(gap, n, target):
+    """You multiply the gap by the logarithm. Then a higher target would need a higher temperature.
+    But a high temperature makes the weights more even."""
+    return gap * math.log(_odds(n, target))
+
+
+@temperature_for.mistake("the exponent not solved for")
+def _(gap, n, target):
+    """You divide the gap by x = e^(gap/T) itself. But the temperature is in the exponent, and only
+    a logarithm brings it down."""
+    return gap / _odds(n, target)
+
+
+temperature_of_dots = NumericAnswer(
+    "4.11",
+    "The temperature behind the weights",
+    hints=[
+        "The sum below the fraction is the same for all keys. So what is the logarithm of the "
+        "ratio of two weights?",
+        "Take two heights that are a factor of 10 apart, and read how far apart the scores are "
+        "there.",
+    ],
+    answer=2.5,
+    within=0.15,
+)
+temperature_of_dots.wrong_value(
+    "powers of ten taken for powers of e",
+    5.76,
+    "You read how far the score must rise for a weight ten times as large. But the weights are "
+    "powers of e, not of 10.",
+)
+temperature_of_dots.wrong_value(
+    "the slope",
+    0.4,
+    "You read the slope of the line. At a high temperature the line is flat, so slope and "
+    "temperature are not the same.",
+)
+temperature_of_dots.wrong_value(
+    "no temperature",
+    1.0,
+    "You assumed that the scores were not divided. Then one more in the score would multiply "
+    "the weight by 2.7, and the dots would rise far more steeply.",
+)
+temperature_of_dots.wrong_value(
+    "the slope in powers of ten",
+    0.174,
+    "You read how many powers of ten the weight rises for one more in the score. This number "
+    "is small where the temperature is high.",
+)
+
+
+sampling_error = Exercise(
+    "4.12",
+    "The error of one draw",
+    hints=[
+        "First compute the output, which is the mean of the draw: `weights @ value`.",
+        "The difference of every value from every output has the shape (..., L_query, L_key, d_v). "
+        "Give `value` an axis for the queries, and give the output an axis for the keys.",
+        "Square it, add up the features, and take the mean over the keys, each with its weight.",
+    ],
+)
+
+
+def _distances(weights, value):
+    """Squared distance of each value from each query's output: (..., query, key)."""
+    output = weights @ value
+    difference = value.unsqueeze(-3) - output.unsqueeze(-2)
+    return difference.square().sum(dim=-1)
+
+
+@sampling_error.solution
+def _(weights, value):
+    return (weights * _distances(weights, value)).sum(dim=-1)
+
+
+@sampling_error.inputs
+def _(generator):
+    yield torch.tensor([[0.75, 0.25]]), torch.tensor([[0.0], [4.0]])
+    yield (
+        torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]),
+        torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]),
+    )
+    for rows, keys, d_v in [((2, 3), 5, 4), ((2, 1), 6, 2), ((1, 4), 3, 5), ((2,), 1, 2)]:
+        weights = torch.randn(*rows, keys, generator=generator).softmax(dim=-1)
+        yield (weights, 1 + torch.randn(*rows[:-1], keys, d_v, generator=generator))
+
+
+@sampling_error.holds("With all the weight on one key, a draw has no error.")
+def _(f, weights, value):
+    certain = torch.zeros_like(weights)
+    certain[..., -1] = 1.0
+    worst = f(certain, value).abs().max().item()
+    if not worst < 1e-4:
+        return f"You return an error of {worst:.4g}."
+
+
+@sampling_error.holds(
+    "With two values, the error is the product of the two weights and the squared distance."
+)
+def _(f, weights, value):
+    rows = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
+    found = f(rows, torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
+    return changed(5 * rows.prod(dim=-1), found, "an error should be {} and is {}")
+
+
+@sampling_error.mistake("the output not subtracted")
+def _(weights, value):
+    """You average the squared length of the values. It measures how far the values are from 0, and
+    it stays large even when every draw gives the same value."""
+    return (weights @ value.square()).sum(dim=-1)
+
+
+@sampling_error.mistake("every key counted alike")
+def _(weights, value):
+    """You average over the keys with equal weights. But a key with a large weight is drawn more
+    often, so its distance counts more."""
+    return _distances(weights, value).mean(dim=-1)
+
+
+@sampling_error.mistake("the root taken")
+def _(weights, value):
+    """You return the root of the mean square. This root is a distance, but the task asks for the
+    expected square."""
+    return (weights * _distances(weights, value)).sum(dim=-1).sqrt()
+
+
+@sampling_error.mistake("the mean over the features instead of the sum")
+def _(weights, value):
+    """You average over the features. But a squared length is a sum over them. With an average,
+    vectors with many features would seem to have no larger error than vectors with few."""
+    return (weights * _distances(weights, value)).sum(dim=-1) / value.shape[-1]
+
+
+@sampling_error.mistake("the plain mean subtracted")
+def _(weights, value):
+    """You measure the distance from the plain mean of the values. But the draws scatter around the
+    weighted mean, which is the output."""
+    away = (value - value.mean(dim=-2, keepdim=True)).square().sum(dim=-1)
+    return (weights * away.unsqueeze(-2)).sum(dim=-1)
+
+
+@sampling_error.mistake("squared weights")
+def _(weights, value):
+    """You multiply the squared distances by squared weights. But a key is drawn with the
+    probability w, so an expectation multiplies its distance by w."""
+    return (weights.square() * _distances(weights, value)).sum(dim=-1)
+
+
+@sampling_error.mistake("the distance instead of its square")
+def _(weights, value):
+    """You average the distances themselves. But the task asks for the expected square, which counts
+    rare large errors more."""
+    return (weights * _distances(weights, value).sqrt()).sum(dim=-1)
+
+
+@sampling_error.mistake("one number for each feature")
+def _(weights, value):
+    """You keep the features apart. The task asks for the squared length of the error, which is a
+    sum over the features."""
+    output = weights @ value
+    return weights @ value.square() - output.square()
+
+
 scores_for_20 = Construction(
-    "4.13",
+    "4.14",
     "An output of 20 without its key",
     shape=(3,),
     hints=[
@@ -1556,7 +1469,7 @@ def _(scores):
 
 
 score_for_half = NumericAnswer(
-    "4.14",
+    "4.15",
     "Half of the weight among ten thousand",
     answer=math.log(10_000) + 2**2 / 2,
     within=0.05,
@@ -1605,39 +1518,126 @@ score_for_half.wrong_value(
 )
 
 
-temperature_of_dots = NumericAnswer(
-    "4.20",
-    "The temperature behind the weights",
+differential_attention = Exercise(
+    "4.16",
+    "Differential attention",
     hints=[
-        "The sum below the fraction is the same for all keys. So what is the logarithm of the "
-        "ratio of two weights?",
-        "Take two heights that are a factor of 10 apart, and read how far apart the scores are "
-        "there.",
+        "`query.chunk(2, dim=-1)` gives the two halves of each query. Do the same with the keys.",
+        "Each half makes weights of its own, by a softmax of its own. Only these weights are "
+        "subtracted.",
+        "A score of a half is a sum of d products, so divide it by the root of the size of a half. "
+        "The values are not split.",
     ],
-    answer=2.5,
-    within=0.15,
+    differentiable=True,
 )
-temperature_of_dots.wrong_value(
-    "powers of ten taken for powers of e",
-    5.76,
-    "You read how far the score must rise for a weight ten times as large. But the weights are "
-    "powers of e, not of 10.",
-)
-temperature_of_dots.wrong_value(
-    "the slope",
-    0.4,
-    "You read the slope of the line. At a high temperature the line is flat, so slope and "
-    "temperature are not the same.",
-)
-temperature_of_dots.wrong_value(
-    "no temperature",
-    1.0,
-    "You assumed that the scores were not divided. Then one more in the score would multiply "
-    "the weight by 2.7, and the dots would rise far more steeply.",
-)
-temperature_of_dots.wrong_value(
-    "the slope in powers of ten",
-    0.174,
-    "You read how many powers of ten the weight rises for one more in the score. This number "
-    "is small where the temperature is high.",
-)
+
+
+def _weights(query, key):
+    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
+
+
+def _two_maps(query, key):
+    query_1, query_2 = query.chunk(2, dim=-1)
+    key_1, key_2 = key.chunk(2, dim=-1)
+    return _weights(query_1, key_1), _weights(query_2, key_2)
+
+
+@differential_attention.solution
+def _(query, key, value, factor):
+    first, second = _two_maps(query, key)
+    return (first - factor * second) @ value
+
+
+@differential_attention.inputs
+def _(generator):
+    yield (
+        torch.tensor([[1.0, 2.0, 2.0, -1.0]]),
+        torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+        torch.tensor([[1.0], [3.0]]),
+        0.5,
+    )
+    for shape, keys, size, factor in [
+        ((3,), 5, 6, 0.8),
+        ((2, 1), 4, 6, 0.3),
+        ((2, 3), 4, 2, 0.7),
+        ((1, 2), 1, 8, 0.6),
+    ]:
+        yield (
+            torch.randn(*shape, size, generator=generator),
+            torch.randn(*shape[:-1], keys, size, generator=generator),
+            torch.randn(*shape[:-1], keys, 3, generator=generator),
+            factor,
+        )
+
+
+@differential_attention.holds("With λ = 0, the second half changes nothing.")
+def _(f, query, key, value, factor):
+    half = query.shape[-1] // 2
+    other = torch.cat([query[..., :half], query[..., half:] + 1.0], dim=-1)
+    before, after = f(query, key, value, 0.0), f(other, key, value, 0.0)
+    return changed(before, after, "a different second half turns {} into {}")
+
+
+@differential_attention.holds("If both halves are alike, the weights of each query sum to 1 − λ.")
+def _(f, query, key, value, factor):
+    half = query.shape[-1] // 2
+    alike = [torch.cat([x[..., :half]] * 2, dim=-1) for x in (query, key)]
+    total = f(*alike, torch.ones_like(value), factor).reshape(-1)[0].item()
+    if not abs(total - (1 - factor)) < 1e-4:
+        return f"They sum to {told_apart(total, 1 - factor)}."
+
+
+@differential_attention.mistake("the scores subtracted")
+def _(query, key, value, factor):
+    """You subtract scores, and take one softmax of the difference. Its weights are never negative
+    and always sum to 1, so no weight that both maps share is removed."""
+    queries, keys = query.chunk(2, dim=-1), key.chunk(2, dim=-1)
+    first, second = (q @ k.mT for q, k in zip(queries, keys, strict=True))
+    root = math.sqrt(queries[0].shape[-1])
+    return ((first - factor * second) / root).softmax(dim=-1) @ value
+
+
+@differential_attention.mistake("the root of both halves together")
+def _(query, key, value, factor):
+    """You divide by the root of the size of the whole query. But each score sums the products of
+    one half only, so your weights are too even."""
+    first, second = _two_maps(query / math.sqrt(2), key)
+    return (first - factor * second) @ value
+
+
+@differential_attention.mistake("the halves not split")
+def _(query, key, value, factor):
+    """You make both maps from the whole query and the whole keys. Both maps are then the same, and
+    their difference is one map, multiplied by a number."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1] // 2)
+    return (1 - factor) * scores.softmax(dim=-1) @ value
+
+
+@differential_attention.mistake("λ forgotten")
+def _(query, key, value, factor):
+    """You subtract the whole second map. The weights of each query then sum to 0."""
+    first, second = _two_maps(query, key)
+    return (first - second) @ value
+
+
+@differential_attention.mistake("the maps added")
+def _(query, key, value, factor):
+    """You add the second map. Weight that both maps give to the same key is then counted more, and
+    it should be removed."""
+    first, second = _two_maps(query, key)
+    return (first + factor * second) @ value
+
+
+@differential_attention.mistake("divided by 1 − λ")
+def _(query, key, value, factor):
+    """You make the weights sum to 1 again. The formula leaves the sum at 1 − λ."""
+    first, second = _two_maps(query, key)
+    return (first - factor * second) @ value / (1 - factor)
+
+
+@differential_attention.mistake("the halves exchanged")
+def _(query, key, value, factor):
+    """You subtract the map of the first half from that of the second half. So the keys that the
+    first half looks for are pushed away."""
+    first, second = _two_maps(query, key)
+    return (second - factor * first) @ value

@@ -206,121 +206,8 @@ def _(mask):
     return max(steps.count(one) for one in steps) == 3
 
 
-order_blind_ceiling = Exercise(
-    "5.3",
-    "The ceiling for an order-blind model",
-    hints=[
-        "The model sees only the bag, and must give the same answer to all sentences of the bag. "
-        "Which answer is right most often, and how often?",
-        "In one bag, the model can be right as often as the most frequent answer occurs. This is "
-        "the largest number of the row.",
-        "Add up these largest numbers over the bags, and divide by the number of all sentences.",
-    ],
-)
-
-
-@order_blind_ceiling.solution
-def _(counts):
-    return counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
-
-
-@order_blind_ceiling.inputs
-def _(generator):
-    yield (torch.tensor([[[3.0, 1.0], [0.0, 2.0]]]),)
-    yield (torch.tensor([[[5.0, 5.0], [8.0, 0.0], [1.0, 3.0]]]),)
-    yield (torch.tensor([[[4.0, 1.0, 0.0], [0.0, 0.0, 7.0]], [[2.0, 2.0, 1.0], [1.0, 6.0, 0.0]]]),)
-    for shape in [(2, 5, 3), (2, 3, 1)]:
-        counts = torch.randint(0, 12, shape, generator=generator)
-        counts[:, 0] = counts[:, 0] * 5 + 1
-        yield (counts.float(),)
-
-
-@order_blind_ceiling.holds("If every bag has only one answer, the ceiling is 1.")
-def _(f, counts):
-    clear = torch.zeros_like(counts)
-    clear[..., 0] = counts.sum(dim=-1)
-    return changed(torch.ones(len(counts)), f(clear), "it should be {}, but you return {}")
-
-
-@order_blind_ceiling.holds(
-    "Merging two bags, which hides something from the model, never raises the ceiling."
-)
-def _(f, counts):
-    merged = counts[:, 1:].clone()
-    merged[:, 0] = merged[:, 0] + counts[:, 0]
-    before, after = f(counts), f(merged)
-    if not (after <= before + 1e-5).all():
-        worst = (after - before).argmax()
-        low, high = before[worst].item(), after[worst].item()
-        return f"It rises from {told_apart(low, high)} to {told_apart(high, low)}."
-
-
-@order_blind_ceiling.mistake("the best bag for each answer")
-def _(counts):
-    """You take the largest number of each column, and so find the bag that fits an answer best. But
-    the model is given the bag and looks for the answer."""
-    return counts.amax(dim=-2).sum(dim=-1) / counts.sum(dim=(-2, -1))
-
-
-@order_blind_ceiling.mistake("all bags weighted alike")
-def _(counts):
-    """You average the shares of the bags. A bag with a hundred sentences then counts no more than a
-    bag with a single one."""
-    shares = counts.amax(dim=-1) / counts.sum(dim=-1).clamp_min(1)
-    return shares.mean(dim=-1)
-
-
-@order_blind_ceiling.mistake("one answer for everything")
-def _(counts):
-    """You let the model give the same answer to all sentences. But an order-blind model is not that
-    blind, because it can tell one bag from another."""
-    return counts.sum(dim=-2).amax(dim=-1) / counts.sum(dim=(-2, -1))
-
-
-@order_blind_ceiling.mistake("only bags with a single answer")
-def _(counts):
-    """You count only the bags in which a single answer occurs. But in the other bags, the model
-    still gives its best answer and is right part of the time."""
-    clear = (counts > 0).sum(dim=-1) == 1
-    return (counts.sum(dim=-1) * clear).sum(dim=-1) / counts.sum(dim=(-2, -1))
-
-
-@order_blind_ceiling.mistake("guessing in proportion")
-def _(counts):
-    """You let the model draw each answer as often as the answer occurs in the bag. Such a model is
-    right less often than it could be."""
-    sums = counts.sum(dim=-1).clamp_min(1)
-    right = counts.square().sum(dim=-1) / sums
-    return right.sum(dim=-1) / counts.sum(dim=(-2, -1))
-
-
-@order_blind_ceiling.mistake("the number of sentences instead of the share")
-def _(counts):
-    """You return the number of sentences that are answered correctly. An accuracy is this number as
-    a share of all sentences."""
-    return counts.amax(dim=-1).sum(dim=-1)
-
-
-@order_blind_ceiling.mistake("the errors instead of the right answers")
-def _(counts):
-    """You return the share of wrong answers. The shares of right and wrong answers add up to 1."""
-    right = counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
-    return 1 - right
-
-
-@order_blind_ceiling.mistake("all data sets counted together")
-def _(counts):
-    """You divide by the number of sentences of all data sets of the batch. But each data set has a
-    ceiling of its own."""
-    return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(len(counts))
-
-
-def _orders(generator, *shape):
-    return torch.rand(shape, generator=generator).argsort(dim=-1)
-
-
 mask_from_places = Exercise(
-    "5.4",
+    "5.3",
     "A causal mask for tokens in any order",
     hints=[
         "Each query has a place, and each key has a place. Compare the place of every query with "
@@ -440,8 +327,464 @@ def _(query_places, key_places):
     return (key[:1] <= query[:1]).expand(len(query_places), -1, -1).clone()
 
 
-even_window_attention = Exercise(
+look_back = Repair(
+    "5.4",
+    "Debug this: a loss that is too good",
+    line=3,
+    because="Its triangle reaches one column past the diagonal. So each letter sees the next one, "
+    "which is the letter that the model should predict.",
+    hints=[
+        "In the map, each row belongs to a query. Which letter does the first letter, *a*, attend "
+        "to, and which letter should it predict?",
+        "Print `allowed` for a length of 3. In which columns may its first row have a 1?",
+    ],
+    differentiable=True,
+)
+look_back.right_line(
+    1,
+    "It compares each query with each key, and divides by the root of the number of features, as "
+    "in (5.1).",
+)
+look_back.right_line(
+    2,
+    "The scores have a row for each query and a column for each key, so this is the number of "
+    "keys. There are as many queries.",
+)
+look_back.right_line(
+    4,
+    "It hides the keys for which `allowed` is 0, and no others. A score of −∞ becomes a weight of "
+    "0, and the other weights of the row still sum to 1.",
+)
+look_back.right_line(
+    5,
+    "Softmax runs over the keys, so each row of weights sums to 1, as in the map. Then each query "
+    "mixes the values with its weights.",
+)
+
+
+def _weights_where(allowed, query, key):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
+
+
+def _square(query):
+    return torch.ones(query.shape[-2], query.shape[-2], dtype=torch.bool)
+
+
+@look_back.solution
+def _(query, key, value):
+    return _weights_where(_square(query).tril(), query, key) @ value
+
+
+@look_back.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+        torch.tensor([[[2.0], [4.0]]]),
+    )
+    yield (  # the first token has a score of -93 with itself
+        torch.tensor([[[-0.5], [0.01]]]),
+        torch.tensor([[[186.0], [40.0]]]),
+        torch.tensor([[[2.0], [40.0]]]),
+    )
+    for batch, length, d_k, d_v in ((2, 4, 3, 2), (3, 1, 4, 3), (1, 5, 1, 1)):
+        yield (
+            torch.randn(batch, length, d_k, generator=generator),
+            torch.randn(batch, length, d_k, generator=generator),
+            torch.randn(batch, length, d_v, generator=generator),
+        )
+
+
+@look_back.holds("The first token sees only itself, so its output is its own value.")
+def _(f, query, key, value):
+    first = f(query, key, value)[..., :1, :]
+    return changed(value[..., :1, :], first, "its value is {}, but its output is {}")
+
+
+@look_back.holds("Other values at the end never change what comes before.")
+def _(f, query, key, value):
+    other = value.clone()
+    other[..., -1, :] += 10.0
+    before, after = (f(query, key, v)[..., :-1, :] for v in (value, other))
+    if before.numel():
+        return changed(before, after, "with a different last value, {} becomes {}")
+
+
+@look_back.broken
+def _(query, key, value):
+    """Each token still sees the token after it. In training, this is the token to be predicted, so
+    the model copies it and learns nothing else."""
+    return _weights_where(_square(query).tril(1), query, key) @ value
+
+
+@look_back.mistake("the token itself hidden")
+def _(query, key, value):
+    """You hide the token itself, too. The first token then sees nothing, and softmax of nothing is
+    NaN."""
+    return _weights_where(_square(query).tril(-1), query, key) @ value
+
+
+@look_back.mistake("looking ahead")
+def _(query, key, value):
+    """You keep the upper triangle. Each token then sees itself and all tokens that come after
+    it."""
+    return _weights_where(_square(query).triu(), query, key) @ value
+
+
+@look_back.mistake("only what comes later")
+def _(query, key, value):
+    """You hide the past and show the future. The last token then sees nothing, and softmax of
+    nothing is NaN."""
+    return _weights_where(_square(query).triu(1), query, key) @ value
+
+
+@look_back.mistake("no mask")
+def _(query, key, value):
+    """You hide nothing. Each token then sees the whole text, and with it the letter that it should
+    predict."""
+    return _weights_where(_square(query), query, key) @ value
+
+
+@look_back.mistake("scores of later tokens set to 0")
+def _(query, key, value):
+    """You give the later tokens a score of 0. But e⁰ is 1, so softmax gives these tokens a weight,
+    too."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) * _square(query).tril()
+    return scores.softmax(dim=-1) @ value
+
+
+@look_back.mistake("a score for later tokens that is not low enough")
+def _(query, key, value):
+    """You give the later tokens a low score. But the other scores can be just as low, and then
+    softmax gives the later tokens a weight."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~_square(query).tril(), -100.0).softmax(dim=-1) @ value
+
+
+@look_back.mistake("later tokens removed after softmax")
+def _(query, key, value):
+    """You set the weights of later tokens to 0 after softmax. The other weights then sum to less
+    than 1, because the later tokens have already taken their share."""
+    weights = _weights_where(_square(query), query, key) * _square(query).tril()
+    return weights @ value
+
+
+weight_of_the_first = NumericAnswer(
     "5.5",
+    "The weight of being first",
+    answer=sum(1 / i for i in range(1, 1001)),
+    within=0.1,
+    hints=[
+        "Query i may attend to i tokens. If everything is random, what share of the weight does "
+        "each of them get, on average?",
+        "Add up the shares 1, 1/2, 1/3, … of the first token. This sum grows like a logarithm.",
+    ],
+)
+weight_of_the_first.wrong_value(
+    "the mask forgotten",
+    1,
+    "You gave the first token as much as any other. Without a mask, this would be right, but here "
+    "every query may attend to the first token, and only one to the last.",
+)
+weight_of_the_first.wrong_value(
+    "all the weight",
+    1000,
+    "You gave the first token all the weight of every query. Every query may attend to it, but "
+    "nearly every query shares its weight among many more tokens.",
+)
+weight_of_the_first.wrong_value(
+    "half of the weight",
+    500,
+    "You gave the first token half of each query's weight. That is right for the second query "
+    "only, because later ones share their weight among more tokens.",
+)
+weight_of_the_first.wrong_value(
+    "a logarithm to base 2",
+    math.log2(1000),
+    "You counted how often 1000 can be halved. Each doubling of the length does add the same "
+    "amount to the first token's weight, but this amount is less than 1.",
+)
+weight_of_the_first.wrong_value(
+    "a logarithm to base 10",
+    math.log10(1000),
+    "You counted the zeros of 1000. Each tenfold increase of the length does add the same amount "
+    "to the first token's weight, but this amount is more than 1.",
+)
+weight_of_the_first.wrong_value(
+    "twice the average",
+    2,
+    "You took twice the average, because the first token is seen by twice as many queries as a "
+    "token in the middle. But the first queries also have very few tokens to choose from.",
+)
+
+
+order_blind_ceiling = Exercise(
+    "5.7",
+    "The ceiling for an order-blind model",
+    hints=[
+        "The model sees only the bag, and must give the same answer to all sentences of the bag. "
+        "Which answer is right most often, and how often?",
+        "In one bag, the model can be right as often as the most frequent answer occurs. This is "
+        "the largest number of the row.",
+        "Add up these largest numbers over the bags, and divide by the number of all sentences.",
+    ],
+)
+
+
+@order_blind_ceiling.solution
+def _(counts):
+    return counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.inputs
+def _(generator):
+    yield (torch.tensor([[[3.0, 1.0], [0.0, 2.0]]]),)
+    yield (torch.tensor([[[5.0, 5.0], [8.0, 0.0], [1.0, 3.0]]]),)
+    yield (torch.tensor([[[4.0, 1.0, 0.0], [0.0, 0.0, 7.0]], [[2.0, 2.0, 1.0], [1.0, 6.0, 0.0]]]),)
+    for shape in [(2, 5, 3), (2, 3, 1)]:
+        counts = torch.randint(0, 12, shape, generator=generator)
+        counts[:, 0] = counts[:, 0] * 5 + 1
+        yield (counts.float(),)
+
+
+@order_blind_ceiling.holds("If every bag has only one answer, the ceiling is 1.")
+def _(f, counts):
+    clear = torch.zeros_like(counts)
+    clear[..., 0] = counts.sum(dim=-1)
+    return changed(torch.ones(len(counts)), f(clear), "it should be {}, but you return {}")
+
+
+@order_blind_ceiling.holds(
+    "Merging two bags, which hides something from the model, never raises the ceiling."
+)
+def _(f, counts):
+    merged = counts[:, 1:].clone()
+    merged[:, 0] = merged[:, 0] + counts[:, 0]
+    before, after = f(counts), f(merged)
+    if not (after <= before + 1e-5).all():
+        worst = (after - before).argmax()
+        low, high = before[worst].item(), after[worst].item()
+        return f"It rises from {told_apart(low, high)} to {told_apart(high, low)}."
+
+
+@order_blind_ceiling.mistake("the best bag for each answer")
+def _(counts):
+    """You take the largest number of each column, and so find the bag that fits an answer best. But
+    the model is given the bag and looks for the answer."""
+    return counts.amax(dim=-2).sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("all bags weighted alike")
+def _(counts):
+    """You average the shares of the bags. A bag with a hundred sentences then counts no more than a
+    bag with a single one."""
+    shares = counts.amax(dim=-1) / counts.sum(dim=-1).clamp_min(1)
+    return shares.mean(dim=-1)
+
+
+@order_blind_ceiling.mistake("one answer for everything")
+def _(counts):
+    """You let the model give the same answer to all sentences. But an order-blind model is not that
+    blind, because it can tell one bag from another."""
+    return counts.sum(dim=-2).amax(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("only bags with a single answer")
+def _(counts):
+    """You count only the bags in which a single answer occurs. But in the other bags, the model
+    still gives its best answer and is right part of the time."""
+    clear = (counts > 0).sum(dim=-1) == 1
+    return (counts.sum(dim=-1) * clear).sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("guessing in proportion")
+def _(counts):
+    """You let the model draw each answer as often as the answer occurs in the bag. Such a model is
+    right less often than it could be."""
+    sums = counts.sum(dim=-1).clamp_min(1)
+    right = counts.square().sum(dim=-1) / sums
+    return right.sum(dim=-1) / counts.sum(dim=(-2, -1))
+
+
+@order_blind_ceiling.mistake("the number of sentences instead of the share")
+def _(counts):
+    """You return the number of sentences that are answered correctly. An accuracy is this number as
+    a share of all sentences."""
+    return counts.amax(dim=-1).sum(dim=-1)
+
+
+@order_blind_ceiling.mistake("the errors instead of the right answers")
+def _(counts):
+    """You return the share of wrong answers. The shares of right and wrong answers add up to 1."""
+    right = counts.amax(dim=-1).sum(dim=-1) / counts.sum(dim=(-2, -1))
+    return 1 - right
+
+
+@order_blind_ceiling.mistake("all data sets counted together")
+def _(counts):
+    """You divide by the number of sentences of all data sets of the batch. But each data set has a
+    ceiling of its own."""
+    return counts.amax(dim=-1).sum(dim=-1) / counts.sum() + torch.zeros(len(counts))
+
+
+def _orders(generator, *shape):
+    return torch.rand(shape, generator=generator).argsort(dim=-1)
+
+
+reach = Exercise(
+    "5.8",
+    "What a token can have heard of",
+    hints=[
+        "Follow one token. After the first layer, it knows itself and the tokens that its mask "
+        "allows. In the second layer, it hears everything that the tokens it sees there already "
+        "know.",
+        "Token i knows token j after a layer if i may see some token m that knew j before. This is "
+        "a matrix product in which any non-zero number means yes.",
+        "Start with the identity. For each layer in turn, multiply by (mask or identity) from the "
+        "left, and compare the result with 0.",
+    ],
+)
+
+
+def _with_self(masks):
+    return masks | torch.eye(masks.shape[-1], dtype=torch.bool)
+
+
+def _compose(masks):
+    known = torch.eye(masks.shape[-1])
+    for mask in masks.float().unbind(dim=-3):
+        known = (mask @ known > 0).float()
+    return known.bool()
+
+
+@reach.solution
+def _(masks):
+    return _compose(_with_self(masks))
+
+
+@reach.inputs
+def _(generator):
+    small = torch.zeros(1, 2, 3, 3, dtype=torch.bool)
+    small[0, 0, 1, 0] = small[0, 1, 2, 1] = True
+    yield (small,)
+    window = torch.ones(5, 5).tril() - torch.ones(5, 5).tril(-2)
+    yield (window.bool().expand(1, 2, 5, 5).clone(),)
+    yield (torch.ones(1, 3, 16, 16, dtype=torch.bool),)  # 256 paths, which are 0 in a byte
+    for batch, layers, length in [(2, 1, 5), (2, 3, 6), (3, 3, 4), (2, 2, 1)]:
+        shape = (batch, layers, length, length)
+        yield (torch.rand(shape, generator=generator) < 1 / length,)
+
+
+@reach.holds("Every token knows itself.")
+def _(f, masks):
+    own = f(masks).diagonal(dim1=-2, dim2=-1)
+    if not own.all():
+        token = (~own).nonzero()[0, -1].item()
+        return f"Token {token} does not know itself (tokens are counted from 0)."
+
+
+@reach.holds("If all layers look back only, no token ever knows of a later one.")
+def _(f, masks):
+    leak = f(masks.tril()).triu(1)
+    if leak.any():
+        _, i, j = leak.nonzero()[0].tolist()
+        return f"Token {i} knows token {j} (tokens are counted from 0)."
+
+
+@reach.mistake("all masks combined")
+def _(masks):
+    """You ask whether any layer lets i see j. But in a later layer, a token also hears what another
+    token has heard before."""
+    return _with_self(masks).any(dim=-3)
+
+
+@reach.mistake("only what every layer allows")
+def _(masks):
+    """You ask whether all layers let i see j. But a token keeps what it has heard once, and need
+    not hear it again."""
+    return _with_self(masks).all(dim=-3)
+
+
+@reach.mistake("the residual connection forgotten")
+def _(masks):
+    """You multiply the masks as they are. In a layer whose mask does not let a token see itself,
+    the token then forgets everything that it knew."""
+    return _compose(masks)
+
+
+@reach.mistake("the layers in reverse")
+def _(masks):
+    """You multiply the layers from the wrong side. News then travels through the last layer first
+    and through the first layer last."""
+    return _compose(_with_self(masks).flip(-3))
+
+
+@reach.mistake("rows and columns exchanged")
+def _(masks):
+    """You return the matrix with rows and columns exchanged. Row i then says which tokens have
+    heard of token i."""
+    return _compose(_with_self(masks)).mT
+
+
+@reach.mistake("the last layer only")
+def _(masks):
+    """You look only at the last mask. But the tokens that it lets through have already heard of
+    others in the layers below."""
+    return _with_self(masks)[..., -1, :, :]
+
+
+@reach.mistake("the first layer repeated")
+def _(masks):
+    """You use the first mask for every layer. But each layer has a mask of its own."""
+    return _compose(_with_self(masks)[..., :1, :, :].expand_as(masks))
+
+
+@reach.mistake("any number of layers")
+def _(masks):
+    """You follow the links until nothing new turns up. But news takes only one step in each layer,
+    and only along the links of that layer."""
+    anywhere = _with_self(masks).any(dim=-3, keepdim=True)
+    length = masks.shape[-1]
+    shape = (*masks.shape[:-3], length, length, length)
+    return _compose(anywhere.expand(shape))
+
+
+no_order_map = MultipleChoice(
+    "5.9",
+    "The layer that knows no order",
+    hints=[
+        "What can differ between the first *the* and the second if the layer knows nothing "
+        "about their places?",
+        "The word *the* is in two rows and in two columns. Compare the rows, and then the columns.",
+    ],
+    answer="B",
+    figure=True,
+    because="Without positions and without a mask, both *the* ask with the same query and are "
+    "found by the same key. So their rows are equal, and so are their columns.",
+)
+no_order_map.wrong_option(
+    "A",
+    "no positions, but a mask",
+    "Wherever both *the* are seen, they get equal weights, so this layer has no positions. But "
+    "every word gives the weight 0 to the words after it.",
+)
+no_order_map.wrong_option(
+    "C",
+    "equal columns are enough",
+    "Both *the* have equal columns, so their keys are the same. But their rows differ, so "
+    "their queries depend on the place.",
+)
+no_order_map.wrong_option(
+    "D",
+    "each place has weights of its own",
+    "You expected two places to have different weights. But they hold the same word, and only "
+    "something that marks the places can make its rows and its columns differ.",
+)
+
+
+even_window_attention = Exercise(
+    "5.10",
     "A window that shares evenly",
     hints=[
         "With equal scores, a token gives each token of its window the same weight. How large is "
@@ -571,126 +914,146 @@ def _(value, window):
     return _share(_in_window(value.shape[-1], window - 1), value.mT).mT
 
 
-reach = Exercise(
-    "5.6",
-    "What a token can have heard of",
+order_blind_part = Exercise(
+    "5.12",
+    "What survives all orders",
     hints=[
-        "Follow one token. After the first layer, it knows itself and the tokens that its mask "
-        "allows. In the second layer, it hears everything that the tokens it sees there already "
-        "know.",
-        "Token i knows token j after a layer if i may see some token m that knew j before. This is "
-        "a matrix product in which any non-zero number means yes.",
-        "Start with the identity. For each layer in turn, multiply by (mask or identity) from the "
-        "left, and compare the result with 0.",
+        "Whatever the order, an entry on the diagonal stays on the diagonal, because row and "
+        "column are reordered alike. Which places can the entry reach, and how often does it reach "
+        "each of them?",
+        "Over all orders, an entry off the diagonal visits every place off the diagonal equally "
+        "often. So all these places get the same average.",
+        "On the diagonal, put the mean of its L entries. Off the diagonal, put the mean of the "
+        "other L² − L entries.",
     ],
 )
 
 
-def _with_self(masks):
-    return masks | torch.eye(masks.shape[-1], dtype=torch.bool)
+def _two_numbers(on, off, length):
+    """``on`` on the diagonal and ``off`` beside it: (..., length, length)."""
+    identity = torch.eye(length)
+    return on[..., None, None] * identity + off[..., None, None] * (1 - identity)
 
 
-def _compose(masks):
-    known = torch.eye(masks.shape[-1])
-    for mask in masks.float().unbind(dim=-3):
-        known = (mask @ known > 0).float()
-    return known.bool()
+def _trace(mixing):
+    return mixing.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
 
 
-@reach.solution
-def _(masks):
-    return _compose(_with_self(masks))
+@order_blind_part.solution
+def _(mixing):
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
+    return _two_numbers(on / length, off, length)
 
 
-@reach.inputs
+@order_blind_part.inputs
 def _(generator):
-    small = torch.zeros(1, 2, 3, 3, dtype=torch.bool)
-    small[0, 0, 1, 0] = small[0, 1, 2, 1] = True
-    yield (small,)
-    window = torch.ones(5, 5).tril() - torch.ones(5, 5).tril(-2)
-    yield (window.bool().expand(1, 2, 5, 5).clone(),)
-    yield (torch.ones(1, 3, 16, 16, dtype=torch.bool),)  # 256 paths, which are 0 in a byte
-    for batch, layers, length in [(2, 1, 5), (2, 3, 6), (3, 3, 4), (2, 2, 1)]:
-        shape = (batch, layers, length, length)
-        yield (torch.rand(shape, generator=generator) < 1 / length,)
+    yield (torch.tensor([[[3.0, 4.0, 0.0], [2.0, 0.0, 1.0], [4.0, 1.0, 6.0]]]),)
+    yield (torch.tensor([[1.0, 4.0, 0.0], [2.0, 5.0, 3.0], [6.0, 0.0, 3.0]]),)
+    for shape in [(1, 2, 2), (2, 4, 4), (3, 1, 9, 9)]:
+        yield (torch.randn(shape, generator=generator),)
 
 
-@reach.holds("Every token knows itself.")
-def _(f, masks):
-    own = f(masks).diagonal(dim1=-2, dim2=-1)
-    if not own.all():
-        token = (~own).nonzero()[0, -1].item()
-        return f"Token {token} does not know itself (tokens are counted from 0)."
+@order_blind_part.holds("Reordering rows and columns alike changes nothing.")
+def _(f, mixing):
+    part = f(mixing)
+    order = torch.arange(mixing.shape[-1])
+    order[0], order[-1] = order[-1].item(), order[0].item()
+    return changed(
+        part,
+        part[..., order, :][..., order],
+        "with the first and the last token exchanged {} becomes {}",
+    )
 
 
-@reach.holds("If all layers look back only, no token ever knows of a later one.")
-def _(f, masks):
-    leak = f(masks.tril()).triu(1)
-    if leak.any():
-        _, i, j = leak.nonzero()[0].tolist()
-        return f"Token {i} knows token {j} (tokens are counted from 0)."
+@order_blind_part.holds("The sum of the diagonal and the sum of all entries stay the same.")
+def _(f, mixing):
+    part = f(mixing)
+    for name, measure in (("diagonal", _trace), ("whole matrix", lambda m: m.sum(dim=(-2, -1)))):
+        found = changed(measure(mixing), measure(part), f"the {name} goes from {{}} to {{}}")
+        if found:
+            return found
 
 
-@reach.mistake("all masks combined")
-def _(masks):
-    """You ask whether any layer lets i see j. But in a later layer, a token also hears what another
-    token has heard before."""
-    return _with_self(masks).any(dim=-3)
+@order_blind_part.mistake("the mean of all entries everywhere")
+def _(mixing):
+    """You put the same mean everywhere. But an entry on the diagonal never leaves the diagonal, so
+    the two kinds of places do not mix."""
+    average = mixing.mean(dim=(-2, -1), keepdim=True)
+    return average.expand_as(mixing).clone()
 
 
-@reach.mistake("only what every layer allows")
-def _(masks):
-    """You ask whether all layers let i see j. But a token keeps what it has heard once, and need
-    not hear it again."""
-    return _with_self(masks).all(dim=-3)
+@order_blind_part.mistake("nothing off the diagonal")
+def _(mixing):
+    """You keep the diagonal and set the rest to 0. But what a token takes from the other tokens
+    does not vanish in the average. It is only the same for all of them."""
+    length = mixing.shape[-1]
+    on = _trace(mixing) / length
+    return _two_numbers(on, torch.zeros_like(on), length)
 
 
-@reach.mistake("the residual connection forgotten")
-def _(masks):
-    """You multiply the masks as they are. In a layer whose mask does not let a token see itself,
-    the token then forgets everything that it knew."""
-    return _compose(masks)
+@order_blind_part.mistake("divided by all places")
+def _(mixing):
+    """You add up the entries off the diagonal and divide by the number of all places. But there are
+    fewer places off the diagonal than that."""
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / length**2
+    return _two_numbers(on / length, off, length)
 
 
-@reach.mistake("the layers in reverse")
-def _(masks):
-    """You multiply the layers from the wrong side. News then travels through the last layer first
-    and through the first layer last."""
-    return _compose(_with_self(masks).flip(-3))
+@order_blind_part.mistake("the diagonal counted among the rest")
+def _(mixing):
+    """For the places off the diagonal, you take the mean of all entries. But the entries on the
+    diagonal never get there."""
+    length = mixing.shape[-1]
+    on = _trace(mixing) / length
+    return _two_numbers(on, mixing.mean(dim=(-2, -1)), length)
 
 
-@reach.mistake("rows and columns exchanged")
-def _(masks):
-    """You return the matrix with rows and columns exchanged. Row i then says which tokens have
-    heard of token i."""
-    return _compose(_with_self(masks)).mT
+@order_blind_part.mistake("the diagonal left as it was")
+def _(mixing):
+    """You average only off the diagonal. But when the tokens trade places, what each token keeps of
+    itself moves along with it."""
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
+    rest = _two_numbers(torch.zeros_like(off), off, length)
+    return rest + mixing * torch.eye(length)
 
 
-@reach.mistake("the last layer only")
-def _(masks):
-    """You look only at the last mask. But the tokens that it lets through have already heard of
-    others in the layers below."""
-    return _with_self(masks)[..., -1, :, :]
+@order_blind_part.mistake("averaged with the transpose")
+def _(mixing):
+    """You average the matrix with its transpose. The result is symmetric, but each token is still
+    in its old place."""
+    return (mixing + mixing.mT) / 2
 
 
-@reach.mistake("the first layer repeated")
-def _(masks):
-    """You use the first mask for every layer. But each layer has a mask of its own."""
-    return _compose(_with_self(masks)[..., :1, :, :].expand_as(masks))
+@order_blind_part.mistake("cyclic shifts only")
+def _(mixing):
+    """You average only over the orders that move the sentence round in a ring. In these orders,
+    neighbours stay neighbours, and most other orders are left out."""
+    length = mixing.shape[-1]
+    shifts = [mixing.roll((s, s), (-2, -1)) for s in range(length)]
+    return torch.stack(shifts).mean(dim=0)
 
 
-@reach.mistake("any number of layers")
-def _(masks):
-    """You follow the links until nothing new turns up. But news takes only one step in each layer,
-    and only along the links of that layer."""
-    anywhere = _with_self(masks).any(dim=-3, keepdim=True)
-    length = masks.shape[-1]
-    shape = (*masks.shape[:-3], length, length, length)
-    return _compose(anywhere.expand(shape))
+@order_blind_part.mistake("only the rows reordered")
+def _(mixing):
+    """You reorder the outputs, but not the inputs. Rows and columns belong to the same tokens, so
+    they must move together."""
+    return mixing.mean(dim=-2, keepdim=True).expand_as(mixing).clone()
+
+
+@order_blind_part.mistake("the sum instead of the average")
+def _(mixing):
+    """You add up all orders and do not divide by their number. Your result is too large by this
+    factor, which grows with every further token."""
+    length, on = mixing.shape[-1], _trace(mixing)
+    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
+    return math.factorial(length) * _two_numbers(on / length, off, length)
 
 
 set_summary = Suspects(
-    "5.7",
+    "5.13",
     "One vector for a set of any size",
     hints=[
         "What must not change the summary of a set? But a function that never looks at the query "
@@ -928,366 +1291,3 @@ def _(f):
     x, lengths = torch.tensor([[[0.0], [math.log(3)], [5.0]]] * 2), torch.tensor([2, 1])
     expected = torch.tensor([[math.log(3) * 3 / 4], [0.0]])
     return torch.allclose(f(torch.ones(1), x, lengths), expected, atol=1e-5)
-
-
-order_blind_part = Exercise(
-    "5.8",
-    "What survives all orders",
-    hints=[
-        "Whatever the order, an entry on the diagonal stays on the diagonal, because row and "
-        "column are reordered alike. Which places can the entry reach, and how often does it reach "
-        "each of them?",
-        "Over all orders, an entry off the diagonal visits every place off the diagonal equally "
-        "often. So all these places get the same average.",
-        "On the diagonal, put the mean of its L entries. Off the diagonal, put the mean of the "
-        "other L² − L entries.",
-    ],
-)
-
-
-def _two_numbers(on, off, length):
-    """``on`` on the diagonal and ``off`` beside it: (..., length, length)."""
-    identity = torch.eye(length)
-    return on[..., None, None] * identity + off[..., None, None] * (1 - identity)
-
-
-def _trace(mixing):
-    return mixing.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
-
-
-@order_blind_part.solution
-def _(mixing):
-    length, on = mixing.shape[-1], _trace(mixing)
-    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
-    return _two_numbers(on / length, off, length)
-
-
-@order_blind_part.inputs
-def _(generator):
-    yield (torch.tensor([[[3.0, 4.0, 0.0], [2.0, 0.0, 1.0], [4.0, 1.0, 6.0]]]),)
-    yield (torch.tensor([[1.0, 4.0, 0.0], [2.0, 5.0, 3.0], [6.0, 0.0, 3.0]]),)
-    for shape in [(1, 2, 2), (2, 4, 4), (3, 1, 9, 9)]:
-        yield (torch.randn(shape, generator=generator),)
-
-
-@order_blind_part.holds("Reordering rows and columns alike changes nothing.")
-def _(f, mixing):
-    part = f(mixing)
-    order = torch.arange(mixing.shape[-1])
-    order[0], order[-1] = order[-1].item(), order[0].item()
-    return changed(
-        part,
-        part[..., order, :][..., order],
-        "with the first and the last token exchanged {} becomes {}",
-    )
-
-
-@order_blind_part.holds("The sum of the diagonal and the sum of all entries stay the same.")
-def _(f, mixing):
-    part = f(mixing)
-    for name, measure in (("diagonal", _trace), ("whole matrix", lambda m: m.sum(dim=(-2, -1)))):
-        found = changed(measure(mixing), measure(part), f"the {name} goes from {{}} to {{}}")
-        if found:
-            return found
-
-
-@order_blind_part.mistake("the mean of all entries everywhere")
-def _(mixing):
-    """You put the same mean everywhere. But an entry on the diagonal never leaves the diagonal, so
-    the two kinds of places do not mix."""
-    average = mixing.mean(dim=(-2, -1), keepdim=True)
-    return average.expand_as(mixing).clone()
-
-
-@order_blind_part.mistake("nothing off the diagonal")
-def _(mixing):
-    """You keep the diagonal and set the rest to 0. But what a token takes from the other tokens
-    does not vanish in the average. It is only the same for all of them."""
-    length = mixing.shape[-1]
-    on = _trace(mixing) / length
-    return _two_numbers(on, torch.zeros_like(on), length)
-
-
-@order_blind_part.mistake("divided by all places")
-def _(mixing):
-    """You add up the entries off the diagonal and divide by the number of all places. But there are
-    fewer places off the diagonal than that."""
-    length, on = mixing.shape[-1], _trace(mixing)
-    off = (mixing.sum(dim=(-2, -1)) - on) / length**2
-    return _two_numbers(on / length, off, length)
-
-
-@order_blind_part.mistake("the diagonal counted among the rest")
-def _(mixing):
-    """For the places off the diagonal, you take the mean of all entries. But the entries on the
-    diagonal never get there."""
-    length = mixing.shape[-1]
-    on = _trace(mixing) / length
-    return _two_numbers(on, mixing.mean(dim=(-2, -1)), length)
-
-
-@order_blind_part.mistake("the diagonal left as it was")
-def _(mixing):
-    """You average only off the diagonal. But when the tokens trade places, what each token keeps of
-    itself moves along with it."""
-    length, on = mixing.shape[-1], _trace(mixing)
-    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
-    rest = _two_numbers(torch.zeros_like(off), off, length)
-    return rest + mixing * torch.eye(length)
-
-
-@order_blind_part.mistake("averaged with the transpose")
-def _(mixing):
-    """You average the matrix with its transpose. The result is symmetric, but each token is still
-    in its old place."""
-    return (mixing + mixing.mT) / 2
-
-
-@order_blind_part.mistake("cyclic shifts only")
-def _(mixing):
-    """You average only over the orders that move the sentence round in a ring. In these orders,
-    neighbours stay neighbours, and most other orders are left out."""
-    length = mixing.shape[-1]
-    shifts = [mixing.roll((s, s), (-2, -1)) for s in range(length)]
-    return torch.stack(shifts).mean(dim=0)
-
-
-@order_blind_part.mistake("only the rows reordered")
-def _(mixing):
-    """You reorder the outputs, but not the inputs. Rows and columns belong to the same tokens, so
-    they must move together."""
-    return mixing.mean(dim=-2, keepdim=True).expand_as(mixing).clone()
-
-
-@order_blind_part.mistake("the sum instead of the average")
-def _(mixing):
-    """You add up all orders and do not divide by their number. Your result is too large by this
-    factor, which grows with every further token."""
-    length, on = mixing.shape[-1], _trace(mixing)
-    off = (mixing.sum(dim=(-2, -1)) - on) / (length * (length - 1))
-    return math.factorial(length) * _two_numbers(on / length, off, length)
-
-
-look_back = Repair(
-    "5.10",
-    "Debug this: a loss that is too good",
-    line=3,
-    because="Its triangle reaches one column past the diagonal. So each letter sees the next one, "
-    "which is the letter that the model should predict.",
-    hints=[
-        "In the map, each row belongs to a query. Which letter does the first letter, *a*, attend "
-        "to, and which letter should it predict?",
-        "Print `allowed` for a length of 3. In which columns may its first row have a 1?",
-    ],
-    differentiable=True,
-)
-look_back.right_line(
-    1,
-    "It compares each query with each key, and divides by the root of the number of features, as "
-    "in (5.1).",
-)
-look_back.right_line(
-    2,
-    "The scores have a row for each query and a column for each key, so this is the number of "
-    "keys. There are as many queries.",
-)
-look_back.right_line(
-    4,
-    "It hides the keys for which `allowed` is 0, and no others. A score of −∞ becomes a weight of "
-    "0, and the other weights of the row still sum to 1.",
-)
-look_back.right_line(
-    5,
-    "Softmax runs over the keys, so each row of weights sums to 1, as in the map. Then each query "
-    "mixes the values with its weights.",
-)
-
-
-def _weights_where(allowed, query, key):
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
-
-
-def _square(query):
-    return torch.ones(query.shape[-2], query.shape[-2], dtype=torch.bool)
-
-
-@look_back.solution
-def _(query, key, value):
-    return _weights_where(_square(query).tril(), query, key) @ value
-
-
-@look_back.inputs
-def _(generator):
-    yield (
-        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
-        torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
-        torch.tensor([[[2.0], [4.0]]]),
-    )
-    yield (  # the first token has a score of -93 with itself
-        torch.tensor([[[-0.5], [0.01]]]),
-        torch.tensor([[[186.0], [40.0]]]),
-        torch.tensor([[[2.0], [40.0]]]),
-    )
-    for batch, length, d_k, d_v in ((2, 4, 3, 2), (3, 1, 4, 3), (1, 5, 1, 1)):
-        yield (
-            torch.randn(batch, length, d_k, generator=generator),
-            torch.randn(batch, length, d_k, generator=generator),
-            torch.randn(batch, length, d_v, generator=generator),
-        )
-
-
-@look_back.holds("The first token sees only itself, so its output is its own value.")
-def _(f, query, key, value):
-    first = f(query, key, value)[..., :1, :]
-    return changed(value[..., :1, :], first, "its value is {}, but its output is {}")
-
-
-@look_back.holds("Other values at the end never change what comes before.")
-def _(f, query, key, value):
-    other = value.clone()
-    other[..., -1, :] += 10.0
-    before, after = (f(query, key, v)[..., :-1, :] for v in (value, other))
-    if before.numel():
-        return changed(before, after, "with a different last value, {} becomes {}")
-
-
-@look_back.broken
-def _(query, key, value):
-    """Each token still sees the token after it. In training, this is the token to be predicted, so
-    the model copies it and learns nothing else."""
-    return _weights_where(_square(query).tril(1), query, key) @ value
-
-
-@look_back.mistake("the token itself hidden")
-def _(query, key, value):
-    """You hide the token itself, too. The first token then sees nothing, and softmax of nothing is
-    NaN."""
-    return _weights_where(_square(query).tril(-1), query, key) @ value
-
-
-@look_back.mistake("looking ahead")
-def _(query, key, value):
-    """You keep the upper triangle. Each token then sees itself and all tokens that come after
-    it."""
-    return _weights_where(_square(query).triu(), query, key) @ value
-
-
-@look_back.mistake("only what comes later")
-def _(query, key, value):
-    """You hide the past and show the future. The last token then sees nothing, and softmax of
-    nothing is NaN."""
-    return _weights_where(_square(query).triu(1), query, key) @ value
-
-
-@look_back.mistake("no mask")
-def _(query, key, value):
-    """You hide nothing. Each token then sees the whole text, and with it the letter that it should
-    predict."""
-    return _weights_where(_square(query), query, key) @ value
-
-
-@look_back.mistake("scores of later tokens set to 0")
-def _(query, key, value):
-    """You give the later tokens a score of 0. But e⁰ is 1, so softmax gives these tokens a weight,
-    too."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1]) * _square(query).tril()
-    return scores.softmax(dim=-1) @ value
-
-
-@look_back.mistake("a score for later tokens that is not low enough")
-def _(query, key, value):
-    """You give the later tokens a low score. But the other scores can be just as low, and then
-    softmax gives the later tokens a weight."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.masked_fill(~_square(query).tril(), -100.0).softmax(dim=-1) @ value
-
-
-@look_back.mistake("later tokens removed after softmax")
-def _(query, key, value):
-    """You set the weights of later tokens to 0 after softmax. The other weights then sum to less
-    than 1, because the later tokens have already taken their share."""
-    weights = _weights_where(_square(query), query, key) * _square(query).tril()
-    return weights @ value
-
-
-weight_of_the_first = NumericAnswer(
-    "5.11",
-    "The weight of being first",
-    answer=sum(1 / i for i in range(1, 1001)),
-    within=0.1,
-    hints=[
-        "Query i may attend to i tokens. If everything is random, what share of the weight does "
-        "each of them get, on average?",
-        "Add up the shares 1, 1/2, 1/3, … of the first token. This sum grows like a logarithm.",
-    ],
-)
-weight_of_the_first.wrong_value(
-    "the mask forgotten",
-    1,
-    "You gave the first token as much as any other. Without a mask, this would be right, but here "
-    "every query may attend to the first token, and only one to the last.",
-)
-weight_of_the_first.wrong_value(
-    "all the weight",
-    1000,
-    "You gave the first token all the weight of every query. Every query may attend to it, but "
-    "nearly every query shares its weight among many more tokens.",
-)
-weight_of_the_first.wrong_value(
-    "half of the weight",
-    500,
-    "You gave the first token half of each query's weight. That is right for the second query "
-    "only, because later ones share their weight among more tokens.",
-)
-weight_of_the_first.wrong_value(
-    "a logarithm to base 2",
-    math.log2(1000),
-    "You counted how often 1000 can be halved. Each doubling of the length does add the same "
-    "amount to the first token's weight, but this amount is less than 1.",
-)
-weight_of_the_first.wrong_value(
-    "a logarithm to base 10",
-    math.log10(1000),
-    "You counted the zeros of 1000. Each tenfold increase of the length does add the same amount "
-    "to the first token's weight, but this amount is more than 1.",
-)
-weight_of_the_first.wrong_value(
-    "twice the average",
-    2,
-    "You took twice the average, because the first token is seen by twice as many queries as a "
-    "token in the middle. But the first queries also have very few tokens to choose from.",
-)
-
-
-no_order_map = MultipleChoice(
-    "5.20",
-    "The layer that knows no order",
-    hints=[
-        "What can differ between the first *the* and the second if the layer knows nothing "
-        "about their places?",
-        "The word *the* is in two rows and in two columns. Compare the rows, and then the columns.",
-    ],
-    answer="B",
-    figure=True,
-    because="Without positions and without a mask, both *the* ask with the same query and are "
-    "found by the same key. So their rows are equal, and so are their columns.",
-)
-no_order_map.wrong_option(
-    "A",
-    "no positions, but a mask",
-    "Wherever both *the* are seen, they get equal weights, so this layer has no positions. But "
-    "every word gives the weight 0 to the words after it.",
-)
-no_order_map.wrong_option(
-    "C",
-    "equal columns are enough",
-    "Both *the* have equal columns, so their keys are the same. But their rows differ, so "
-    "their queries depend on the place.",
-)
-no_order_map.wrong_option(
-    "D",
-    "each place has weights of its own",
-    "You expected two places to have different weights. But they hold the same word, and only "
-    "something that marks the places can make its rows and its columns differ.",
-)

@@ -262,117 +262,8 @@ def _(f):
     return torch.equal(f(p, 4), _with_four_features(p))
 
 
-positions_of = Exercise(
-    "6.3",
-    "Positions in a padded batch",
-    hints=[
-        "How many words come before this word in its own row? This number is its position.",
-        "`is_token.long().cumsum(dim=-1)` counts the words up to each place, including the place "
-        "itself.",
-        "Check the results for padding before the first word and between two words.",
-    ],
-    integers=True,
-)
-
-
-@positions_of.solution
-def _(is_token):
-    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0) * is_token
-
-
-@positions_of.inputs
-def _(generator):
-    yield (torch.tensor([[False, True, True]]),)
-    left, right = [False, False, True, True, True], [True] * 4 + [False]
-    yield (torch.tensor([left, right]),)
-    yield (torch.tensor([[False, True, False, True, True, False]]),)
-    # sentences of different lengths, padded on the left
-    lengths = _integers(generator, 1, 7, (5, 1))
-    yield (torch.arange(8) >= 8 - lengths,)
-    yield (torch.tensor([[True], [False]]),)  # places of one word
-    yield (torch.rand(5, 8, generator=generator) < 0.6,)
-
-
-@positions_of.holds("The words of each sentence have the positions 0, 1, 2, ….")
-def _(f, is_token):
-    for row, mask in zip(f(is_token), is_token, strict=True):
-        found = row[mask].tolist()
-        if found != list(range(len(found))):
-            return f"The words of one sentence have the positions {found}."
-
-
-@positions_of.holds("More padding on the left changes the position of no word.")
-def _(f, is_token):
-    padded = torch.nn.functional.pad(is_token, (2, 0), value=False)
-    return changed(
-        f(is_token).float(),
-        f(padded)[:, 2:].float(),
-        "two more paddings turn the position {} into {}",
-    )
-
-
-@positions_of.mistake("padding counted")
-def _(is_token):
-    """You number the places of the tensor, padding included. The same sentence then gets other
-    positions if a longer one happens to be in its batch."""
-    return torch.arange(is_token.shape[-1]) * is_token
-
-
-@positions_of.mistake("counted from 1")
-def _(is_token):
-    """You count the words up to and including each word. The first word then has position 1, which
-    is one more than in training."""
-    return is_token.long().cumsum(dim=-1) * is_token
-
-
-@positions_of.mistake("padding gets −1")
-def _(is_token):
-    """You subtract 1 everywhere, even before the first word. Padding there gets −1, which means the
-    last row of a table of learned vectors."""
-    return is_token.long().cumsum(dim=-1) - 1
-
-
-@positions_of.mistake("padding gets the number of the word before it")
-def _(is_token):
-    """You do not count padding, but you leave the count there as it is. Padding after a word then
-    has the word's position instead of 0."""
-    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0)
-
-
-@positions_of.mistake("counted along the batch")
-def _(is_token):
-    """You count along the first axis, from sentence to sentence. The position of a word then
-    depends on which other sentences are in the batch."""
-    return (is_token.long().cumsum(dim=0) - 1).clamp(min=0) * is_token
-
-
-@positions_of.mistake("only the padding before the first word subtracted")
-def _(is_token):
-    """You shift each sentence by the padding in front of it. But you still count padding between
-    two words as if it were words."""
-    first = is_token.long().argmax(dim=-1, keepdim=True)
-    return (torch.arange(is_token.shape[-1]) - first) * is_token
-
-
-@positions_of.mistake("all padding of the sentence subtracted")
-def _(is_token):
-    """You subtract the number of all paddings of the sentence, wherever they are. Padding after a
-    word then changes the position of the word, too."""
-    padding = (~is_token).sum(dim=-1, keepdim=True)
-    places = torch.arange(is_token.shape[-1]) - padding
-    return places.clamp(min=0) * is_token
-
-
-@positions_of.mistake("counted from the end")
-def _(is_token):
-    """You count the words that are still to come. The last word then has position 0, and every
-    sentence is numbered backwards."""
-    after = is_token.long().flip(-1).cumsum(dim=-1).flip(-1) - 1
-    return after.clamp(min=0) * is_token
-
-
 similarity_at = Exercise(
-    "6.4",
+    "6.3",
     "Similarity at a distance",
     hints=[
         "The cosine of an angle between vectors is their dot product divided by both lengths. "
@@ -482,231 +373,8 @@ def _(distances, d):
     return (distances * _frequencies(d).mean()).cos().float()
 
 
-nearest_position = Exercise(
-    "6.5",
-    "From the vector back to the position",
-    hints=[
-        "Make the vectors of all positions, one in each row, and compare each given vector with "
-        "every row.",
-        "The squared distance to row t is |v|² − 2 v·t + |t|². Which of the three terms differ "
-        "from row to row?",
-        "`argmax` along the axis of the positions gives the number of the best row. To which "
-        "position does row 0 belong?",
-    ],
-    integers=True,
-)
-
-
-@nearest_position.solution
-def _(vectors, first, length):
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return first + (vectors @ table.mT).argmax(dim=-1)
-
-
-@nearest_position.inputs
-def _(generator):
-    yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 2, 4
-    for shape, d, first, length, noise in [
-        ((2, 5), 16, 30, 60, 0.1),
-        ((4, 1, 3), 64, 0, 100, 0.3),
-        ((1, 1), 4, 7, 1, 0.5),  # there is one position to choose from
-        ((7,), 32, 500, 25, 0.5),
-    ]:
-        place = _integers(generator, length // 2, length, shape)
-        vectors = sinusoidal_positions(length, d, start=first)[place]
-        size = 0.5 + torch.rand(*shape, 1, generator=generator)
-        drawn = torch.randn(*shape, d, generator=generator)
-        yield size * (vectors + noise * drawn), first, length
-
-
-@nearest_position.holds("It finds the position of every vector without noise.")
-def _(f, vectors, first, length):
-    d = vectors.shape[-1]
-    found = f(sinusoidal_positions(length, d, start=first), first, length)
-    wrong = (found != first + torch.arange(length)).nonzero()
-    if len(wrong):
-        row = wrong[0].item()
-        return f"For d={d}, the vector of position {first + row} gets {found[row].item()}."
-
-
-@nearest_position.holds("A vector twice as long has the same position.")
-def _(f, vectors, first, length):
-    return changed(
-        f(vectors, first, length).float(),
-        f(2 * vectors, first, length).float(),
-        "twice as long, the vector of {} is taken for that of {}",
-    )
-
-
-@nearest_position.mistake("the farthest position")
-def _(vectors, first, length):
-    """You take the position whose vector has the largest distance or the smallest dot product. This
-    position is the least similar."""
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return first + (vectors @ table.mT).argmin(dim=-1)
-
-
-@nearest_position.mistake("the row instead of the position")
-def _(vectors, first, length):
-    """You return the number of the row. But row 0 belongs to the position `first`, so every answer
-    is too small by `first`."""
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return (vectors @ table.mT).argmax(dim=-1)
-
-
-@nearest_position.mistake("compared with the positions from 0 on")
-def _(vectors, first, length):
-    """You compare with the vectors of the positions from 0 on. But the text begins elsewhere, and
-    its vectors are similar to none of these."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return (vectors @ table.mT).argmax(dim=-1)
-
-
-@nearest_position.mistake("the vectors of the first positions of all")
-def _(vectors, first, length):
-    """You make the vectors of the positions from 0 on, and add `first` to the best row. But the
-    text begins elsewhere, and its vectors are similar to none of these."""
-    table = sinusoidal_positions(length, vectors.shape[-1])
-    return first + (vectors @ table.mT).argmax(dim=-1)
-
-
-@nearest_position.mistake("the first pair alone")
-def _(vectors, first, length):
-    """You compare only the fastest pair, which is the first two features. This pair completes a
-    cycle after 2π positions, so positions about six apart are mixed up."""
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return first + (vectors[..., :2] @ table[:, :2].mT).argmax(dim=-1)
-
-
-@nearest_position.mistake("the slowest pair alone")
-def _(vectors, first, length):
-    """You compare only the slowest pair, which is the last two features. This pair hardly rotates
-    from one position to the next, so even a little noise leads to a distant position."""
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return first + (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
-
-
-@nearest_position.mistake("the sines alone")
-def _(vectors, first, length):
-    """You compare only every second feature, that is, the sines. But a sine is the same on its way
-    up and on its way down, so half of the vector's information is lost."""
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return first + (vectors[..., ::2] @ table[:, ::2].mT).argmax(dim=-1)
-
-
-@nearest_position.mistake("the size of the product")
-def _(vectors, first, length):
-    """You take the dot product that is largest in size, whatever its sign. A vector that points the
-    opposite way then counts as similar."""
-    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
-    return first + (vectors @ table.mT).abs().argmax(dim=-1)
-
-
-@nearest_position.mistake("the largest feature")
-def _(vectors, first, length):
-    """You look for the largest feature. Its number says which wave is at its top, but not which
-    position the vector belongs to."""
-    return first + vectors.argmax(dim=-1)
-
-
-read_both = Construction(
-    "6.6",
-    "Word and place from one sum",
-    shape=(4, 4),
-    hints=[
-        "By (6.10), W acts on the word and on the place, and adds up the results. Which columns "
-        "give 0 for cat and 0 for dog?",
-        "The last two numbers should hardly change from place 0 to place 15. Which features of a "
-        "place hardly change?",
-    ],
-)
-read_both.reference = torch.tensor(
-    [[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [-3.0, 0.0, 1.0, 0.0], [0.0, -3.0, 0.0, 1.0]]
-)
-
-
-def _read(matrix, columns):
-    """What these columns read off cat and off dog, at each of the places 0 to 15."""
-    words = torch.tensor([[0.6, 0.0, 0.8, 0.0], [0.0, 0.6, 0.0, 0.8]]).double()
-    place = torch.arange(16).double()
-    places = torch.stack(
-        [place.sin(), place.cos(), (place / 100).sin(), (place / 100).cos()], dim=1
-    )
-    return (words[:, None] + places) @ matrix[:, columns]
-
-
-_OF_PLACE, _OF_WORD = slice(0, 2), slice(2, 4)
-
-
-@read_both.holds("In the first two numbers, cat and dog at one place are at most 0.01 apart.")
-def _(matrix):
-    cat, dog = _read(matrix, _OF_PLACE)
-    distance = (cat - dog).norm(dim=-1)[0].item()
-    if distance > 0.01 + 1e-3:
-        return f"At place 0, their distance is {distance:.3f}."
-
-
-@read_both.holds("In the first two numbers, different places are at least 0.1 apart.")
-def _(matrix):
-    cat, _ = _read(matrix, _OF_PLACE)
-    distance = torch.cdist(cat, cat).fill_diagonal_(torch.inf)
-    if distance.min() < 0.1 - 1e-6:
-        one, other = divmod(distance.argmin().item(), 16)
-        return f"For cat, the places {one} and {other} are {distance.min():.3f} apart."
-
-
-@read_both.holds("In the last two numbers, one word at different places is at most 0.3 apart.")
-def _(matrix):
-    cat, _ = _read(matrix, _OF_WORD)
-    distance = torch.cdist(cat, cat)
-    if distance.max() > 0.3 + 1e-6:
-        one, other = divmod(distance.argmax().item(), 16)
-        return f"For cat, the places {one} and {other} are {distance.max():.3f} apart."
-
-
-@read_both.holds("In the last two numbers, cat and dog are at least 0.8 apart, wherever they are.")
-def _(matrix):
-    cat, dog = _read(matrix, _OF_WORD)
-    distance = torch.cdist(cat, dog)
-    if distance.min() < 0.8 - 1e-6:
-        one, other = divmod(distance.argmin().item(), 16)
-        return f"Cat at place {one} and dog at place {other} are {distance.min():.3f} apart."
-
-
-@read_both.wrong(
-    "word and place exchanged",
-    example=[[0.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 4.0], [1.0, 0.0, -3.0, 0.0], [0, 1, 0, -3]],
-)
-def _(matrix):
-    """Your first two numbers say which word it is, and your last two say where it is. The task asks
-    for the place first."""
-    cat, dog = _read(matrix, _OF_WORD)
-    tells_words = torch.dist(*_read(matrix, _OF_PLACE)[:, 0]) > 0.1
-    return bool(tells_words and torch.dist(cat[0], cat[1]) > 0.1) and torch.allclose(
-        cat, dog, atol=0.01
-    )
-
-
-@read_both.wrong("the fast features as they are", example=torch.eye(4).tolist())
-def _(matrix):
-    """You read the place from the features of the fast waves alone. But cat and dog use these
-    features as well, so the first two numbers also say which word it is."""
-    fast, slow = matrix[:2, :2], matrix[2:, :2]
-    return bool(fast.abs().max() > 0.01 and slow.abs().max() < 1e-3)
-
-
-@read_both.wrong(
-    "the word from the fast features",
-    example=[[4.0, 0.0, 1.0, 0.0], [0.0, 4.0, 0.0, 1.0], [-3.0, 0.0, 1.0, 0.0], [0.0, -3.0, 0, 1]],
-)
-def _(matrix):
-    """Your last two numbers also read the features of the fast waves. These change so much from
-    place to place that one word at two places differs as much as two words do."""
-    return bool(matrix[:2, 2:].norm() > 0.3)
-
-
 rotate_halves = Exercise(
-    "6.7",
+    "6.4",
     "Rotary positions with the other pairing",
     hints=[
         "`x.chunk(2, dim=-1)` gives the first and the second half, which are the two coordinates "
@@ -865,8 +533,127 @@ def _(x, start, base):
     return x + sinusoidal_positions(*x.shape[-2:], start=start)
 
 
+with_positions = Repair(
+    "6.5",
+    "Debug this: positions that do not tell the order",
+    line=2,
+    because="`len(x)` is the number of texts in the batch. So the positions count the texts, and "
+    "all letters of a text get the same vector.",
+    hints=[
+        "Compare the rows of the two a's, and then the columns of the two a's. What do the vectors "
+        "of these two letters have in common?",
+        "Write down the shape of each tensor. In which axis of `x`, which has the shape "
+        "(batch, length, d), do the waves change?",
+    ],
+    differentiable=True,
+)
+with_positions.right_line(
+    1,
+    "It makes the features of the letters about as large as sines and cosines, as in equation "
+    "(6.7).",
+)
+with_positions.right_line(
+    3,
+    "It computes the exponents 2i of equation (6.1), one for each pair of features. A sine and its "
+    "cosine share a frequency, so d / 2 numbers are enough.",
+)
+with_positions.right_line(
+    4,
+    "It divides each position by 10000^(2i/d), which is the same as multiplying it by the "
+    "frequency of equation (6.1).",
+)
+with_positions.right_line(
+    5,
+    "It puts each cosine beside its sine, in a new last axis of two features.",
+)
+with_positions.right_line(
+    6,
+    "It joins the pairs to vectors of d features, and adds these to the vectors of the letters. "
+    "The order of the features is that of equation (6.2).",
+)
+
+
+def _sines_and_cosines(position, d):
+    even = torch.arange(0, d, 2)
+    angle = position / 10000 ** (even / d)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(start_dim=-2)
+
+
+def _placed(x, position):
+    return math.sqrt(x.shape[-1]) * x + _sines_and_cosines(position, x.shape[-1])
+
+
+@with_positions.solution
+def _(x):
+    return _placed(x, torch.arange(x.shape[1])[:, None])
+
+
+@with_positions.inputs
+def _(generator):
+    yield (torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),)
+    for shape in ((2, 3, 4), (3, 1, 6), (2, 50, 8), (4, 4, 2)):
+        yield (torch.randn(shape, generator=generator),)
+
+
+@with_positions.holds("Each text of the batch gets the same positions.")
+def _(f, x):
+    waves = f(torch.zeros_like(x))
+    return changed(
+        waves[:1].expand_as(waves), waves, "one feature is {} in the first text, but {} in another"
+    )
+
+
+@with_positions.holds("What is added to the first feature is the sine of the position.")
+def _(f, x):
+    added = f(torch.zeros_like(x))[..., 0]
+    sines = torch.arange(x.shape[1]).sin()
+    return changed(sines.expand_as(added), added, "one sine is {}, but {} is added")
+
+
+@with_positions.broken
+def _(x):
+    """The positions still count the texts of the batch. All letters of a text get the same vector,
+    so their order is lost."""
+    return _placed(x, torch.arange(len(x))[:, None, None])
+
+
+@with_positions.mistake("positions that count on from text to text")
+def _(x):
+    """You number all letters of the batch in one go. The position of a letter then depends on the
+    texts before its own, although these have nothing to do with it."""
+    batch, length, _ = x.shape
+    return _placed(x, torch.arange(batch * length).view(batch, length, 1))
+
+
+@with_positions.mistake("counted from 1")
+def _(x):
+    """You count the positions from 1. This model could learn with these vectors, but each letter
+    gets the vector of the next position, so that a trained model would fail."""
+    return _placed(x, torch.arange(1, x.shape[1] + 1)[:, None])
+
+
+@with_positions.mistake("shares of the length")
+def _(x):
+    """You give each letter the share of the text that lies before it. A step to the next letter
+    then rotates the hands by an angle that depends on the length."""
+    return _placed(x, torch.arange(x.shape[1])[:, None] / x.shape[1])
+
+
+@with_positions.mistake("counted from the end")
+def _(x):
+    """You count from the last letter. The vector of a letter then changes when the text goes on."""
+    return _placed(x, torch.arange(x.shape[1]).flip(0)[:, None])
+
+
+@with_positions.mistake("letters that are not scaled")
+def _(x):
+    """You add the vectors of the letters as they are. Before training, they are then much
+    smaller than the sines and cosines, and attention hardly notices them."""
+    return x + _sines_and_cosines(torch.arange(x.shape[1])[:, None], x.shape[-1])
+
+
 alibi_weights = Exercise(
-    "6.8",
+    "6.7",
     "Attention that fades with distance",
     hints=[
         "At which place is the first query if the last query is at place L_key − 1?",
@@ -1027,8 +814,418 @@ def _(scores, slopes):
     return biased.masked_fill(distance < 0, -math.inf).softmax(dim=-1)
 
 
-stretched_frequencies = Exercise(
+rotary_map = MultipleChoice(
+    "6.9",
+    "The map of rotary positions",
+    hints=[
+        "Along a diagonal, query and key are always the same number of places apart.",
+        "After one whole turn, a pair of features is back where it started. Can the score of a "
+        "far key be higher than the score of a near one?",
+    ],
+    answer="D",
+    figure=True,
+    because="Rotary positions let the score depend on the distance alone, so each diagonal has "
+    "one shade. And because features turn in circles, the score falls and rises with the "
+    "distance.",
+)
+rotary_map.wrong_option(
+    "A",
+    "waves in all directions",
+    "You looked for waves, and this map has them. But along a diagonal, where the distance is "
+    "always the same, the shade changes.",
+)
+rotary_map.wrong_option(
+    "B",
+    "the same shade along each diagonal",
+    "You looked for a score that depends on the distance alone. But in this map, the score "
+    "falls by the same amount with each further place, and never rises again.",
+)
+rotary_map.wrong_option(
+    "C",
+    "a rotation changes no length",
+    "You know that a rotation keeps the length of a vector. But a query and a key at different "
+    "places turn by different angles, and in this map no place makes any difference.",
+)
+
+
+nearest_position = Exercise(
     "6.10",
+    "From the vector back to the position",
+    hints=[
+        "Make the vectors of all positions, one in each row, and compare each given vector with "
+        "every row.",
+        "The squared distance to row t is |v|² − 2 v·t + |t|². Which of the three terms differ "
+        "from row to row?",
+        "`argmax` along the axis of the positions gives the number of the best row. To which "
+        "position does row 0 belong?",
+    ],
+    integers=True,
+)
+
+
+@nearest_position.solution
+def _(vectors, first, length):
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.inputs
+def _(generator):
+    yield torch.tensor([[0.9, -0.3], [-0.9, 0.4]]), 2, 4
+    for shape, d, first, length, noise in [
+        ((2, 5), 16, 30, 60, 0.1),
+        ((4, 1, 3), 64, 0, 100, 0.3),
+        ((1, 1), 4, 7, 1, 0.5),  # there is one position to choose from
+        ((7,), 32, 500, 25, 0.5),
+    ]:
+        place = _integers(generator, length // 2, length, shape)
+        vectors = sinusoidal_positions(length, d, start=first)[place]
+        size = 0.5 + torch.rand(*shape, 1, generator=generator)
+        drawn = torch.randn(*shape, d, generator=generator)
+        yield size * (vectors + noise * drawn), first, length
+
+
+@nearest_position.holds("It finds the position of every vector without noise.")
+def _(f, vectors, first, length):
+    d = vectors.shape[-1]
+    found = f(sinusoidal_positions(length, d, start=first), first, length)
+    wrong = (found != first + torch.arange(length)).nonzero()
+    if len(wrong):
+        row = wrong[0].item()
+        return f"For d={d}, the vector of position {first + row} gets {found[row].item()}."
+
+
+@nearest_position.holds("A vector twice as long has the same position.")
+def _(f, vectors, first, length):
+    return changed(
+        f(vectors, first, length).float(),
+        f(2 * vectors, first, length).float(),
+        "twice as long, the vector of {} is taken for that of {}",
+    )
+
+
+@nearest_position.mistake("the farthest position")
+def _(vectors, first, length):
+    """You take the position whose vector has the largest distance or the smallest dot product. This
+    position is the least similar."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).argmin(dim=-1)
+
+
+@nearest_position.mistake("the row instead of the position")
+def _(vectors, first, length):
+    """You return the number of the row. But row 0 belongs to the position `first`, so every answer
+    is too small by `first`."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("compared with the positions from 0 on")
+def _(vectors, first, length):
+    """You compare with the vectors of the positions from 0 on. But the text begins elsewhere, and
+    its vectors are similar to none of these."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the vectors of the first positions of all")
+def _(vectors, first, length):
+    """You make the vectors of the positions from 0 on, and add `first` to the best row. But the
+    text begins elsewhere, and its vectors are similar to none of these."""
+    table = sinusoidal_positions(length, vectors.shape[-1])
+    return first + (vectors @ table.mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the first pair alone")
+def _(vectors, first, length):
+    """You compare only the fastest pair, which is the first two features. This pair completes a
+    cycle after 2π positions, so positions about six apart are mixed up."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors[..., :2] @ table[:, :2].mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the slowest pair alone")
+def _(vectors, first, length):
+    """You compare only the slowest pair, which is the last two features. This pair hardly rotates
+    from one position to the next, so even a little noise leads to a distant position."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors[..., -2:] @ table[:, -2:].mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the sines alone")
+def _(vectors, first, length):
+    """You compare only every second feature, that is, the sines. But a sine is the same on its way
+    up and on its way down, so half of the vector's information is lost."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors[..., ::2] @ table[:, ::2].mT).argmax(dim=-1)
+
+
+@nearest_position.mistake("the size of the product")
+def _(vectors, first, length):
+    """You take the dot product that is largest in size, whatever its sign. A vector that points the
+    opposite way then counts as similar."""
+    table = sinusoidal_positions(length, vectors.shape[-1], start=first)
+    return first + (vectors @ table.mT).abs().argmax(dim=-1)
+
+
+@nearest_position.mistake("the largest feature")
+def _(vectors, first, length):
+    """You look for the largest feature. Its number says which wave is at its top, but not which
+    position the vector belongs to."""
+    return first + vectors.argmax(dim=-1)
+
+
+read_both = Construction(
+    "6.11",
+    "Word and place from one sum",
+    shape=(4, 4),
+    hints=[
+        "By (6.10), W acts on the word and on the place, and adds up the results. Which columns "
+        "give 0 for cat and 0 for dog?",
+        "The last two numbers should hardly change from place 0 to place 15. Which features of a "
+        "place hardly change?",
+    ],
+)
+read_both.reference = torch.tensor(
+    [[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [-3.0, 0.0, 1.0, 0.0], [0.0, -3.0, 0.0, 1.0]]
+)
+
+
+def _read(matrix, columns):
+    """What these columns read off cat and off dog, at each of the places 0 to 15."""
+    words = torch.tensor([[0.6, 0.0, 0.8, 0.0], [0.0, 0.6, 0.0, 0.8]]).double()
+    place = torch.arange(16).double()
+    places = torch.stack(
+        [place.sin(), place.cos(), (place / 100).sin(), (place / 100).cos()], dim=1
+    )
+    return (words[:, None] + places) @ matrix[:, columns]
+
+
+_OF_PLACE, _OF_WORD = slice(0, 2), slice(2, 4)
+
+
+@read_both.holds("In the first two numbers, cat and dog at one place are at most 0.01 apart.")
+def _(matrix):
+    cat, dog = _read(matrix, _OF_PLACE)
+    distance = (cat - dog).norm(dim=-1)[0].item()
+    if distance > 0.01 + 1e-3:
+        return f"At place 0, their distance is {distance:.3f}."
+
+
+@read_both.holds("In the first two numbers, different places are at least 0.1 apart.")
+def _(matrix):
+    cat, _ = _read(matrix, _OF_PLACE)
+    distance = torch.cdist(cat, cat).fill_diagonal_(torch.inf)
+    if distance.min() < 0.1 - 1e-6:
+        one, other = divmod(distance.argmin().item(), 16)
+        return f"For cat, the places {one} and {other} are {distance.min():.3f} apart."
+
+
+@read_both.holds("In the last two numbers, one word at different places is at most 0.3 apart.")
+def _(matrix):
+    cat, _ = _read(matrix, _OF_WORD)
+    distance = torch.cdist(cat, cat)
+    if distance.max() > 0.3 + 1e-6:
+        one, other = divmod(distance.argmax().item(), 16)
+        return f"For cat, the places {one} and {other} are {distance.max():.3f} apart."
+
+
+@read_both.holds("In the last two numbers, cat and dog are at least 0.8 apart, wherever they are.")
+def _(matrix):
+    cat, dog = _read(matrix, _OF_WORD)
+    distance = torch.cdist(cat, dog)
+    if distance.min() < 0.8 - 1e-6:
+        one, other = divmod(distance.argmin().item(), 16)
+        return f"Cat at place {one} and dog at place {other} are {distance.min():.3f} apart."
+
+
+@read_both.wrong(
+    "word and place exchanged",
+    example=[[0.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 4.0], [1.0, 0.0, -3.0, 0.0], [0, 1, 0, -3]],
+)
+def _(matrix):
+    """Your first two numbers say which word it is, and your last two say where it is. The task asks
+    for the place first."""
+    cat, dog = _read(matrix, _OF_WORD)
+    tells_words = torch.dist(*_read(matrix, _OF_PLACE)[:, 0]) > 0.1
+    return bool(tells_words and torch.dist(cat[0], cat[1]) > 0.1) and torch.allclose(
+        cat, dog, atol=0.01
+    )
+
+
+@read_both.wrong("the fast features as they are", example=torch.eye(4).tolist())
+def _(matrix):
+    """You read the place from the features of the fast waves alone. But cat and dog use these
+    features as well, so the first two numbers also say which word it is."""
+    fast, slow = matrix[:2, :2], matrix[2:, :2]
+    return bool(fast.abs().max() > 0.01 and slow.abs().max() < 1e-3)
+
+
+@read_both.wrong(
+    "the word from the fast features",
+    example=[[4.0, 0.0, 1.0, 0.0], [0.0, 4.0, 0.0, 1.0], [-3.0, 0.0, 1.0, 0.0], [0.0, -3.0, 0, 1]],
+)
+def _(matrix):
+    """Your last two numbers also read the features of the fast waves. These change so much from
+    place to place that one word at two places differs as much as two words do."""
+    return bool(matrix[:2, 2:].norm() > 0.3)
+
+
+words_like_the_place = NumericAnswer(
+    "6.12",
+    "Words that look like a place",
+    answer=10_000 * math.erfc(0.3 * math.sqrt(64) / math.sqrt(2)) / 2,
+    within=0.25,
+    hints=[
+        "Divide the position vector by its length. What is then the standard deviation of its dot "
+        "product with a word's vector, and about how long is the word's vector?",
+        "A cosine has a standard deviation of about 1/√d. How many standard deviations above the "
+        "mean is 0.3?",
+    ],
+)
+words_like_the_place.wrong_value(
+    "both directions counted",
+    10_000 * math.erfc(0.3 * math.sqrt(64) / math.sqrt(2)),
+    "You counted the words on both sides, those with a cosine below −0.3 as well. The question "
+    "asks only for words that point in the direction of the position vector.",
+)
+words_like_the_place.wrong_value(
+    "the mean size taken for the standard deviation",
+    10_000 * math.erfc(0.3 / 0.101 / math.sqrt(2)) / 2,
+    "You divided 0.3 by 0.101, the mean size of a cosine in the chapter's table. The mean size is "
+    "smaller than the standard deviation, so the bound seemed farther away than it is.",
+)
+words_like_the_place.wrong_value(
+    "the root forgotten",
+    0.0,
+    "You took 1/64 for the standard deviation of a cosine, and 0.3 is far beyond that. But 1/64 is "
+    "the variance, and its root is much larger.",
+)
+words_like_the_place.wrong_value(
+    "two features instead of 64",
+    10_000 * math.acos(0.3) / math.pi,
+    "You treated all angles as equally likely. This is right for arrows on paper, but with many "
+    "features, nearly all vectors are almost at right angles to the position vector.",
+)
+words_like_the_place.wrong_value(
+    "one standard deviation",
+    10_000 * math.erfc(1 / math.sqrt(2)) / 2,
+    "You took 0.3 for one standard deviation above the mean. But the standard deviation is "
+    "smaller than that, because it shrinks as the number of features grows.",
+)
+
+
+positions_of = Exercise(
+    "6.13",
+    "Positions in a padded batch",
+    hints=[
+        "How many words come before this word in its own row? This number is its position.",
+        "`is_token.long().cumsum(dim=-1)` counts the words up to each place, including the place "
+        "itself.",
+        "Check the results for padding before the first word and between two words.",
+    ],
+    integers=True,
+)
+
+
+@positions_of.solution
+def _(is_token):
+    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0) * is_token
+
+
+@positions_of.inputs
+def _(generator):
+    yield (torch.tensor([[False, True, True]]),)
+    left, right = [False, False, True, True, True], [True] * 4 + [False]
+    yield (torch.tensor([left, right]),)
+    yield (torch.tensor([[False, True, False, True, True, False]]),)
+    # sentences of different lengths, padded on the left
+    lengths = _integers(generator, 1, 7, (5, 1))
+    yield (torch.arange(8) >= 8 - lengths,)
+    yield (torch.tensor([[True], [False]]),)  # places of one word
+    yield (torch.rand(5, 8, generator=generator) < 0.6,)
+
+
+@positions_of.holds("The words of each sentence have the positions 0, 1, 2, ….")
+def _(f, is_token):
+    for row, mask in zip(f(is_token), is_token, strict=True):
+        found = row[mask].tolist()
+        if found != list(range(len(found))):
+            return f"The words of one sentence have the positions {found}."
+
+
+@positions_of.holds("More padding on the left changes the position of no word.")
+def _(f, is_token):
+    padded = torch.nn.functional.pad(is_token, (2, 0), value=False)
+    return changed(
+        f(is_token).float(),
+        f(padded)[:, 2:].float(),
+        "two more paddings turn the position {} into {}",
+    )
+
+
+@positions_of.mistake("padding counted")
+def _(is_token):
+    """You number the places of the tensor, padding included. The same sentence then gets other
+    positions if a longer one happens to be in its batch."""
+    return torch.arange(is_token.shape[-1]) * is_token
+
+
+@positions_of.mistake("counted from 1")
+def _(is_token):
+    """You count the words up to and including each word. The first word then has position 1, which
+    is one more than in training."""
+    return is_token.long().cumsum(dim=-1) * is_token
+
+
+@positions_of.mistake("padding gets −1")
+def _(is_token):
+    """You subtract 1 everywhere, even before the first word. Padding there gets −1, which means the
+    last row of a table of learned vectors."""
+    return is_token.long().cumsum(dim=-1) - 1
+
+
+@positions_of.mistake("padding gets the number of the word before it")
+def _(is_token):
+    """You do not count padding, but you leave the count there as it is. Padding after a word then
+    has the word's position instead of 0."""
+    return (is_token.long().cumsum(dim=-1) - 1).clamp(min=0)
+
+
+@positions_of.mistake("counted along the batch")
+def _(is_token):
+    """You count along the first axis, from sentence to sentence. The position of a word then
+    depends on which other sentences are in the batch."""
+    return (is_token.long().cumsum(dim=0) - 1).clamp(min=0) * is_token
+
+
+@positions_of.mistake("only the padding before the first word subtracted")
+def _(is_token):
+    """You shift each sentence by the padding in front of it. But you still count padding between
+    two words as if it were words."""
+    first = is_token.long().argmax(dim=-1, keepdim=True)
+    return (torch.arange(is_token.shape[-1]) - first) * is_token
+
+
+@positions_of.mistake("all padding of the sentence subtracted")
+def _(is_token):
+    """You subtract the number of all paddings of the sentence, wherever they are. Padding after a
+    word then changes the position of the word, too."""
+    padding = (~is_token).sum(dim=-1, keepdim=True)
+    places = torch.arange(is_token.shape[-1]) - padding
+    return places.clamp(min=0) * is_token
+
+
+@positions_of.mistake("counted from the end")
+def _(is_token):
+    """You count the words that are still to come. The last word then has position 0, and every
+    sentence is numbered backwards."""
+    after = is_token.long().flip(-1).cumsum(dim=-1).flip(-1) - 1
+    return after.clamp(min=0) * is_token
+
+
+stretched_frequencies = Exercise(
+    "6.14",
     "Rotary positions, stretched by parts",
     hints=[
         "`base ** (-torch.arange(0, d, 2) / d)` has the frequencies ω of training. A pair rotates "
@@ -1151,200 +1348,3 @@ def _(d, base, factor, trained_length):
     """You multiply the slow frequencies by the factor. The slow pairs then reach new angles even
     earlier in the text than before."""
     return _stretched(d, base, 1 / factor, trained_length)
-
-
-with_positions = Repair(
-    "6.11",
-    "Debug this: positions that do not tell the order",
-    line=2,
-    because="`len(x)` is the number of texts in the batch. So the positions count the texts, and "
-    "all letters of a text get the same vector.",
-    hints=[
-        "Compare the rows of the two a's, and then the columns of the two a's. What do the vectors "
-        "of these two letters have in common?",
-        "Write down the shape of each tensor. In which axis of `x`, which has the shape "
-        "(batch, length, d), do the waves change?",
-    ],
-    differentiable=True,
-)
-with_positions.right_line(
-    1,
-    "It makes the features of the letters about as large as sines and cosines, as in equation "
-    "(6.7).",
-)
-with_positions.right_line(
-    3,
-    "It computes the exponents 2i of equation (6.1), one for each pair of features. A sine and its "
-    "cosine share a frequency, so d / 2 numbers are enough.",
-)
-with_positions.right_line(
-    4,
-    "It divides each position by 10000^(2i/d), which is the same as multiplying it by the "
-    "frequency of equation (6.1).",
-)
-with_positions.right_line(
-    5,
-    "It puts each cosine beside its sine, in a new last axis of two features.",
-)
-with_positions.right_line(
-    6,
-    "It joins the pairs to vectors of d features, and adds these to the vectors of the letters. "
-    "The order of the features is that of equation (6.2).",
-)
-
-
-def _sines_and_cosines(position, d):
-    even = torch.arange(0, d, 2)
-    angle = position / 10000 ** (even / d)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(start_dim=-2)
-
-
-def _placed(x, position):
-    return math.sqrt(x.shape[-1]) * x + _sines_and_cosines(position, x.shape[-1])
-
-
-@with_positions.solution
-def _(x):
-    return _placed(x, torch.arange(x.shape[1])[:, None])
-
-
-@with_positions.inputs
-def _(generator):
-    yield (torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),)
-    for shape in ((2, 3, 4), (3, 1, 6), (2, 50, 8), (4, 4, 2)):
-        yield (torch.randn(shape, generator=generator),)
-
-
-@with_positions.holds("Each text of the batch gets the same positions.")
-def _(f, x):
-    waves = f(torch.zeros_like(x))
-    return changed(
-        waves[:1].expand_as(waves), waves, "one feature is {} in the first text, but {} in another"
-    )
-
-
-@with_positions.holds("What is added to the first feature is the sine of the position.")
-def _(f, x):
-    added = f(torch.zeros_like(x))[..., 0]
-    sines = torch.arange(x.shape[1]).sin()
-    return changed(sines.expand_as(added), added, "one sine is {}, but {} is added")
-
-
-@with_positions.broken
-def _(x):
-    """The positions still count the texts of the batch. All letters of a text get the same vector,
-    so their order is lost."""
-    return _placed(x, torch.arange(len(x))[:, None, None])
-
-
-@with_positions.mistake("positions that count on from text to text")
-def _(x):
-    """You number all letters of the batch in one go. The position of a letter then depends on the
-    texts before its own, although these have nothing to do with it."""
-    batch, length, _ = x.shape
-    return _placed(x, torch.arange(batch * length).view(batch, length, 1))
-
-
-@with_positions.mistake("counted from 1")
-def _(x):
-    """You count the positions from 1. This model could learn with these vectors, but each letter
-    gets the vector of the next position, so that a trained model would fail."""
-    return _placed(x, torch.arange(1, x.shape[1] + 1)[:, None])
-
-
-@with_positions.mistake("shares of the length")
-def _(x):
-    """You give each letter the share of the text that lies before it. A step to the next letter
-    then rotates the hands by an angle that depends on the length."""
-    return _placed(x, torch.arange(x.shape[1])[:, None] / x.shape[1])
-
-
-@with_positions.mistake("counted from the end")
-def _(x):
-    """You count from the last letter. The vector of a letter then changes when the text goes on."""
-    return _placed(x, torch.arange(x.shape[1]).flip(0)[:, None])
-
-
-@with_positions.mistake("letters that are not scaled")
-def _(x):
-    """You add the vectors of the letters as they are. Before training, they are then much
-    smaller than the sines and cosines, and attention hardly notices them."""
-    return x + _sines_and_cosines(torch.arange(x.shape[1])[:, None], x.shape[-1])
-
-
-words_like_the_place = NumericAnswer(
-    "6.12",
-    "Words that look like a place",
-    answer=10_000 * math.erfc(0.3 * math.sqrt(64) / math.sqrt(2)) / 2,
-    within=0.25,
-    hints=[
-        "Divide the position vector by its length. What is then the standard deviation of its dot "
-        "product with a word's vector, and about how long is the word's vector?",
-        "A cosine has a standard deviation of about 1/√d. How many standard deviations above the "
-        "mean is 0.3?",
-    ],
-)
-words_like_the_place.wrong_value(
-    "both directions counted",
-    10_000 * math.erfc(0.3 * math.sqrt(64) / math.sqrt(2)),
-    "You counted the words on both sides, those with a cosine below −0.3 as well. The question "
-    "asks only for words that point in the direction of the position vector.",
-)
-words_like_the_place.wrong_value(
-    "the mean size taken for the standard deviation",
-    10_000 * math.erfc(0.3 / 0.101 / math.sqrt(2)) / 2,
-    "You divided 0.3 by 0.101, the mean size of a cosine in the chapter's table. The mean size is "
-    "smaller than the standard deviation, so the bound seemed farther away than it is.",
-)
-words_like_the_place.wrong_value(
-    "the root forgotten",
-    0.0,
-    "You took 1/64 for the standard deviation of a cosine, and 0.3 is far beyond that. But 1/64 is "
-    "the variance, and its root is much larger.",
-)
-words_like_the_place.wrong_value(
-    "two features instead of 64",
-    10_000 * math.acos(0.3) / math.pi,
-    "You treated all angles as equally likely. This is right for arrows on paper, but with many "
-    "features, nearly all vectors are almost at right angles to the position vector.",
-)
-words_like_the_place.wrong_value(
-    "one standard deviation",
-    10_000 * math.erfc(1 / math.sqrt(2)) / 2,
-    "You took 0.3 for one standard deviation above the mean. But the standard deviation is "
-    "smaller than that, because it shrinks as the number of features grows.",
-)
-
-
-rotary_map = MultipleChoice(
-    "6.20",
-    "The map of rotary positions",
-    hints=[
-        "Along a diagonal, query and key are always the same number of places apart.",
-        "After one whole turn, a pair of features is back where it started. Can the score of a "
-        "far key be higher than the score of a near one?",
-    ],
-    answer="D",
-    figure=True,
-    because="Rotary positions let the score depend on the distance alone, so each diagonal has "
-    "one shade. And because features turn in circles, the score falls and rises with the "
-    "distance.",
-)
-rotary_map.wrong_option(
-    "A",
-    "waves in all directions",
-    "You looked for waves, and this map has them. But along a diagonal, where the distance is "
-    "always the same, the shade changes.",
-)
-rotary_map.wrong_option(
-    "B",
-    "the same shade along each diagonal",
-    "You looked for a score that depends on the distance alone. But in this map, the score "
-    "falls by the same amount with each further place, and never rises again.",
-)
-rotary_map.wrong_option(
-    "C",
-    "a rotation changes no length",
-    "You know that a rotation keeps the length of a vector. But a query and a key at different "
-    "places turn by different angles, and in this map no place makes any difference.",
-)

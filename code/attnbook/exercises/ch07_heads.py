@@ -682,8 +682,376 @@ def _(x, memory, projections, num_heads, mask):
     return _attend(x, memory, projections.mT, num_heads, mask[:, None])
 
 
-without_pairs = Exercise(
+causal_heads = Repair(
     "7.5",
+    "Debug this: a model that knows too much",
+    line=7,
+    because="Before it, the numbers of one head are side by side, and `reshape` keeps their order. "
+    "So a row of the result holds what one head found for several tokens, also for later ones.",
+    hints=[
+        "Query 0 sees only letter 0. But in the map, one half of row 0 is letter 1. Which query "
+        "has brought letter 1 there?",
+        "Write down the names of the axes after each line. Which axis varies fastest, and which "
+        "one next?",
+    ],
+    differentiable=True,
+)
+causal_heads.right_line(
+    1,
+    "It keeps the shape (batch, L, d_model), which is also the shape of the right result.",
+)
+causal_heads.right_line(
+    2,
+    "It cuts the features of each token into heads. The shape is then (batch, L, heads, d_k).",
+)
+causal_heads.right_line(
+    3,
+    "It moves the axis of the heads in front of the axis of the tokens. So each head compares its "
+    "own features of one token with those of another.",
+)
+causal_heads.right_line(
+    4,
+    "It compares the queries and the keys of each head. The last axis now has the d_k features of "
+    "one head, so the root is right, too.",
+)
+causal_heads.right_line(
+    5,
+    "It marks the scores of later tokens, which are above the diagonal. Without `diagonal=1`, it "
+    "would mark the token itself as well.",
+)
+causal_heads.right_line(
+    6,
+    "It turns the marked scores into −∞, so that softmax makes their weights exactly 0. After this "
+    "line, no query gives any weight to a later token.",
+)
+
+
+def _in_heads(query, key, value, num_heads):
+    return (_split(x, num_heads) for x in (query, key, value))
+
+
+def _causal(query, key, value):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    future = torch.ones_like(scores).triu(diagonal=1).bool()
+    return scores.masked_fill(future, -math.inf).softmax(dim=-1) @ value
+
+
+@causal_heads.solution
+def _(query, key, value, num_heads):
+    return _merge(_causal(*_in_heads(query, key, value, num_heads)))
+
+
+@causal_heads.inputs
+def _(generator):
+    # two heads of one feature each; all that a query may see gets the same weight
+    zeros = torch.zeros(1, 2, 2)
+    yield zeros, zeros, torch.tensor([[[1.0, 10.0], [3.0, 20.0]]]), 2
+    for batch, length, d_k, num_heads in ((2, 3, 2, 2), (1, 5, 1, 3), (2, 4, 3, 1), (3, 1, 2, 4)):
+        shape = batch, length, num_heads * d_k
+        yield *(torch.randn(shape, generator=generator) for _ in range(3)), num_heads
+
+
+@causal_heads.holds("No row changes if the last token changes, except the last row.")
+def _(f, query, key, value, num_heads):
+    others = [x.clone() for x in (query, key, value)]
+    for x in others:
+        x[:, -1] += 1.0
+    before, after = f(query, key, value, num_heads), f(*others, num_heads)
+    if query.shape[1] > 1:
+        sentence = "a number of an earlier row goes from {} to {}"
+        return changed(before[:, :-1], after[:, :-1], sentence)
+
+
+@causal_heads.holds("The first features of the result come from the first head.")
+def _(f, query, key, value, num_heads):
+    d_k = value.shape[-1] // num_heads
+    others = value.clone()
+    others[..., d_k:] += 1.0  # the values of the other heads
+    return changed(
+        f(query, key, value, num_heads)[..., :d_k],
+        f(query, key, others, num_heads)[..., :d_k],
+        "if the values of the other heads change, one of these features goes from {} to {}",
+    )
+
+
+@causal_heads.broken
+def _(query, key, value, num_heads):
+    """The result is still read from head to head. A row then holds several tokens of one head,
+    so that a token gets what a later token has found."""
+    return _causal(*_in_heads(query, key, value, num_heads)).reshape(query.shape)
+
+
+@causal_heads.mistake("heads that attend to each other")
+def _(query, key, value, num_heads):
+    """You leave the axis of the heads where it was, and the shapes fit. But attention now mixes
+    the heads of one token, and no token sees another one."""
+    parts = (x.unflatten(-1, (num_heads, -1)) for x in (query, key, value))
+    return _causal(*parts).reshape(query.shape)
+
+
+@causal_heads.mistake("split by a view as well")
+def _(query, key, value, num_heads):
+    """You also split in one step, so that the last line undoes the split. But then a head gets all
+    features of a few tokens, and never sees the others."""
+    batch, length, _ = query.shape
+    parts = (x.reshape(batch, num_heads, length, -1) for x in (query, key, value))
+    return _causal(*parts).reshape(query.shape)
+
+
+@causal_heads.mistake("tokens and features exchanged")
+def _(query, key, value, num_heads):
+    """You exchange the tokens and the features of each head. A row then holds single features of
+    many tokens, also of later ones."""
+    return _causal(*_in_heads(query, key, value, num_heads)).mT.reshape(query.shape)
+
+
+@causal_heads.mistake("heads that alternate")
+def _(query, key, value, num_heads):
+    """You keep the tokens apart, but you put the axis of the heads last. The features of the heads
+    then alternate, although the next projection expects them head by head."""
+    return (
+        _causal(*_in_heads(query, key, value, num_heads)).permute(0, 2, 3, 1).reshape(query.shape)
+    )
+
+
+@causal_heads.mistake("batch and heads exchanged")
+def _(query, key, value, num_heads):
+    """You exchange the heads and the batch. A row still holds several tokens of one head, and in a
+    batch of several texts, it may even come from a different text."""
+    return _causal(*_in_heads(query, key, value, num_heads)).transpose(0, 1).reshape(query.shape)
+
+
+missed_by_three = NumericAnswer(
+    "7.7",
+    "Eight words and three random heads",
+    answer=100 * (8 - 3) / 8,
+    within=0.03,
+    hints=[
+        "Each average is an equation. How many equations does the reader have, and how many "
+        "unknowns?",
+        "The eight numbers of a sentence are a point in a space of eight dimensions, and they vary "
+        "equally in all directions. In how many directions do the averages not change?",
+    ],
+)
+missed_by_three.wrong_value(
+    "the part that the reader finds",
+    100 * 3 / 8,
+    "You gave the part of the variance that the reader finds. The question asks for the part that "
+    "it misses.",
+)
+missed_by_three.wrong_value(
+    "a single average",
+    100 * 7 / 8,
+    "You counted only one average. Heads that all have the same weights would miss as much, but "
+    "random rows of weights differ.",
+)
+missed_by_three.wrong_value(
+    "each head finds an eighth of the rest",
+    100 * (7 / 8) ** 3,
+    "You let each head find an eighth of what the heads before it missed. But each head adds one "
+    "equation, which removes one whole direction.",
+)
+missed_by_three.wrong_value(
+    "two words and one head",
+    50.0,
+    "This is right for one head and two words, where one equation is missing. But with three heads "
+    "and eight words, more than one is missing.",
+)
+missed_by_three.wrong_value(
+    "a share instead of a percentage",
+    5 / 8,
+    "You gave a share between 0 and 1. The question asks for a percentage, so multiply your number "
+    "by 100.",
+)
+missed_by_three.wrong_value(
+    "nothing",
+    0.0,
+    "You assumed that the reader can recover all the numbers. But three equations do not determine "
+    "eight unknowns, even with the best weights.",
+)
+missed_by_three.wrong_value(
+    "everything",
+    100.0,
+    "You assumed that averages with random weights say nothing. But the reader knows these "
+    "weights, so each average still tells it one combination of the numbers.",
+)
+
+
+divergences = Exercise(
+    "7.8",
+    "How differently heads look",
+    hints=[
+        "`weights[:, :, None]` and `weights[:, None]` broadcast to all pairs of heads.",
+        "`torch.special.xlogy(w, w)` is w log w, and it is 0 where w is 0.",
+        "Entropies are sums over the keys. First compute the divergence of each pair of rows. The "
+        "mean over batch and queries comes last.",
+    ],
+)
+
+
+def _entropy(w):
+    return -torch.special.xlogy(w, w).sum(dim=-1)
+
+
+def _pairs(weights):
+    return weights[:, :, None], weights[:, None]
+
+
+def _between(weights):
+    u, v = _pairs(weights)
+    return _entropy((u + v) / 2) - (_entropy(u) + _entropy(v)) / 2
+
+
+@divergences.solution
+def _(weights):
+    return _between(weights).mean(dim=(0, 3))
+
+
+@divergences.inputs
+def _(generator):
+    yield (torch.tensor([[[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]]]]),)
+    for shape in [(2, 3, 4, 5), (2, 4, 3, 3), (1, 1, 2, 1)]:
+        scores = 2 * torch.randn(shape, generator=generator)
+        yield (scores.softmax(dim=-1),)
+    scores = torch.randn(2, 3, 5, 5, generator=generator)  # with a causal mask
+    future = torch.ones(5, 5).triu(diagonal=1) > 0
+    yield (scores.masked_fill(future, -math.inf).softmax(dim=-1),)
+
+
+@divergences.holds("The divergence between a head and itself is 0.")
+def _(f, weights):
+    own = f(weights).diagonal()
+    if not own.abs().max() < 1e-4:
+        return f"For one head, you return {own[own.abs().argmax()]:.3g}."
+
+
+@divergences.holds(
+    "The divergence of two heads that share no key is log 2, and no divergence is larger."
+)
+def _(f, weights):
+    if weights.shape[1] == 1:
+        return None
+    apart = torch.zeros_like(weights[:, :2])
+    apart[:, 0, :, 0] = 1.0
+    apart[:, 1, :, 1:] = 1 / (weights.shape[-1] - 1)
+    found = f(apart)[0, 1].item()
+    if not math.isclose(found, math.log(2), abs_tol=1e-3):
+        side = "more" if found > math.log(2) else "less"
+        shown = told_apart(found, math.log(2))
+        return f"For two such heads, you return {shown}, which is {side}."
+    largest = f(weights).max().item()
+    if largest > math.log(2) + 1e-4:
+        return f"One of your divergences is {told_apart(largest, math.log(2))}."
+
+
+@divergences.mistake("0 log 0 left as NaN")
+def _(weights):
+    """You multiply a weight by its logarithm. Where the weight is 0, the logarithm is −∞, and the
+    product is NaN."""
+
+    def entropy(w):
+        return -(w * w.log()).sum(dim=-1)
+
+    u, v = _pairs(weights)
+    between = entropy((u + v) / 2) - (entropy(u) + entropy(v)) / 2
+    return between.mean(dim=(0, 3))
+
+
+@divergences.mistake("averaged before comparing")
+def _(weights):
+    """You average the maps over batch and queries first and compare the means. Heads that look at
+    different tokens in each sentence, but at each token equally often on the whole, then seem
+    alike."""
+    mean = weights.mean(dim=(0, 2), keepdim=True)
+    return _between(mean).mean(dim=(0, 3))
+
+
+@divergences.mistake("logarithms with base 2")
+def _(weights):
+    """You use logarithms with base 2. The divergence is then in bits, and it is 1 for heads that
+    share no key."""
+    return _between(weights).mean(dim=(0, 3)) / math.log(2)
+
+
+@divergences.mistake("the root of the divergence")
+def _(weights):
+    """You take the root of each divergence. The root is the Jensen–Shannon *distance*. It is a
+    metric, but the task asks for the divergence."""
+    return _between(weights).clamp(min=0).sqrt().mean(dim=(0, 3))
+
+
+@divergences.mistake("summed over the queries")
+def _(weights):
+    """You sum over the queries instead of averaging. In long sentences, all heads then seem to
+    differ more."""
+    return _between(weights).sum(dim=3).mean(dim=0)
+
+
+@divergences.mistake("entropies added, not averaged")
+def _(weights):
+    """You subtract both entropies in full. The divergence of a head from itself is then minus its
+    entropy instead of 0."""
+    u, v = _pairs(weights)
+    between = _entropy((u + v) / 2) - _entropy(u) - _entropy(v)
+    return between.mean(dim=(0, 3))
+
+
+@divergences.mistake("u + v without the half")
+def _(weights):
+    """You take the entropy of the sum of the two rows. But the sum is not a row of weights, because
+    it adds up to 2."""
+    u, v = _pairs(weights)
+    between = _entropy(u + v) - (_entropy(u) + _entropy(v)) / 2
+    return between.mean(dim=(0, 3))
+
+
+@divergences.mistake("the difference of the entropies")
+def _(weights):
+    """You compare how sharp two heads are, not where they look. Two heads that look at different
+    tokens, but are equally sharp, then get a difference of 0."""
+    u, v = _pairs(weights)
+    return (_entropy(u) - _entropy(v)).abs().mean(dim=(0, 3))
+
+
+heads_of_spectrum = NumericAnswer(
+    "7.9",
+    "The number of heads in a spectrum",
+    hints=[
+        "Numbers in float32 have about seven digits. Which of the singular values would be 0 "
+        "without rounding?",
+        "A query of this head has d_k features. In how many directions can a product of a 48 × "
+        "d_k matrix and a d_k × 48 matrix stretch a vector?",
+    ],
+    answer=6.0,
+    within=0.01,
+)
+heads_of_spectrum.wrong_value(
+    "the features of a head",
+    8.0,
+    "You counted the singular values that are not rounding errors. They tell how many features "
+    "a query of this head has.",
+)
+heads_of_spectrum.wrong_value(
+    "all singular values",
+    48.0,
+    "You counted all singular values. A layer has that many heads only if each head has a "
+    "single feature.",
+)
+heads_of_spectrum.wrong_value(
+    "the rounding errors",
+    40.0,
+    "You counted the tiny singular values. They are the directions that this head does not read.",
+)
+heads_of_spectrum.wrong_value(
+    "divided by the rounding errors",
+    1.2,
+    "You divided by the number of tiny singular values. They are the directions that this head "
+    "does not read, so they say nothing about its own size.",
+)
+
+
+without_pairs = Exercise(
+    "7.10",
     "The layer without two of its heads",
     hints=[
         "By (7.5), the output is a sum over the heads. Which terms are missing when i and j are "
@@ -847,144 +1215,8 @@ def _(heads, weight):
     return merged @ weight.T
 
 
-divergences = Exercise(
-    "7.6",
-    "How differently heads look",
-    hints=[
-        "`weights[:, :, None]` and `weights[:, None]` broadcast to all pairs of heads.",
-        "`torch.special.xlogy(w, w)` is w log w, and it is 0 where w is 0.",
-        "Entropies are sums over the keys. First compute the divergence of each pair of rows. The "
-        "mean over batch and queries comes last.",
-    ],
-)
-
-
-def _entropy(w):
-    return -torch.special.xlogy(w, w).sum(dim=-1)
-
-
-def _pairs(weights):
-    return weights[:, :, None], weights[:, None]
-
-
-def _between(weights):
-    u, v = _pairs(weights)
-    return _entropy((u + v) / 2) - (_entropy(u) + _entropy(v)) / 2
-
-
-@divergences.solution
-def _(weights):
-    return _between(weights).mean(dim=(0, 3))
-
-
-@divergences.inputs
-def _(generator):
-    yield (torch.tensor([[[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]]]]),)
-    for shape in [(2, 3, 4, 5), (2, 4, 3, 3), (1, 1, 2, 1)]:
-        scores = 2 * torch.randn(shape, generator=generator)
-        yield (scores.softmax(dim=-1),)
-    scores = torch.randn(2, 3, 5, 5, generator=generator)  # with a causal mask
-    future = torch.ones(5, 5).triu(diagonal=1) > 0
-    yield (scores.masked_fill(future, -math.inf).softmax(dim=-1),)
-
-
-@divergences.holds("The divergence between a head and itself is 0.")
-def _(f, weights):
-    own = f(weights).diagonal()
-    if not own.abs().max() < 1e-4:
-        return f"For one head, you return {own[own.abs().argmax()]:.3g}."
-
-
-@divergences.holds(
-    "The divergence of two heads that share no key is log 2, and no divergence is larger."
-)
-def _(f, weights):
-    if weights.shape[1] == 1:
-        return None
-    apart = torch.zeros_like(weights[:, :2])
-    apart[:, 0, :, 0] = 1.0
-    apart[:, 1, :, 1:] = 1 / (weights.shape[-1] - 1)
-    found = f(apart)[0, 1].item()
-    if not math.isclose(found, math.log(2), abs_tol=1e-3):
-        side = "more" if found > math.log(2) else "less"
-        shown = told_apart(found, math.log(2))
-        return f"For two such heads, you return {shown}, which is {side}."
-    largest = f(weights).max().item()
-    if largest > math.log(2) + 1e-4:
-        return f"One of your divergences is {told_apart(largest, math.log(2))}."
-
-
-@divergences.mistake("0 log 0 left as NaN")
-def _(weights):
-    """You multiply a weight by its logarithm. Where the weight is 0, the logarithm is −∞, and the
-    product is NaN."""
-
-    def entropy(w):
-        return -(w * w.log()).sum(dim=-1)
-
-    u, v = _pairs(weights)
-    between = entropy((u + v) / 2) - (entropy(u) + entropy(v)) / 2
-    return between.mean(dim=(0, 3))
-
-
-@divergences.mistake("averaged before comparing")
-def _(weights):
-    """You average the maps over batch and queries first and compare the means. Heads that look at
-    different tokens in each sentence, but at each token equally often on the whole, then seem
-    alike."""
-    mean = weights.mean(dim=(0, 2), keepdim=True)
-    return _between(mean).mean(dim=(0, 3))
-
-
-@divergences.mistake("logarithms with base 2")
-def _(weights):
-    """You use logarithms with base 2. The divergence is then in bits, and it is 1 for heads that
-    share no key."""
-    return _between(weights).mean(dim=(0, 3)) / math.log(2)
-
-
-@divergences.mistake("the root of the divergence")
-def _(weights):
-    """You take the root of each divergence. The root is the Jensen–Shannon *distance*. It is a
-    metric, but the task asks for the divergence."""
-    return _between(weights).clamp(min=0).sqrt().mean(dim=(0, 3))
-
-
-@divergences.mistake("summed over the queries")
-def _(weights):
-    """You sum over the queries instead of averaging. In long sentences, all heads then seem to
-    differ more."""
-    return _between(weights).sum(dim=3).mean(dim=0)
-
-
-@divergences.mistake("entropies added, not averaged")
-def _(weights):
-    """You subtract both entropies in full. The divergence of a head from itself is then minus its
-    entropy instead of 0."""
-    u, v = _pairs(weights)
-    between = _entropy((u + v) / 2) - _entropy(u) - _entropy(v)
-    return between.mean(dim=(0, 3))
-
-
-@divergences.mistake("u + v without the half")
-def _(weights):
-    """You take the entropy of the sum of the two rows. But the sum is not a row of weights, because
-    it adds up to 2."""
-    u, v = _pairs(weights)
-    between = _entropy(u + v) - (_entropy(u) + _entropy(v)) / 2
-    return between.mean(dim=(0, 3))
-
-
-@divergences.mistake("the difference of the entropies")
-def _(weights):
-    """You compare how sharp two heads are, not where they look. Two heads that look at different
-    tokens, but are equally sharp, then get a difference of 0."""
-    u, v = _pairs(weights)
-    return (_entropy(u) - _entropy(v)).abs().mean(dim=(0, 3))
-
-
 importance = Exercise(
-    "7.7",
+    "7.11",
     "The importance of heads, all at once",
     hints=[
         "With gates, the output is the sum of g_i times what head i adds (7.5). How does one "
@@ -1123,147 +1355,8 @@ def _(heads, weight, gradient):
     return (heads * own).sum(dim=(2, 3)).abs().mean(dim=0)
 
 
-causal_heads = Repair(
-    "7.9",
-    "Debug this: a model that knows too much",
-    line=7,
-    because="Before it, the numbers of one head are side by side, and `reshape` keeps their order. "
-    "So a row of the result holds what one head found for several tokens, also for later ones.",
-    hints=[
-        "Query 0 sees only letter 0. But in the map, one half of row 0 is letter 1. Which query "
-        "has brought letter 1 there?",
-        "Write down the names of the axes after each line. Which axis varies fastest, and which "
-        "one next?",
-    ],
-    differentiable=True,
-)
-causal_heads.right_line(
-    1,
-    "It keeps the shape (batch, L, d_model), which is also the shape of the right result.",
-)
-causal_heads.right_line(
-    2,
-    "It cuts the features of each token into heads. The shape is then (batch, L, heads, d_k).",
-)
-causal_heads.right_line(
-    3,
-    "It moves the axis of the heads in front of the axis of the tokens. So each head compares its "
-    "own features of one token with those of another.",
-)
-causal_heads.right_line(
-    4,
-    "It compares the queries and the keys of each head. The last axis now has the d_k features of "
-    "one head, so the root is right, too.",
-)
-causal_heads.right_line(
-    5,
-    "It marks the scores of later tokens, which are above the diagonal. Without `diagonal=1`, it "
-    "would mark the token itself as well.",
-)
-causal_heads.right_line(
-    6,
-    "It turns the marked scores into −∞, so that softmax makes their weights exactly 0. After this "
-    "line, no query gives any weight to a later token.",
-)
-
-
-def _in_heads(query, key, value, num_heads):
-    return (_split(x, num_heads) for x in (query, key, value))
-
-
-def _causal(query, key, value):
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    future = torch.ones_like(scores).triu(diagonal=1).bool()
-    return scores.masked_fill(future, -math.inf).softmax(dim=-1) @ value
-
-
-@causal_heads.solution
-def _(query, key, value, num_heads):
-    return _merge(_causal(*_in_heads(query, key, value, num_heads)))
-
-
-@causal_heads.inputs
-def _(generator):
-    # two heads of one feature each; all that a query may see gets the same weight
-    zeros = torch.zeros(1, 2, 2)
-    yield zeros, zeros, torch.tensor([[[1.0, 10.0], [3.0, 20.0]]]), 2
-    for batch, length, d_k, num_heads in ((2, 3, 2, 2), (1, 5, 1, 3), (2, 4, 3, 1), (3, 1, 2, 4)):
-        shape = batch, length, num_heads * d_k
-        yield *(torch.randn(shape, generator=generator) for _ in range(3)), num_heads
-
-
-@causal_heads.holds("No row changes if the last token changes, except the last row.")
-def _(f, query, key, value, num_heads):
-    others = [x.clone() for x in (query, key, value)]
-    for x in others:
-        x[:, -1] += 1.0
-    before, after = f(query, key, value, num_heads), f(*others, num_heads)
-    if query.shape[1] > 1:
-        sentence = "a number of an earlier row goes from {} to {}"
-        return changed(before[:, :-1], after[:, :-1], sentence)
-
-
-@causal_heads.holds("The first features of the result come from the first head.")
-def _(f, query, key, value, num_heads):
-    d_k = value.shape[-1] // num_heads
-    others = value.clone()
-    others[..., d_k:] += 1.0  # the values of the other heads
-    return changed(
-        f(query, key, value, num_heads)[..., :d_k],
-        f(query, key, others, num_heads)[..., :d_k],
-        "if the values of the other heads change, one of these features goes from {} to {}",
-    )
-
-
-@causal_heads.broken
-def _(query, key, value, num_heads):
-    """The result is still read from head to head. A row then holds several tokens of one head,
-    so that a token gets what a later token has found."""
-    return _causal(*_in_heads(query, key, value, num_heads)).reshape(query.shape)
-
-
-@causal_heads.mistake("heads that attend to each other")
-def _(query, key, value, num_heads):
-    """You leave the axis of the heads where it was, and the shapes fit. But attention now mixes
-    the heads of one token, and no token sees another one."""
-    parts = (x.unflatten(-1, (num_heads, -1)) for x in (query, key, value))
-    return _causal(*parts).reshape(query.shape)
-
-
-@causal_heads.mistake("split by a view as well")
-def _(query, key, value, num_heads):
-    """You also split in one step, so that the last line undoes the split. But then a head gets all
-    features of a few tokens, and never sees the others."""
-    batch, length, _ = query.shape
-    parts = (x.reshape(batch, num_heads, length, -1) for x in (query, key, value))
-    return _causal(*parts).reshape(query.shape)
-
-
-@causal_heads.mistake("tokens and features exchanged")
-def _(query, key, value, num_heads):
-    """You exchange the tokens and the features of each head. A row then holds single features of
-    many tokens, also of later ones."""
-    return _causal(*_in_heads(query, key, value, num_heads)).mT.reshape(query.shape)
-
-
-@causal_heads.mistake("heads that alternate")
-def _(query, key, value, num_heads):
-    """You keep the tokens apart, but you put the axis of the heads last. The features of the heads
-    then alternate, although the next projection expects them head by head."""
-    return (
-        _causal(*_in_heads(query, key, value, num_heads)).permute(0, 2, 3, 1).reshape(query.shape)
-    )
-
-
-@causal_heads.mistake("batch and heads exchanged")
-def _(query, key, value, num_heads):
-    """You exchange the heads and the batch. A row still holds several tokens of one head, and in a
-    batch of several texts, it may even come from a different text."""
-    return _causal(*_in_heads(query, key, value, num_heads)).transpose(0, 1).reshape(query.shape)
-
-
 second_in_both = Construction(
-    "7.10",
+    "7.12",
     "First in no head, and first in all",
     shape=(2, 3),
     hints=[
@@ -1323,96 +1416,3 @@ def _(scores):
     """Each head gives its favourite nearly all of its weight. Park then gets too little from both
     to catch up in the sum."""
     return bool((scores.softmax(dim=-1)[:, 1] < 0.3).all())
-
-
-missed_by_three = NumericAnswer(
-    "7.11",
-    "Eight words and three random heads",
-    answer=100 * (8 - 3) / 8,
-    within=0.03,
-    hints=[
-        "Each average is an equation. How many equations does the reader have, and how many "
-        "unknowns?",
-        "The eight numbers of a sentence are a point in a space of eight dimensions, and they vary "
-        "equally in all directions. In how many directions do the averages not change?",
-    ],
-)
-missed_by_three.wrong_value(
-    "the part that the reader finds",
-    100 * 3 / 8,
-    "You gave the part of the variance that the reader finds. The question asks for the part that "
-    "it misses.",
-)
-missed_by_three.wrong_value(
-    "a single average",
-    100 * 7 / 8,
-    "You counted only one average. Heads that all have the same weights would miss as much, but "
-    "random rows of weights differ.",
-)
-missed_by_three.wrong_value(
-    "each head finds an eighth of the rest",
-    100 * (7 / 8) ** 3,
-    "You let each head find an eighth of what the heads before it missed. But each head adds one "
-    "equation, which removes one whole direction.",
-)
-missed_by_three.wrong_value(
-    "two words and one head",
-    50.0,
-    "This is right for one head and two words, where one equation is missing. But with three heads "
-    "and eight words, more than one is missing.",
-)
-missed_by_three.wrong_value(
-    "a share instead of a percentage",
-    5 / 8,
-    "You gave a share between 0 and 1. The question asks for a percentage, so multiply your number "
-    "by 100.",
-)
-missed_by_three.wrong_value(
-    "nothing",
-    0.0,
-    "You assumed that the reader can recover all the numbers. But three equations do not determine "
-    "eight unknowns, even with the best weights.",
-)
-missed_by_three.wrong_value(
-    "everything",
-    100.0,
-    "You assumed that averages with random weights say nothing. But the reader knows these "
-    "weights, so each average still tells it one combination of the numbers.",
-)
-
-
-heads_of_spectrum = NumericAnswer(
-    "7.20",
-    "The number of heads in a spectrum",
-    hints=[
-        "Numbers in float32 have about seven digits. Which of the singular values would be 0 "
-        "without rounding?",
-        "A query of this head has d_k features. In how many directions can a product of a 48 × "
-        "d_k matrix and a d_k × 48 matrix stretch a vector?",
-    ],
-    answer=6.0,
-    within=0.01,
-)
-heads_of_spectrum.wrong_value(
-    "the features of a head",
-    8.0,
-    "You counted the singular values that are not rounding errors. They tell how many features "
-    "a query of this head has.",
-)
-heads_of_spectrum.wrong_value(
-    "all singular values",
-    48.0,
-    "You counted all singular values. A layer has that many heads only if each head has a "
-    "single feature.",
-)
-heads_of_spectrum.wrong_value(
-    "the rounding errors",
-    40.0,
-    "You counted the tiny singular values. They are the directions that this head does not read.",
-)
-heads_of_spectrum.wrong_value(
-    "divided by the rounding errors",
-    1.2,
-    "You divided by the number of tiny singular values. They are the directions that this head "
-    "does not read, so they say nothing about its own size.",
-)

@@ -266,72 +266,8 @@ def _parts(generator, d):
     return _Part("attend", attend), feed, _Part("norm", _centre)
 
 
-exclusive_or = Construction(
-    "8.3",
-    "Exclusive or, with a norm",
-    shape=(3, 3),
-    hints=[
-        "Which sum of a and b is 0 for two of the four tokens, and large for the other two? How "
-        "can two features carry this sum so that their mean stays 0?",
-        "Give the last feature nothing but a constant. What does the norm make of it if the other "
-        "features are small, and what if they are large?",
-    ],
-)
-exclusive_or.reference = torch.tensor([[2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [-0.6, -0.6, 1.2]])
-
-_EQUAL, _DIFFERENT = ((1, 1), (-1, -1)), ((1, -1), (-1, 1))
-
-
-def _last_features(matrix, tokens):
-    rows = torch.tensor([[a, b, 1] for a, b in tokens]).double()
-    return F.layer_norm(rows @ matrix, (3,))[:, -1].tolist()
-
-
-def _not_above(matrix, token):
-    [own] = _last_features(matrix, [token])
-    equal = _last_features(matrix, _EQUAL)
-    best = max(range(2), key=equal.__getitem__)
-    if own < equal[best] + 0.5 - 1e-6:
-        return f"It is {own:.3f}, but for {_EQUAL[best]} it is {equal[best]:.3f}."
-    return None
-
-
-@exclusive_or.holds("For (1, -1), the last feature is at least 0.5 larger than if both are equal.")
-def _(matrix):
-    return _not_above(matrix, (1, -1))
-
-
-@exclusive_or.holds("For (-1, 1), the last feature is at least 0.5 larger than if both are equal.")
-def _(matrix):
-    return _not_above(matrix, (-1, 1))
-
-
-@exclusive_or.wrong("no constant", example=[[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-def _(matrix):
-    """Your last row gives every feature the same, and the norm subtracts it with the mean. Without
-    a constant, the norm of (-1, 1) is that of (1, -1) with all signs changed, so only one of them
-    can be large."""
-    return bool((matrix[2] - matrix[2].mean()).abs().max() < 1e-3)
-
-
-@exclusive_or.wrong(
-    "the other way round", example=[[2.0, -2.0, 0.0], [-2.0, 2.0, 0.0], [-0.6, -0.6, 1.2]]
-)
-def _(matrix):
-    """Your last feature tells equal pairs from different ones, but it is larger for the equal ones.
-    The norm shrinks the constant where your other features are large."""
-    return min(_last_features(matrix, _EQUAL)) > max(_last_features(matrix, _DIFFERENT)) + 0.1
-
-
-@exclusive_or.wrong("too small", example=[[0.4, -0.4, 0.0], [0.4, -0.4, 0.0], [-0.6, -0.6, 1.2]])
-def _(matrix):
-    """Your last feature is larger where a and b differ, but not by enough. What depends on a and b
-    is too small beside the constant, so the norm divides by nearly the same number each time."""
-    return min(_last_features(matrix, _DIFFERENT)) > max(_last_features(matrix, _EQUAL))
-
-
 packed_mask = Exercise(
-    "8.4",
+    "8.3",
     "Several sentences in one row",
     hints=[
         "Write three conditions, each as a boolean tensor that broadcasts to (batch, L, L): same "
@@ -455,7 +391,7 @@ def _(document):
 
 
 two_sources = Exercise(
-    "8.5",
+    "8.4",
     "A decoder that reads two sources",
     hints=[
         "There are four sub-layers, each with a norm before it and a residual connection around "
@@ -638,8 +574,132 @@ def _(x, text, image, attend, read, feed, norm):
     return x + read(norm(x), image)
 
 
+pre_norm_block = Repair(
+    "8.5",
+    "Debug this: a stack that forgets",
+    line=5,
+    because="The network's residual connection starts from the update of attention alone. So the "
+    "block drops x, and with it the embedding and all that earlier blocks have added.",
+    hints=[
+        "What does the stream contain after block 2, and what should it contain?",
+        "Call each tensor by what it contains: x alone, an update alone, or a sum. Which tensors "
+        "are still needed at the end?",
+    ],
+    differentiable=True,
+)
+pre_norm_block.right_line(
+    1,
+    "It normalises a copy of the stream for attention, and `x` itself stays as it is. This is what "
+    "pre-norm means.",
+)
+pre_norm_block.right_line(
+    2,
+    "It lets attention read the normalised copy. The result is an update, which need not contain "
+    "the token itself.",
+)
+pre_norm_block.right_line(
+    3,
+    "It adds the update of attention to x, as in equation (8.1). This sum contains everything that "
+    "earlier blocks have added.",
+)
+pre_norm_block.right_line(
+    4,
+    "It normalises the sum for the network, which therefore sees what attention has found. The "
+    "copy for attention is no longer needed, so its name may be used again.",
+)
+
+
+@pre_norm_block.solution
+def _(x, attend, feed, norm):
+    stream = x + attend(norm(x))
+    return stream + feed(norm(stream))
+
+
+@pre_norm_block.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[1.0, 3.0], [2.0, -2.0]]]),
+        _Part("doubles", lambda x: 2 * x),
+        _Part("plus_1", lambda x: x + 1),
+        _Part("halves", lambda x: x / 2),
+    )
+    for shape in ((2, 3, 4), (3, 5, 6), (2, 1, 2)):
+        parts = _parts(generator, shape[-1])
+        yield (torch.randn(shape, generator=generator), *parts)
+
+
+@pre_norm_block.holds("If both sub-layers return zeros, the stream is unchanged.")
+def _(f, x, attend, feed, norm):
+    return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
+
+
+@pre_norm_block.holds("The update of each sub-layer is added to the stream once.")
+def _(f, x, attend, feed, norm):
+    return changed(
+        f(x, _nothing, _nothing, norm) + 110.0,
+        f(x, _always(100.0), _always(10.0), norm),
+        "if `attend` returns 100 and `feed` returns 10 each time, the result should be {}, but you "
+        "return {}",
+    )
+
+
+@pre_norm_block.broken
+def _(x, attend, feed, norm):
+    """The block still returns its two updates alone. All that was in the stream before this block
+    is lost."""
+    update = attend(norm(x))
+    return update + feed(norm(x + update))
+
+
+@pre_norm_block.mistake("the update of attention is lost")
+def _(x, attend, feed, norm):
+    """You add the update of the network to x. The stream keeps what earlier blocks have added, but
+    what attention has found reaches it only through the network."""
+    return x + feed(norm(x + attend(norm(x))))
+
+
+@pre_norm_block.mistake("the stream is normalised")
+def _(x, attend, feed, norm):
+    """You add the update of the network to the normalised sum. So each block rescales everything
+    that is in the stream."""
+    read = norm(x + attend(norm(x)))
+    return read + feed(read)
+
+
+@pre_norm_block.mistake("a norm around the whole block")
+def _(x, attend, feed, norm):
+    """You normalise the result as well. The norm then rescales the stream after each block, as in
+    a post-norm block, although the sub-layers have norms already."""
+    stream = x + attend(norm(x))
+    return norm(stream + feed(norm(stream)))
+
+
+@pre_norm_block.mistake("the network reads the sum as it is")
+def _(x, attend, feed, norm):
+    """You let the network read the sum itself, and not its normalised copy. The numbers that the
+    network reads then grow from block to block."""
+    stream = x + attend(norm(x))
+    return stream + feed(stream)
+
+
+@pre_norm_block.mistake("the network sees only the update")
+def _(x, attend, feed, norm):
+    """You let the network read the update of attention. It then does not see the token itself, nor
+    what earlier blocks have added to it."""
+    update = attend(norm(x))
+    return x + update + feed(norm(update))
+
+
+@pre_norm_block.mistake("x is added twice")
+def _(x, attend, feed, norm):
+    """You add x to a sum that contains it already. The stream then doubles in each block, and the
+    updates hardly count."""
+    stream = x + attend(norm(x))
+    return x + stream + feed(norm(stream))
+
+
 updates = Exercise(
-    "8.6",
+    "8.7",
     "Who wrote what into the stream",
     hints=[
         "Run the stream forward as the model does, and keep each update before you add it.",
@@ -778,8 +838,447 @@ def _(x, sublayers, norm):
     return torch.cosine_similarity(parts, final.expand_as(parts), dim=-1)
 
 
+pre_norm_curve = MultipleChoice(
+    "8.8",
+    "The stream of pre-norm",
+    hints=[
+        "In pre-norm, what does a sub-layer read, and how large is its update, at the bottom "
+        "and at the top of the stack?",
+        "Sums of random numbers of equal size grow like the root of how many there are. How "
+        "does this look on a logarithmic axis?",
+    ],
+    answer="D",
+    figure=True,
+    because="Each sub-layer reads a normalised stream, so all updates are about equally large. "
+    "Random updates of the same size add up like a walk, and the stream grows ever more "
+    "slowly.",
+)
+pre_norm_curve.wrong_option(
+    "A",
+    "nothing holds the stream back",
+    "You know that no norm is on the stream in pre-norm. But this curve grows by the same "
+    "factor with each block, so the updates grow with the stream that they are computed from.",
+)
+pre_norm_curve.wrong_option(
+    "B",
+    "a norm makes vectors smaller",
+    "You expected a norm to make the features small. But this curve falls to less than a "
+    "millionth, so nothing keeps the size of what came in.",
+)
+pre_norm_curve.wrong_option(
+    "C",
+    "a norm keeps the size",
+    "You expected the norm to keep the features at one size. But this stream has exactly the "
+    "same size after each block, so the norm must be on the stream itself.",
+)
+
+
+separate_layers = Suspects(
+    "8.9",
+    "Stacks whose layers are their own",
+    hints=[
+        "How many numbers should a stack of three layers have, compared with a stack of one? How "
+        "many do you get if PyTorch finds no parameters at all?",
+        "Which parameters of two layers must differ when training begins, and which start alike in "
+        "all layers?",
+        "After `backward`, what does the gradient of a parameter tell you that the forward pass "
+        "never used?",
+    ],
+)
+
+
+class _Layer(nn.Module):
+    """What a stack is made of, with a norm that it may share with others."""
+
+    def __init__(self, d: int, norm: nn.Module | None = None) -> None:
+        super().__init__()
+        self.norm, self.linear = norm or nn.LayerNorm(d), nn.Linear(d, d)
+        self.draw()
+
+    def draw(self) -> None:
+        self.linear.reset_parameters()
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + F.gelu(self.linear(self.norm(x)))
+
+
+class _Loop(nn.Module):
+    """Applies its layers one after the other, however it keeps them."""
+
+    def __init__(self, layers: list[nn.Module]) -> None:
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def _layers(n, d):
+    return [_Layer(d) for _ in range(n)]
+
+
+@separate_layers.right("puts new layers into a `Sequential`")
+def _(n, d):
+    return nn.Sequential(*_layers(n, d))
+
+
+@separate_layers.wrong("copies the first layer, as PyTorch's `TransformerEncoder` does")
+def _(n, d):
+    layer = _Layer(d)
+    return nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))
+
+
+@separate_layers.wrong("uses a single layer over and over")
+def _(n, d):
+    return nn.Sequential(*[_Layer(d)] * n)
+
+
+@separate_layers.right("copies the first layer, and then draws the numbers of each copy again")
+def _(n, d):
+    layer = _Layer(d)
+    stack = nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))
+    for layer in stack:
+        layer.draw()
+    return stack
+
+
+@separate_layers.wrong("keeps its layers in a list, where PyTorch finds no parameters")
+def _(n, d):
+    return _Loop(_layers(n, d))
+
+
+@separate_layers.right("loops over a `ModuleList` of new layers")
+def _(n, d):
+    return _Loop(nn.ModuleList(_layers(n, d)))
+
+
+@separate_layers.right("puts a smaller stack and a new layer together", kept_back=True)
+def _(n, d):
+    stack = _Layer(d)
+    for _ in range(n - 1):
+        stack = nn.Sequential(stack, _Layer(d))
+    return stack
+
+
+@separate_layers.wrong("starts the last layer as a copy of the first", kept_back=True)
+def _(n, d):
+    layers = _layers(n, d)
+    return nn.Sequential(*layers[:-1], copy.deepcopy(layers[0]))
+
+
+@separate_layers.wrong("shares one norm among all layers", kept_back=True)
+def _(n, d):
+    norm = nn.LayerNorm(d)
+    return nn.Sequential(*(_Layer(d, norm) for _ in range(n)))
+
+
+@separate_layers.wrong("has all layers, but applies only the last", kept_back=True)
+def _(n, d):
+    layers = _layers(n, d)
+    stack = _Loop(layers[-1:])
+    stack.all = nn.ModuleList(layers)
+    return stack
+
+
+def _count(stack):
+    return sum(p.numel() for p in stack.parameters())
+
+
+def _grows(f):
+    """Whether three layers have three times as many parameters as one, even if these are none."""
+    return _count(f(3, 6)) == 3 * _count(f(1, 6))
+
+
+def _drawn(stack):
+    return [p for p in stack.parameters() if p.ndim == 2]
+
+
+def _all_differ(parameters):
+    return not any(torch.equal(one, other) for one, other in itertools.combinations(parameters, 2))
+
+
+def _all_used(stack):
+    stack(torch.randn(2, 6)).sum().backward()
+    return all(p.grad is not None for p in stack.parameters())
+
+
+@separate_layers.solution
+def _(f):
+    stack = f(3, 6)
+    return _count(stack) > 0 and _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
+
+
+@separate_layers.mistake("only the number of parameters")
+def _(f):
+    """You only count parameters. Your test doesn't ask which numbers they start with, nor whether
+    they are used."""
+    return _count(f(3, 6)) > 0 and _grows(f)
+
+
+@separate_layers.mistake("only the number of parameters, which may be 0")
+def _(f):
+    """You only count parameters. And if PyTorch finds none in a stack, three times nothing is still
+    nothing."""
+    return _grows(f)
+
+
+@separate_layers.mistake("nothing asked of a stack without parameters")
+def _(f):
+    """You test all parameters that PyTorch finds. If it finds none, there is nothing to test, and
+    the stack passes."""
+    stack = f(3, 6)
+    return _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
+
+
+@separate_layers.mistake("no two parameters alike")
+def _(f):
+    """You demand that no two parameters have the same numbers. But all biases start at 0, and all
+    scales of norms at 1."""
+    stack = f(3, 6)
+    return _grows(f) and _all_differ(stack.parameters()) and _all_used(stack)
+
+
+@separate_layers.mistake("neighbours compared")
+def _(f):
+    """You compare each layer only with one other, such as the next. Layers further apart may still
+    be copies."""
+    stack = f(3, 6)
+    alike = any(torch.equal(*pair) for pair in itertools.pairwise(_drawn(stack)))
+    return _count(stack) > 0 and _grows(f) and not alike and _all_used(stack)
+
+
+@separate_layers.mistake("the forward pass not asked")
+def _(f):
+    """You look at the parameters, but not at what the forward pass does with them. A stack may have
+    a layer that it never uses."""
+    stack = f(3, 6)
+    return _count(stack) > 0 and _grows(f) and _all_differ(_drawn(stack))
+
+
+@separate_layers.mistake("numbers not compared")
+def _(f):
+    """You don't compare the numbers in different layers. A copy of a layer is an object of its own,
+    but it starts with the same numbers."""
+    stack = f(3, 6)
+    return _count(stack) > 0 and _grows(f) and _all_used(stack)
+
+
+@separate_layers.mistake("a single layer")
+def _(f):
+    """You build stacks of one layer, or ask only what is true of a single layer, too. So your test
+    can't see whether two layers share or copy anything."""
+    return _count(f(1, 6)) > 0 and _all_used(f(1, 6))
+
+
+@separate_layers.mistake("nothing found")
+def _(f):
+    """No stack fails your test. The shape of the output, for example, is always right."""
+    return f(3, 6)(torch.randn(2, 6)).shape == (2, 6)
+
+
+embedding_at_the_top = NumericAnswer(
+    "8.11",
+    "What is left of the embedding",
+    answer=1 / math.sqrt(49),
+    within=0.1,
+    hints=[
+        "How long is the stream at the top, if the embedding has the length 1? Random vectors with "
+        "many features are nearly at right angles to each other.",
+        "The cosine is a dot product, divided by both lengths. In the dot product of the embedding "
+        "with the stream, only one of the terms is not about 0.",
+    ],
+)
+embedding_at_the_top.wrong_value(
+    "lengths added up",
+    1 / 49,
+    "You added up the lengths of all vectors. But a sum is that long only if the vectors are "
+    "parallel, and these vectors are nearly at right angles to each other.",
+)
+embedding_at_the_top.wrong_value(
+    "one update for each block",
+    1 / math.sqrt(25),
+    "You counted one update for each block. But the attention and the network of a block each add "
+    "an update of their own.",
+)
+embedding_at_the_top.wrong_value(
+    "unrelated vectors",
+    1 / math.sqrt(512),
+    "You gave the typical cosine of two random vectors with 512 features. But the stream is not "
+    "unrelated to the embedding, which is one of its terms.",
+)
+embedding_at_the_top.wrong_value(
+    "nothing left",
+    0.0,
+    "You assumed that the updates erase the embedding. But pre-norm blocks only add to the stream, "
+    "so the embedding is still a part of the sum.",
+)
+embedding_at_the_top.wrong_value(
+    "the length of the stream",
+    7.0,
+    "You found how many times as long as the embedding the stream becomes. But a cosine is at most "
+    "1, and it gets smaller as the stream grows.",
+)
+
+
+exclusive_or = Construction(
+    "8.12",
+    "Exclusive or, with a norm",
+    shape=(3, 3),
+    hints=[
+        "Which sum of a and b is 0 for two of the four tokens, and large for the other two? How "
+        "can two features carry this sum so that their mean stays 0?",
+        "Give the last feature nothing but a constant. What does the norm make of it if the other "
+        "features are small, and what if they are large?",
+    ],
+)
+exclusive_or.reference = torch.tensor([[2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [-0.6, -0.6, 1.2]])
+
+_EQUAL, _DIFFERENT = ((1, 1), (-1, -1)), ((1, -1), (-1, 1))
+
+
+def _last_features(matrix, tokens):
+    rows = torch.tensor([[a, b, 1] for a, b in tokens]).double()
+    return F.layer_norm(rows @ matrix, (3,))[:, -1].tolist()
+
+
+def _not_above(matrix, token):
+    [own] = _last_features(matrix, [token])
+    equal = _last_features(matrix, _EQUAL)
+    best = max(range(2), key=equal.__getitem__)
+    if own < equal[best] + 0.5 - 1e-6:
+        return f"It is {own:.3f}, but for {_EQUAL[best]} it is {equal[best]:.3f}."
+    return None
+
+
+@exclusive_or.holds("For (1, -1), the last feature is at least 0.5 larger than if both are equal.")
+def _(matrix):
+    return _not_above(matrix, (1, -1))
+
+
+@exclusive_or.holds("For (-1, 1), the last feature is at least 0.5 larger than if both are equal.")
+def _(matrix):
+    return _not_above(matrix, (-1, 1))
+
+
+@exclusive_or.wrong("no constant", example=[[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+def _(matrix):
+    """Your last row gives every feature the same, and the norm subtracts it with the mean. Without
+    a constant, the norm of (-1, 1) is that of (1, -1) with all signs changed, so only one of them
+    can be large."""
+    return bool((matrix[2] - matrix[2].mean()).abs().max() < 1e-3)
+
+
+@exclusive_or.wrong(
+    "the other way round", example=[[2.0, -2.0, 0.0], [-2.0, 2.0, 0.0], [-0.6, -0.6, 1.2]]
+)
+def _(matrix):
+    """Your last feature tells equal pairs from different ones, but it is larger for the equal ones.
+    The norm shrinks the constant where your other features are large."""
+    return min(_last_features(matrix, _EQUAL)) > max(_last_features(matrix, _DIFFERENT)) + 0.1
+
+
+@exclusive_or.wrong("too small", example=[[0.4, -0.4, 0.0], [0.4, -0.4, 0.0], [-0.6, -0.6, 1.2]])
+def _(matrix):
+    """Your last feature is larger where a and b differ, but not by enough. What depends on a and b
+    is too small beside the constant, so the norm divides by nearly the same number each time."""
+    return min(_last_features(matrix, _DIFFERENT)) > max(_last_features(matrix, _EQUAL))
+
+
+folded = Exercise(
+    "8.13",
+    "A norm that disappears into a projection",
+    hints=[
+        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the projection turns this "
+        "into (γ ⊙ z + β) W + b.",
+        "Multiply out. Which part does not depend on z?",
+        "Feature i of z meets row i of the matrix.",
+    ],
+)
+
+
+@folded.solution
+def _(gamma, beta, weight, bias):
+    return torch.cat([gamma[:, None] * weight, (beta @ weight + bias)[None]])
+
+
+@folded.inputs
+def _(generator):
+    yield (
+        torch.tensor([2.0, 3.0]),
+        torch.tensor([1.0, -1.0]),
+        torch.tensor([[1.0, 0.0], [4.0, 5.0]]),
+        torch.tensor([0.5, 1.5]),
+    )
+    for d, out in ((5, 5), (4, 6), (6, 2), (1, 1)):
+        draw = [torch.randn(shape, generator=generator) for shape in ((d,), (d,), (d, out), (out,))]
+        yield (1 + 0.5 * draw[0], *draw[1:])
+
+
+@folded.holds("The new projection alone gives what the norm and the old projection gave.")
+def _(f, gamma, beta, weight, bias):
+    d = len(gamma)
+    z = _scale(torch.arange(3.0 * d).view(3, d).cos(), -1)
+    both = f(gamma, beta, weight, bias)
+    return changed(
+        (gamma * z + beta) @ weight + bias,
+        z @ both[:-1] + both[-1],
+        "for one token, the norm and the old projection give {}, but the new projection gives {}",
+    )
+
+
+@folded.holds("With γ = 1 and β = 0, nothing changes.")
+def _(f, gamma, beta, weight, bias):
+    ones, zeros = torch.ones_like(gamma), torch.zeros_like(beta)
+    return changed(torch.cat([weight, bias[None]]), f(ones, zeros, weight, bias), "{} becomes {}")
+
+
+@folded.mistake("β left out")
+def _(gamma, beta, weight, bias):
+    """You keep the bias of the projection as it is. The norm's shift is then lost for all
+    tokens."""
+    return torch.cat([gamma[:, None] * weight, bias[None]])
+
+
+@folded.mistake("γ left out")
+def _(gamma, beta, weight, bias):
+    """You keep the matrix as it is. The norm's scales are then lost, as if all of them were 1."""
+    return torch.cat([weight, (beta @ weight + bias)[None]])
+
+
+@folded.mistake("β goes through the folded matrix")
+def _(gamma, beta, weight, bias):
+    """You send β through the matrix that already contains γ. The shift is then scaled by γ,
+    although the norm adds it after the scaling."""
+    matrix = gamma[:, None] * weight
+    return torch.cat([matrix, (beta @ matrix + bias)[None]])
+
+
+@folded.mistake("the bias of the projection left out")
+def _(gamma, beta, weight, bias):
+    """You replace the bias of the projection by the part that comes from the norm. The projection's
+    own bias is then lost."""
+    return torch.cat([gamma[:, None] * weight, (beta @ weight)[None]])
+
+
+@folded.mistake("the matrix divided by γ")
+def _(gamma, beta, weight, bias):
+    """You divide the rows by γ, as if to undo the norm. Features that the norm makes large then
+    become small."""
+    return torch.cat([weight / gamma[:, None], (beta @ weight + bias)[None]])
+
+
+@folded.mistake("one scale for all")
+def _(gamma, beta, weight, bias):
+    """You use the mean of γ for all features. Then no feature is scaled more than another, although
+    γ was learned for just that."""
+    return torch.cat([gamma.mean() * weight, (beta @ weight + bias)[None]])
+
+
 sentence_leaks = Exercise(
-    "8.7",
+    "8.14",
     "Does the batch leak?",
     hints=[
         "Replace one sentence by a different one, call `f` again, and see which outputs change.",
@@ -1024,502 +1523,3 @@ def _(f, x):
     alone = torch.cat([f(x[j : j + 1]) for j in range(len(x))])
     moved = (alone - f(x)).abs().flatten(start_dim=1).amax(dim=-1) > 1e-5
     return moved[:, None] | torch.eye(len(x)).bool()
-
-
-folded = Exercise(
-    "8.8",
-    "A norm that disappears into a projection",
-    hints=[
-        "Write the normalised token as z. The norm gives γ ⊙ z + β, and the projection turns this "
-        "into (γ ⊙ z + β) W + b.",
-        "Multiply out. Which part does not depend on z?",
-        "Feature i of z meets row i of the matrix.",
-    ],
-)
-
-
-@folded.solution
-def _(gamma, beta, weight, bias):
-    return torch.cat([gamma[:, None] * weight, (beta @ weight + bias)[None]])
-
-
-@folded.inputs
-def _(generator):
-    yield (
-        torch.tensor([2.0, 3.0]),
-        torch.tensor([1.0, -1.0]),
-        torch.tensor([[1.0, 0.0], [4.0, 5.0]]),
-        torch.tensor([0.5, 1.5]),
-    )
-    for d, out in ((5, 5), (4, 6), (6, 2), (1, 1)):
-        draw = [torch.randn(shape, generator=generator) for shape in ((d,), (d,), (d, out), (out,))]
-        yield (1 + 0.5 * draw[0], *draw[1:])
-
-
-@folded.holds("The new projection alone gives what the norm and the old projection gave.")
-def _(f, gamma, beta, weight, bias):
-    d = len(gamma)
-    z = _scale(torch.arange(3.0 * d).view(3, d).cos(), -1)
-    both = f(gamma, beta, weight, bias)
-    return changed(
-        (gamma * z + beta) @ weight + bias,
-        z @ both[:-1] + both[-1],
-        "for one token, the norm and the old projection give {}, but the new projection gives {}",
-    )
-
-
-@folded.holds("With γ = 1 and β = 0, nothing changes.")
-def _(f, gamma, beta, weight, bias):
-    ones, zeros = torch.ones_like(gamma), torch.zeros_like(beta)
-    return changed(torch.cat([weight, bias[None]]), f(ones, zeros, weight, bias), "{} becomes {}")
-
-
-@folded.mistake("β left out")
-def _(gamma, beta, weight, bias):
-    """You keep the bias of the projection as it is. The norm's shift is then lost for all
-    tokens."""
-    return torch.cat([gamma[:, None] * weight, bias[None]])
-
-
-@folded.mistake("γ left out")
-def _(gamma, beta, weight, bias):
-    """You keep the matrix as it is. The norm's scales are then lost, as if all of them were 1."""
-    return torch.cat([weight, (beta @ weight + bias)[None]])
-
-
-@folded.mistake("β goes through the folded matrix")
-def _(gamma, beta, weight, bias):
-    """You send β through the matrix that already contains γ. The shift is then scaled by γ,
-    although the norm adds it after the scaling."""
-    matrix = gamma[:, None] * weight
-    return torch.cat([matrix, (beta @ matrix + bias)[None]])
-
-
-@folded.mistake("the bias of the projection left out")
-def _(gamma, beta, weight, bias):
-    """You replace the bias of the projection by the part that comes from the norm. The projection's
-    own bias is then lost."""
-    return torch.cat([gamma[:, None] * weight, (beta @ weight)[None]])
-
-
-@folded.mistake("the matrix divided by γ")
-def _(gamma, beta, weight, bias):
-    """You divide the rows by γ, as if to undo the norm. Features that the norm makes large then
-    become small."""
-    return torch.cat([weight / gamma[:, None], (beta @ weight + bias)[None]])
-
-
-@folded.mistake("one scale for all")
-def _(gamma, beta, weight, bias):
-    """You use the mean of γ for all features. Then no feature is scaled more than another, although
-    γ was learned for just that."""
-    return torch.cat([gamma.mean() * weight, (beta @ weight + bias)[None]])
-
-
-separate_layers = Suspects(
-    "8.10",
-    "Stacks whose layers are their own",
-    hints=[
-        "How many numbers should a stack of three layers have, compared with a stack of one? How "
-        "many do you get if PyTorch finds no parameters at all?",
-        "Which parameters of two layers must differ when training begins, and which start alike in "
-        "all layers?",
-        "After `backward`, what does the gradient of a parameter tell you that the forward pass "
-        "never used?",
-    ],
-)
-
-
-class _Layer(nn.Module):
-    """What a stack is made of, with a norm that it may share with others."""
-
-    def __init__(self, d: int, norm: nn.Module | None = None) -> None:
-        super().__init__()
-        self.norm, self.linear = norm or nn.LayerNorm(d), nn.Linear(d, d)
-        self.draw()
-
-    def draw(self) -> None:
-        self.linear.reset_parameters()
-        nn.init.zeros_(self.linear.bias)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + F.gelu(self.linear(self.norm(x)))
-
-
-class _Loop(nn.Module):
-    """Applies its layers one after the other, however it keeps them."""
-
-    def __init__(self, layers: list[nn.Module]) -> None:
-        super().__init__()
-        self.layers = layers
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers:
-            x = layer(x)
-        return x
-
-
-def _layers(n, d):
-    return [_Layer(d) for _ in range(n)]
-
-
-@separate_layers.right("puts new layers into a `Sequential`")
-def _(n, d):
-    return nn.Sequential(*_layers(n, d))
-
-
-@separate_layers.wrong("copies the first layer, as PyTorch's `TransformerEncoder` does")
-def _(n, d):
-    layer = _Layer(d)
-    return nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))
-
-
-@separate_layers.wrong("uses a single layer over and over")
-def _(n, d):
-    return nn.Sequential(*[_Layer(d)] * n)
-
-
-@separate_layers.right("copies the first layer, and then draws the numbers of each copy again")
-def _(n, d):
-    layer = _Layer(d)
-    stack = nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))
-    for layer in stack:
-        layer.draw()
-    return stack
-
-
-@separate_layers.wrong("keeps its layers in a list, where PyTorch finds no parameters")
-def _(n, d):
-    return _Loop(_layers(n, d))
-
-
-@separate_layers.right("loops over a `ModuleList` of new layers")
-def _(n, d):
-    return _Loop(nn.ModuleList(_layers(n, d)))
-
-
-@separate_layers.right("puts a smaller stack and a new layer together", kept_back=True)
-def _(n, d):
-    stack = _Layer(d)
-    for _ in range(n - 1):
-        stack = nn.Sequential(stack, _Layer(d))
-    return stack
-
-
-@separate_layers.wrong("starts the last layer as a copy of the first", kept_back=True)
-def _(n, d):
-    layers = _layers(n, d)
-    return nn.Sequential(*layers[:-1], copy.deepcopy(layers[0]))
-
-
-@separate_layers.wrong("shares one norm among all layers", kept_back=True)
-def _(n, d):
-    norm = nn.LayerNorm(d)
-    return nn.Sequential(*(_Layer(d, norm) for _ in range(n)))
-
-
-@separate_layers.wrong("has all layers, but applies only the last", kept_back=True)
-def _(n, d):
-    layers = _layers(n, d)
-    stack = _Loop(layers[-1:])
-    stack.all = nn.ModuleList(layers)
-    return stack
-
-
-def _count(stack):
-    return sum(p.numel() for p in stack.parameters())
-
-
-def _grows(f):
-    """Whether three layers have three times as many parameters as one, even if these are none."""
-    return _count(f(3, 6)) == 3 * _count(f(1, 6))
-
-
-def _drawn(stack):
-    return [p for p in stack.parameters() if p.ndim == 2]
-
-
-def _all_differ(parameters):
-    return not any(torch.equal(one, other) for one, other in itertools.combinations(parameters, 2))
-
-
-def _all_used(stack):
-    stack(torch.randn(2, 6)).sum().backward()
-    return all(p.grad is not None for p in stack.parameters())
-
-
-@separate_layers.solution
-def _(f):
-    stack = f(3, 6)
-    return _count(stack) > 0 and _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
-
-
-@separate_layers.mistake("only the number of parameters")
-def _(f):
-    """You only count parameters. Your test doesn't ask which numbers they start with, nor whether
-    they are used."""
-    return _count(f(3, 6)) > 0 and _grows(f)
-
-
-@separate_layers.mistake("only the number of parameters, which may be 0")
-def _(f):
-    """You only count parameters. And if PyTorch finds none in a stack, three times nothing is still
-    nothing."""
-    return _grows(f)
-
-
-@separate_layers.mistake("nothing asked of a stack without parameters")
-def _(f):
-    """You test all parameters that PyTorch finds. If it finds none, there is nothing to test, and
-    the stack passes."""
-    stack = f(3, 6)
-    return _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
-
-
-@separate_layers.mistake("no two parameters alike")
-def _(f):
-    """You demand that no two parameters have the same numbers. But all biases start at 0, and all
-    scales of norms at 1."""
-    stack = f(3, 6)
-    return _grows(f) and _all_differ(stack.parameters()) and _all_used(stack)
-
-
-@separate_layers.mistake("neighbours compared")
-def _(f):
-    """You compare each layer only with one other, such as the next. Layers further apart may still
-    be copies."""
-    stack = f(3, 6)
-    alike = any(torch.equal(*pair) for pair in itertools.pairwise(_drawn(stack)))
-    return _count(stack) > 0 and _grows(f) and not alike and _all_used(stack)
-
-
-@separate_layers.mistake("the forward pass not asked")
-def _(f):
-    """You look at the parameters, but not at what the forward pass does with them. A stack may have
-    a layer that it never uses."""
-    stack = f(3, 6)
-    return _count(stack) > 0 and _grows(f) and _all_differ(_drawn(stack))
-
-
-@separate_layers.mistake("numbers not compared")
-def _(f):
-    """You don't compare the numbers in different layers. A copy of a layer is an object of its own,
-    but it starts with the same numbers."""
-    stack = f(3, 6)
-    return _count(stack) > 0 and _grows(f) and _all_used(stack)
-
-
-@separate_layers.mistake("a single layer")
-def _(f):
-    """You build stacks of one layer, or ask only what is true of a single layer, too. So your test
-    can't see whether two layers share or copy anything."""
-    return _count(f(1, 6)) > 0 and _all_used(f(1, 6))
-
-
-@separate_layers.mistake("nothing found")
-def _(f):
-    """No stack fails your test. The shape of the output, for example, is always right."""
-    return f(3, 6)(torch.randn(2, 6)).shape == (2, 6)
-
-
-pre_norm_block = Repair(
-    "8.11",
-    "Debug this: a stack that forgets",
-    line=5,
-    because="The network's residual connection starts from the update of attention alone. So the "
-    "block drops x, and with it the embedding and all that earlier blocks have added.",
-    hints=[
-        "What does the stream contain after block 2, and what should it contain?",
-        "Call each tensor by what it contains: x alone, an update alone, or a sum. Which tensors "
-        "are still needed at the end?",
-    ],
-    differentiable=True,
-)
-pre_norm_block.right_line(
-    1,
-    "It normalises a copy of the stream for attention, and `x` itself stays as it is. This is what "
-    "pre-norm means.",
-)
-pre_norm_block.right_line(
-    2,
-    "It lets attention read the normalised copy. The result is an update, which need not contain "
-    "the token itself.",
-)
-pre_norm_block.right_line(
-    3,
-    "It adds the update of attention to x, as in equation (8.1). This sum contains everything that "
-    "earlier blocks have added.",
-)
-pre_norm_block.right_line(
-    4,
-    "It normalises the sum for the network, which therefore sees what attention has found. The "
-    "copy for attention is no longer needed, so its name may be used again.",
-)
-
-
-@pre_norm_block.solution
-def _(x, attend, feed, norm):
-    stream = x + attend(norm(x))
-    return stream + feed(norm(stream))
-
-
-@pre_norm_block.inputs
-def _(generator):
-    yield (
-        torch.tensor([[[1.0, 3.0], [2.0, -2.0]]]),
-        _Part("doubles", lambda x: 2 * x),
-        _Part("plus_1", lambda x: x + 1),
-        _Part("halves", lambda x: x / 2),
-    )
-    for shape in ((2, 3, 4), (3, 5, 6), (2, 1, 2)):
-        parts = _parts(generator, shape[-1])
-        yield (torch.randn(shape, generator=generator), *parts)
-
-
-@pre_norm_block.holds("If both sub-layers return zeros, the stream is unchanged.")
-def _(f, x, attend, feed, norm):
-    return changed(x, f(x, _nothing, _nothing, norm), "a feature turns from {} into {}")
-
-
-@pre_norm_block.holds("The update of each sub-layer is added to the stream once.")
-def _(f, x, attend, feed, norm):
-    return changed(
-        f(x, _nothing, _nothing, norm) + 110.0,
-        f(x, _always(100.0), _always(10.0), norm),
-        "if `attend` returns 100 and `feed` returns 10 each time, the result should be {}, but you "
-        "return {}",
-    )
-
-
-@pre_norm_block.broken
-def _(x, attend, feed, norm):
-    """The block still returns its two updates alone. All that was in the stream before this block
-    is lost."""
-    update = attend(norm(x))
-    return update + feed(norm(x + update))
-
-
-@pre_norm_block.mistake("the update of attention is lost")
-def _(x, attend, feed, norm):
-    """You add the update of the network to x. The stream keeps what earlier blocks have added, but
-    what attention has found reaches it only through the network."""
-    return x + feed(norm(x + attend(norm(x))))
-
-
-@pre_norm_block.mistake("the stream is normalised")
-def _(x, attend, feed, norm):
-    """You add the update of the network to the normalised sum. So each block rescales everything
-    that is in the stream."""
-    read = norm(x + attend(norm(x)))
-    return read + feed(read)
-
-
-@pre_norm_block.mistake("a norm around the whole block")
-def _(x, attend, feed, norm):
-    """You normalise the result as well. The norm then rescales the stream after each block, as in
-    a post-norm block, although the sub-layers have norms already."""
-    stream = x + attend(norm(x))
-    return norm(stream + feed(norm(stream)))
-
-
-@pre_norm_block.mistake("the network reads the sum as it is")
-def _(x, attend, feed, norm):
-    """You let the network read the sum itself, and not its normalised copy. The numbers that the
-    network reads then grow from block to block."""
-    stream = x + attend(norm(x))
-    return stream + feed(stream)
-
-
-@pre_norm_block.mistake("the network sees only the update")
-def _(x, attend, feed, norm):
-    """You let the network read the update of attention. It then does not see the token itself, nor
-    what earlier blocks have added to it."""
-    update = attend(norm(x))
-    return x + update + feed(norm(update))
-
-
-@pre_norm_block.mistake("x is added twice")
-def _(x, attend, feed, norm):
-    """You add x to a sum that contains it already. The stream then doubles in each block, and the
-    updates hardly count."""
-    stream = x + attend(norm(x))
-    return x + stream + feed(norm(stream))
-
-
-embedding_at_the_top = NumericAnswer(
-    "8.12",
-    "What is left of the embedding",
-    answer=1 / math.sqrt(49),
-    within=0.1,
-    hints=[
-        "How long is the stream at the top, if the embedding has the length 1? Random vectors with "
-        "many features are nearly at right angles to each other.",
-        "The cosine is a dot product, divided by both lengths. In the dot product of the embedding "
-        "with the stream, only one of the terms is not about 0.",
-    ],
-)
-embedding_at_the_top.wrong_value(
-    "lengths added up",
-    1 / 49,
-    "You added up the lengths of all vectors. But a sum is that long only if the vectors are "
-    "parallel, and these vectors are nearly at right angles to each other.",
-)
-embedding_at_the_top.wrong_value(
-    "one update for each block",
-    1 / math.sqrt(25),
-    "You counted one update for each block. But the attention and the network of a block each add "
-    "an update of their own.",
-)
-embedding_at_the_top.wrong_value(
-    "unrelated vectors",
-    1 / math.sqrt(512),
-    "You gave the typical cosine of two random vectors with 512 features. But the stream is not "
-    "unrelated to the embedding, which is one of its terms.",
-)
-embedding_at_the_top.wrong_value(
-    "nothing left",
-    0.0,
-    "You assumed that the updates erase the embedding. But pre-norm blocks only add to the stream, "
-    "so the embedding is still a part of the sum.",
-)
-embedding_at_the_top.wrong_value(
-    "the length of the stream",
-    7.0,
-    "You found how many times as long as the embedding the stream becomes. But a cosine is at most "
-    "1, and it gets smaller as the stream grows.",
-)
-
-
-pre_norm_curve = MultipleChoice(
-    "8.20",
-    "The stream of pre-norm",
-    hints=[
-        "In pre-norm, what does a sub-layer read, and how large is its update, at the bottom "
-        "and at the top of the stack?",
-        "Sums of random numbers of equal size grow like the root of how many there are. How "
-        "does this look on a logarithmic axis?",
-    ],
-    answer="D",
-    figure=True,
-    because="Each sub-layer reads a normalised stream, so all updates are about equally large. "
-    "Random updates of the same size add up like a walk, and the stream grows ever more "
-    "slowly.",
-)
-pre_norm_curve.wrong_option(
-    "A",
-    "nothing holds the stream back",
-    "You know that no norm is on the stream in pre-norm. But this curve grows by the same "
-    "factor with each block, so the updates grow with the stream that they are computed from.",
-)
-pre_norm_curve.wrong_option(
-    "B",
-    "a norm makes vectors smaller",
-    "You expected a norm to make the features small. But this curve falls to less than a "
-    "millionth, so nothing keeps the size of what came in.",
-)
-pre_norm_curve.wrong_option(
-    "C",
-    "a norm keeps the size",
-    "You expected the norm to keep the features at one size. But this stream has exactly the "
-    "same size after each block, so the norm must be on the stream itself.",
-)

@@ -264,8 +264,460 @@ def _(targets):
     return torch.stack([reads, _with_end(says, targets)])
 
 
-smoothed_loss = Exercise(
+two_searches_miss = Construction(
     "9.3",
+    "A sentence that two searches miss",
+    shape=(4, 3),
+    hints=[
+        "Draw a tree with three branches, each of which has three branches again. How likely is "
+        "a sentence at best, if its first token is likely and its second token is not?",
+        "The best sentence must begin with a token that even a beam of two drops. How sure must "
+        "the model be after this token, and how unsure after the most likely one?",
+    ],
+)
+two_searches_miss.reference = torch.tensor(
+    [[0.40, 0.35, 0.25], [0.34, 0.33, 0.33], [0.52, 0.24, 0.24], [1.0, 0.0, 0.0]]
+)
+
+
+def _found_by(chances, beam):
+    """The likeliest sentence, with its probability, among those of the kept first tokens."""
+    sentences = chances[0][:, None] * chances[1:]
+    kept = chances[0].topk(beam).indices
+    first = kept[sentences[kept].amax(dim=1).argmax()]
+    second = sentences[first].argmax()
+    return "ABC"[first] + "ABC"[second], sentences[first, second].item()
+
+
+def _likelier(chances, beam, wider, names):
+    (one, low), (other, high) = _found_by(chances, beam), _found_by(chances, wider)
+    if high < 1.3 * low - 1e-6 or high <= low:
+        return f"{names[0]} finds {one} with {low:.4f}, and {names[1]} {other} with {high:.4f}."
+    return None
+
+
+@two_searches_miss.holds("Each row holds probabilities, which sum to 1.")
+def _(chances):
+    if chances.min() < 0:
+        return f"One number is {chances.min():g}."
+    off = (chances.sum(dim=1) - 1).abs()
+    if off.max() > 1e-3:
+        row = int(off.argmax())
+        return f"Row {row} sums to {chances[row].sum():.3f}."
+
+
+@two_searches_miss.holds("The probabilities of the first token differ by at least 0.02.")
+def _(chances):
+    gaps = chances[0].sort().values.diff()
+    if gaps.min() < 0.02 - 1e-6:
+        return f"Two of them differ by {gaps.min():.3f}."
+
+
+@two_searches_miss.holds("The beam's sentence is at least 1.3 times as likely as greedy search's.")
+def _(chances):
+    return _likelier(chances, 1, 2, ("Greedy search", "the beam"))
+
+
+@two_searches_miss.holds("The best sentence of all is at least 1.3 times as likely as the beam's.")
+def _(chances):
+    return _likelier(chances, 2, 3, ("The beam", "a search of all sentences"))
+
+
+@two_searches_miss.wrong(
+    "probabilities of whole sentences",
+    example=[[0.5, 0.3, 0.2], [0.2, 0.2, 0.1], [0.3, 0.0, 0.0], [0.2, 0.0, 0.0]],
+)
+def _(chances):
+    """Rows 1 to 3 hold the probabilities of whole sentences. The second token needs a row that
+    sums to 1 after each first token, because the model is asked only once this token is written."""
+    is_first = bool((chances[0].sum() - 1).abs() < 1e-3)
+    return is_first and torch.allclose(chances[1:].sum(dim=1), chances[0], atol=1e-3)
+
+
+@two_searches_miss.wrong(
+    "the likeliest first token wins",
+    example=[[0.8, 0.15, 0.05], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [1.0, 0.0, 0.0]],
+)
+def _(chances):
+    """The best of your sentences begins with the likeliest first token. Greedy search then finds
+    it, and no beam can do better."""
+    return 0 < _found_by(chances, 3)[1] <= _found_by(chances, 1)[1]
+
+
+@two_searches_miss.wrong(
+    "the beam misses nothing",
+    example=[[0.5, 0.4, 0.1], [0.34, 0.33, 0.33], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+)
+def _(chances):
+    """The best of your sentences begins with one of the two first tokens that the beam keeps. So
+    greedy search misses it, but a beam of two finds it."""
+    return _found_by(chances, 2)[1] >= _found_by(chances, 3)[1]
+
+
+@two_searches_miss.wrong(
+    "the beam gains nothing",
+    example=[[0.4, 0.35, 0.25], [0.4, 0.3, 0.3], [0.4, 0.3, 0.3], [1.0, 0.0, 0.0]],
+)
+def _(chances):
+    """The sentence of your beam is the one that greedy search writes. So the second beginning that
+    the beam keeps leads to nothing better."""
+    return _found_by(chances, 1)[1] >= _found_by(chances, 2)[1]
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """A made-up model that writes one sentence, and nonsense after any other beginning.
+
+    Without an END among its words, it never stops.
+    """
+
+    says: tuple[int, ...]
+    words: int
+
+    def __call__(self, tokens):
+        tokens = [int(token) for token in tokens]
+        chance = random.Random(f"{tokens} {self.says}")
+        scores = [chance.uniform(-4, -1) for _ in range(self.words)]
+        scores[PAD], scores[START] = -8.0, -9.0
+        if END not in self.says:
+            scores[END] = -9.0
+        said = tokens[1:]
+        known = len(said) < len(self.says) and (tokens == [START, *self.says[: len(said)]])
+        if known:
+            scores[self.says[len(said)]] = -0.5
+        return torch.tensor(scores)
+
+    def __repr__(self):
+        said = ", ".join("END" if t == END else str(t) for t in self.says[:9])
+        more = ", …" if len(self.says) > 9 else ""
+        return f"<a model that writes {said}{more}>"
+
+
+greedy = Exercise(
+    "9.4",
+    "Greedy search",
+    hints=[
+        "Keep one list of tokens. How does it begin, and what do you add to it in each round?",
+        "There are two reasons to stop. Which of them leaves a token that is not part of the "
+        "result?",
+        "First make a result of the required length that has only `PAD`, and then put the words "
+        "in.",
+    ],
+    integers=True,
+)
+
+
+def _written(words, max_length):
+    row = (list(words) + [PAD] * max_length)[:max_length]
+    return torch.tensor(row)
+
+
+def _said(scores_of, max_length, *, best=torch.argmax, stop=True):
+    tokens = [START]
+    while len(tokens) <= max_length:
+        token = int(best(scores_of(tokens)))
+        if stop and token == END:
+            break
+        tokens.append(token)
+    return tokens[1:]
+
+
+@greedy.solution
+def _(scores_of, max_length):
+    return _written(_said(scores_of, max_length), max_length)
+
+
+@greedy.inputs
+def _(generator):
+    def words(count):
+        return tuple(_integers(generator, 3, 12, (count,)).tolist())
+
+    yield _Decoder((4, 3, END), 6), 4
+    yield _Decoder((*words(6), END), 12), 9
+    yield _Decoder(words(10), 12), 5  # it never says END
+    yield _Decoder((END,), 12), 3
+    yield _Decoder((5, 4, END), 6), 1
+    yield _Decoder((*words(5), END), 12), 5  # END comes just too late
+    yield _Decoder((7, 7, *words(2), 7, END), 12), 8
+
+
+def _recording(scores_of, calls):
+    # a function, unlike an object, is not copied on its way into the answer
+    def watched(tokens):
+        calls.append([int(token) for token in tokens])
+        return scores_of(tokens)
+
+    return watched
+
+
+@greedy.holds("The tokens that the model is given always begin with START.")
+def _(f, scores_of, max_length):
+    calls = []
+    f(_recording(scores_of, calls), max_length)
+    for tokens in calls:
+        if tokens[:1] != [START]:
+            return f"You once gave it {tokens}."
+
+
+@greedy.holds("Every word is the one with the highest score.")
+def _(f, scores_of, max_length):
+    words = [token for token in f(scores_of, max_length).tolist() if token not in (PAD, END)]
+    for i, word in enumerate(words):
+        scores = scores_of([START, *words[:i]])
+        if not 0 <= word < len(scores) or scores[int(word)] < scores.max():
+            return f"As word number {i + 1} of {scores_of!r}, you take {word:g}, which is not."
+
+
+@greedy.mistake("END kept")
+def _(scores_of, max_length):
+    """You add the token to the list before you look whether it is END. The sentence then
+    ends with a token that is not a word of it."""
+    words = _said(scores_of, max_length, stop=False)
+    end = words.index(END) + 1 if END in words else None
+    return _written(words[:end], max_length)
+
+
+@greedy.mistake("START kept")
+def _(scores_of, max_length):
+    """You return the list as the model reads it, including START. If the sentence has the greatest
+    length, its last word is cut off."""
+    return _written([START, *_said(scores_of, max_length)], max_length)
+
+
+@greedy.mistake("END does not stop it")
+def _(scores_of, max_length):
+    """You always go on to the greatest length. But the model was never trained to write after the
+    end of a sentence, and the words that it writes there are nonsense."""
+    return _written(_said(scores_of, max_length, stop=False), max_length)
+
+
+@greedy.mistake("END removed afterwards")
+def _(scores_of, max_length):
+    """You go on to the greatest length and remove END afterwards. The nonsense after END then
+    stays, as if it belonged to the sentence."""
+    words = _said(scores_of, max_length, stop=False)
+    return _written([w for w in words if w != END], max_length)
+
+
+@greedy.mistake("begun without START")
+def _(scores_of, max_length):
+    """You begin with an empty list. But in training, the decoder always read START first, and
+    without START it writes nonsense."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of(words).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("only the last word given")
+def _(scores_of, max_length):
+    """You give the model only the last word. It then does not know what it wrote before, and not
+    even that the sentence has begun."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of([START, *words][-1:]).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("START and the last word given")
+def _(scores_of, max_length):
+    """You give the model START and the last word. From the third word on, it no longer knows how
+    the sentence began."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of([START, *words[-1:]]).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("the first word again and again")
+def _(scores_of, max_length):
+    """You give the model only START each time. It then never reads what it wrote, and writes the
+    same word again and again."""
+    words = []
+    while len(words) < max_length:
+        token = int(scores_of([START]).argmax())
+        if token == END:
+            break
+        words.append(token)
+    return _written(words, max_length)
+
+
+@greedy.mistake("one word too few")
+def _(scores_of, max_length):
+    """You count START as one of the words that may be written. A sentence of the greatest length
+    then loses its last word."""
+    return _written(_said(scores_of, max_length - 1), max_length)
+
+
+@greedy.mistake("the least likely word")
+def _(scores_of, max_length):
+    """You take the word with the lowest score. All scores are negative, but the best one is still
+    the largest."""
+    return _written(_said(scores_of, max_length, best=torch.argmin), max_length)
+
+
+translation_loss = Repair(
+    "9.5",
+    "Debug this: a translator that stops too early",
+    line=3,
+    because="Its colon stands for all rows, so every sentence gets an END in the columns of all "
+    "lengths in the batch.",
+    hints=[
+        "After *cent*, END gets nearly all of the probability. What must `says` contain so that a "
+        "model learns this?",
+        "Take a batch of two sentences, one of one word and one of three words. Write down both "
+        "rows of `says` after each line that changes them.",
+    ],
+    differentiable=True,
+)
+translation_loss.right_line(
+    1,
+    "It adds a column, because the longest sentence needs room for its END. In all other "
+    "sentences, this column holds padding, as it should.",
+)
+translation_loss.right_line(
+    2,
+    "It counts the words of each sentence. Columns are counted from 0, so this number is also the "
+    "number of the column right after the words.",
+)
+translation_loss.right_line(
+    4,
+    "It turns the scores at each place into log-probabilities. The tokens of the vocabulary are on "
+    "the last axis, so softmax has to run over this axis.",
+)
+translation_loss.right_line(
+    5,
+    "It picks the log-probability of the token that must be predicted at each place. `gather` "
+    "needs as many axes as `log_p` has, so an axis is added and removed again.",
+)
+translation_loss.right_line(
+    6,
+    "It takes the mean over all tokens that must be predicted. Padding is left out, but END is not "
+    "padding, so it counts.",
+)
+
+
+def _mean_loss(scores, says):
+    of_target = scores.log_softmax(dim=-1).gather(-1, says[..., None])[..., 0]
+    return -of_target[says != PAD].mean()
+
+
+def _with_end_in(columns, scores, targets, *, rows=slice(None)):
+    says = F.pad(targets, (0, 1), value=PAD)
+    says[rows, columns] = END
+    return _mean_loss(scores, says)
+
+
+def _lengths(targets):
+    return (targets != PAD).sum(dim=1)
+
+
+@translation_loss.solution
+def _(scores, targets):
+    says = F.pad(targets, (0, 1), value=PAD)
+    length = (targets != PAD).sum(dim=1)
+    says[torch.arange(len(says)), length] = END
+    log_p = scores.log_softmax(dim=-1)
+    of_target = log_p.gather(-1, says[..., None])[..., 0]
+    return -of_target[says != PAD].mean()
+
+
+@translation_loss.inputs
+def _(generator):
+    scores = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 3.0], [1.0, 0.0, 4.0, 0.0]])
+    yield torch.stack([scores, scores.flip(0)]), torch.tensor([[3, PAD], [3, 3]])
+    for lengths, spare, V in (([4], 0, 6), ([1, 1], 0, 5), ([5, 2, 1, 3], 0, 9), ([3, 2], 2, 7)):
+        targets = F.pad(_padded_words(generator, lengths, words=V), (0, spare), value=PAD)
+        shape = targets.shape[0], targets.shape[1] + 1, V
+        yield 2 * torch.randn(shape, generator=generator), targets
+
+
+@translation_loss.holds("The loss of a batch is the mean over the tokens of its sentences.")
+def _(f, scores, targets):
+    tokens = _lengths(targets) + 1
+    alone = torch.stack(
+        [torch.as_tensor(f(scores[i : i + 1], targets[i : i + 1])) for i in range(len(targets))]
+    )
+    return changed(
+        (alone * tokens).sum() / tokens.sum(),
+        torch.as_tensor(f(scores, targets)),
+        "One sentence at a time, the mean is {}, but the batch has a loss of {}",
+    )
+
+
+@translation_loss.holds("The scores after the end of a sentence do not matter.")
+def _(f, scores, targets):
+    after = torch.arange(scores.shape[1]) > _lengths(targets)[:, None]
+    other = torch.where(after[..., None], scores.flip(-1), scores)
+    return changed(
+        torch.as_tensor(f(scores, targets)),
+        torch.as_tensor(f(other, targets)),
+        "with other scores there, the loss goes from {} to {}",
+    )
+
+
+@translation_loss.broken
+def _(scores, targets):
+    """In every row, you still write END into the columns of all lengths. So a long sentence loses
+    its words there, and the model learns to stop where a shorter sentence of the batch ends."""
+    return _with_end_in(_lengths(targets), scores, targets)
+
+
+@translation_loss.mistake("END in the last column")
+def _(scores, targets):
+    """You write END into the last column of every sentence. A short sentence must then predict END
+    after padding, so the model never learns to stop right after the last word."""
+    return _with_end_in(-1, scores, targets)
+
+
+@translation_loss.mistake("END after the longest sentence, for all")
+def _(scores, targets):
+    """You write END into one column for all sentences, after the longest of them. In a shorter
+    sentence, END then comes after padding, so the model never learns to stop right after the last
+    word."""
+    return _with_end_in(_lengths(targets).max(), scores, targets)
+
+
+@translation_loss.mistake("END after the shortest sentence, for all")
+def _(scores, targets):
+    """You write END into one column for all sentences, after the shortest of them. Each longer
+    sentence then loses a word, and must continue after its END."""
+    return _with_end_in(_lengths(targets).min(), scores, targets)
+
+
+@translation_loss.mistake("END wherever padding is")
+def _(scores, targets):
+    """You replace all padding by END. The loss then counts every END, so short sentences mostly
+    teach the model to write END."""
+    says = F.pad(targets, (0, 1), value=PAD)
+    return _mean_loss(scores, says.masked_fill(says == PAD, END))
+
+
+@translation_loss.mistake("END instead of the last word")
+def _(scores, targets):
+    """You write END over the last word of each sentence. The model then never learns this word, and
+    stops one word too early."""
+    rows = torch.arange(len(targets))
+    return _with_end_in(_lengths(targets) - 1, scores, targets, rows=rows)
+
+
+@translation_loss.mistake("no END")
+def _(scores, targets):
+    """You leave END out. The model then learns all words, but it never learns to stop."""
+    return _mean_loss(scores, F.pad(targets, (0, 1), value=PAD))
+
+
+smoothed_loss = Exercise(
+    "9.7",
     "The smoothed loss of a batch",
     hints=[
         "Start from `logits.log_softmax(dim=-1)`. Both terms of (9.2) are made from it.",
@@ -472,309 +924,175 @@ def _(logits, target, epsilon):
     return loss[target != PAD].mean()
 
 
-two_searches_miss = Construction(
-    "9.4",
-    "A sentence that two searches miss",
-    shape=(4, 3),
+averaged = Exercise(
+    "9.8",
+    "One model from several checkpoints",
     hints=[
-        "Draw a tree with three branches, each of which has three branches again. How likely is "
-        "a sentence at best, if its first token is likely and its second token is not?",
-        "The best sentence must begin with a token that even a beam of two drops. How sure must "
-        "the model be after this token, and how unsure after the most likely one?",
+        "The result is the output of a single network. Which parameters does this network have?",
+        "Build a new dictionary with the names of the first checkpoint.",
+        "`torch.stack` puts the tensors of one name together and adds an axis for the checkpoints.",
     ],
 )
-two_searches_miss.reference = torch.tensor(
-    [[0.40, 0.35, 0.25], [0.34, 0.33, 0.33], [0.52, 0.24, 0.24], [1.0, 0.0, 0.0]]
-)
 
 
-def _found_by(chances, beam):
-    """The likeliest sentence, with its probability, among those of the kept first tokens."""
-    sentences = chances[0][:, None] * chances[1:]
-    kept = chances[0].topk(beam).indices
-    first = kept[sentences[kept].amax(dim=1).argmax()]
-    second = sentences[first].argmax()
-    return "ABC"[first] + "ABC"[second], sentences[first, second].item()
+def _network(parameters, x):
+    hidden = (x @ parameters["W_1"] + parameters["b_1"]).relu()
+    return hidden @ parameters["W_2"] + parameters["b_2"]
 
 
-def _likelier(chances, beam, wider, names):
-    (one, low), (other, high) = _found_by(chances, beam), _found_by(chances, wider)
-    if high < 1.3 * low - 1e-6 or high <= low:
-        return f"{names[0]} finds {one} with {low:.4f}, and {names[1]} {other} with {high:.4f}."
-    return None
+def _weighted(checkpoints, weights):
+    pairs = list(zip(weights, checkpoints, strict=True))
+    return {n: sum(w * c[n] for w, c in pairs) for n in checkpoints[0]}
 
 
-@two_searches_miss.holds("Each row holds probabilities, which sum to 1.")
-def _(chances):
-    if chances.min() < 0:
-        return f"One number is {chances.min():g}."
-    off = (chances.sum(dim=1) - 1).abs()
-    if off.max() > 1e-3:
-        row = int(off.argmax())
-        return f"Row {row} sums to {chances[row].sum():.3f}."
+def _equal_shares(checkpoints):
+    return [1 / len(checkpoints)] * len(checkpoints)
 
 
-@two_searches_miss.holds("The probabilities of the first token differ by at least 0.02.")
-def _(chances):
-    gaps = chances[0].sort().values.diff()
-    if gaps.min() < 0.02 - 1e-6:
-        return f"Two of them differ by {gaps.min():.3f}."
+@averaged.solution
+def _(checkpoints, x):
+    return _network(_weighted(checkpoints, _equal_shares(checkpoints)), x)
 
 
-@two_searches_miss.holds("The beam's sentence is at least 1.3 times as likely as greedy search's.")
-def _(chances):
-    return _likelier(chances, 1, 2, ("Greedy search", "the beam"))
-
-
-@two_searches_miss.holds("The best sentence of all is at least 1.3 times as likely as the beam's.")
-def _(chances):
-    return _likelier(chances, 2, 3, ("The beam", "a search of all sentences"))
-
-
-@two_searches_miss.wrong(
-    "probabilities of whole sentences",
-    example=[[0.5, 0.3, 0.2], [0.2, 0.2, 0.1], [0.3, 0.0, 0.0], [0.2, 0.0, 0.0]],
-)
-def _(chances):
-    """Rows 1 to 3 hold the probabilities of whole sentences. The second token needs a row that
-    sums to 1 after each first token, because the model is asked only once this token is written."""
-    is_first = bool((chances[0].sum() - 1).abs() < 1e-3)
-    return is_first and torch.allclose(chances[1:].sum(dim=1), chances[0], atol=1e-3)
-
-
-@two_searches_miss.wrong(
-    "the likeliest first token wins",
-    example=[[0.8, 0.15, 0.05], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [1.0, 0.0, 0.0]],
-)
-def _(chances):
-    """The best of your sentences begins with the likeliest first token. Greedy search then finds
-    it, and no beam can do better."""
-    return 0 < _found_by(chances, 3)[1] <= _found_by(chances, 1)[1]
-
-
-@two_searches_miss.wrong(
-    "the beam misses nothing",
-    example=[[0.5, 0.4, 0.1], [0.34, 0.33, 0.33], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
-)
-def _(chances):
-    """The best of your sentences begins with one of the two first tokens that the beam keeps. So
-    greedy search misses it, but a beam of two finds it."""
-    return _found_by(chances, 2)[1] >= _found_by(chances, 3)[1]
-
-
-@two_searches_miss.wrong(
-    "the beam gains nothing",
-    example=[[0.4, 0.35, 0.25], [0.4, 0.3, 0.3], [0.4, 0.3, 0.3], [1.0, 0.0, 0.0]],
-)
-def _(chances):
-    """The sentence of your beam is the one that greedy search writes. So the second beginning that
-    the beam keeps leads to nothing better."""
-    return _found_by(chances, 1)[1] >= _found_by(chances, 2)[1]
-
-
-@dataclass(frozen=True)
-class _Decoder:
-    """A made-up model that writes one sentence, and nonsense after any other beginning.
-
-    Without an END among its words, it never stops.
-    """
-
-    says: tuple[int, ...]
-    words: int
-
-    def __call__(self, tokens):
-        tokens = [int(token) for token in tokens]
-        chance = random.Random(f"{tokens} {self.says}")
-        scores = [chance.uniform(-4, -1) for _ in range(self.words)]
-        scores[PAD], scores[START] = -8.0, -9.0
-        if END not in self.says:
-            scores[END] = -9.0
-        said = tokens[1:]
-        known = len(said) < len(self.says) and (tokens == [START, *self.says[: len(said)]])
-        if known:
-            scores[self.says[len(said)]] = -0.5
-        return torch.tensor(scores)
-
-    def __repr__(self):
-        said = ", ".join("END" if t == END else str(t) for t in self.says[:9])
-        more = ", …" if len(self.says) > 9 else ""
-        return f"<a model that writes {said}{more}>"
-
-
-greedy = Exercise(
-    "9.5",
-    "Greedy search",
-    hints=[
-        "Keep one list of tokens. How does it begin, and what do you add to it in each round?",
-        "There are two reasons to stop. Which of them leaves a token that is not part of the "
-        "result?",
-        "First make a result of the required length that has only `PAD`, and then put the words "
-        "in.",
-    ],
-    integers=True,
-)
-
-
-def _written(words, max_length):
-    row = (list(words) + [PAD] * max_length)[:max_length]
-    return torch.tensor(row)
-
-
-def _said(scores_of, max_length, *, best=torch.argmax, stop=True):
-    tokens = [START]
-    while len(tokens) <= max_length:
-        token = int(best(scores_of(tokens)))
-        if stop and token == END:
-            break
-        tokens.append(token)
-    return tokens[1:]
-
-
-@greedy.solution
-def _(scores_of, max_length):
-    return _written(_said(scores_of, max_length), max_length)
-
-
-@greedy.inputs
+@averaged.inputs
 def _(generator):
-    def words(count):
-        return tuple(_integers(generator, 3, 12, (count,)).tolist())
+    def one_feature(W_1, b_1, W_2, b_2):
+        return Parameters(
+            W_1=torch.tensor([[W_1]]),
+            b_1=torch.tensor([b_1]),
+            W_2=torch.tensor([[W_2]]),
+            b_2=torch.tensor([b_2]),
+        )
 
-    yield _Decoder((4, 3, END), 6), 4
-    yield _Decoder((*words(6), END), 12), 9
-    yield _Decoder(words(10), 12), 5  # it never says END
-    yield _Decoder((END,), 12), 3
-    yield _Decoder((5, 4, END), 6), 1
-    yield _Decoder((*words(5), END), 12), 5  # END comes just too late
-    yield _Decoder((7, 7, *words(2), 7, END), 12), 8
-
-
-def _recording(scores_of, calls):
-    # a function, unlike an object, is not copied on its way into the answer
-    def watched(tokens):
-        calls.append([int(token) for token in tokens])
-        return scores_of(tokens)
-
-    return watched
-
-
-@greedy.holds("The tokens that the model is given always begin with START.")
-def _(f, scores_of, max_length):
-    calls = []
-    f(_recording(scores_of, calls), max_length)
-    for tokens in calls:
-        if tokens[:1] != [START]:
-            return f"You once gave it {tokens}."
-
-
-@greedy.holds("Every word is the one with the highest score.")
-def _(f, scores_of, max_length):
-    words = [token for token in f(scores_of, max_length).tolist() if token not in (PAD, END)]
-    for i, word in enumerate(words):
-        scores = scores_of([START, *words[:i]])
-        if not 0 <= word < len(scores) or scores[int(word)] < scores.max():
-            return f"As word number {i + 1} of {scores_of!r}, you take {word:g}, which is not."
+    yield (
+        [one_feature(2.0, 1.0, 1.0, 0.0), one_feature(-4.0, 3.0, 3.0, 6.0)],
+        torch.tensor([[1.0], [-1.0]]),
+    )
+    for count, d, hidden, out, batch in [
+        (3, 4, 6, 2, 5),
+        (1, 3, 5, 4, 2),
+        (5, 2, 8, 3, 4),
+        (2, 1, 2, 3, 1),
+    ]:
+        shapes = {"W_1": (d, hidden), "b_1": (hidden,), "W_2": (hidden, out), "b_2": (out,)}
+        yield (
+            [
+                Parameters(
+                    {
+                        name: torch.randn(shape, generator=generator)
+                        for name, shape in shapes.items()
+                    }
+                )
+                for _ in range(count)
+            ],
+            torch.randn(batch, d, generator=generator),
+        )
 
 
-@greedy.mistake("END kept")
-def _(scores_of, max_length):
-    """You add the token to the list before you look whether it is END. The sentence then
-    ends with a token that is not a word of it."""
-    words = _said(scores_of, max_length, stop=False)
-    end = words.index(END) + 1 if END in words else None
-    return _written(words[:end], max_length)
+@averaged.holds("With a single checkpoint, the result is the output of this checkpoint.")
+def _(f, checkpoints, x):
+    return changed(
+        _network(checkpoints[-1], x),
+        f(checkpoints[-1:], x),
+        "a checkpoint returns {}, but your result is {}",
+    )
 
 
-@greedy.mistake("START kept")
-def _(scores_of, max_length):
-    """You return the list as the model reads it, including START. If the sentence has the greatest
-    length, its last word is cut off."""
-    return _written([START, *_said(scores_of, max_length)], max_length)
+@averaged.holds(
+    "Where the mean of b_1 sets all hidden features to 0, only the mean of b_2 is left."
+)
+def _(f, checkpoints, x):
+    if len(checkpoints) < 3:
+        return None
+    # one b_1 far above 0, the others as far below it: so is their mean
+    shifts = [1e5] + [-1e5] * (len(checkpoints) - 1)
+    shifted = [
+        Parameters({**c, "b_1": c["b_1"] + shift})
+        for c, shift in zip(checkpoints, shifts, strict=True)
+    ]
+    b_2 = torch.stack([c["b_2"] for c in checkpoints]).mean(dim=0)
+    return changed(
+        b_2.expand(len(x), -1),
+        f(shifted, x),
+        "there, one number of the mean of b_2 is {}, but the output is {}",
+    )
 
 
-@greedy.mistake("END does not stop it")
-def _(scores_of, max_length):
-    """You always go on to the greatest length. But the model was never trained to write after the
-    end of a sentence, and the words that it writes there are nonsense."""
-    return _written(_said(scores_of, max_length, stop=False), max_length)
+@averaged.mistake("the outputs averaged")
+def _(checkpoints, x):
+    """You run every checkpoint and average the outputs. This is an ensemble, which is a different
+    way to use checkpoints, but needs as many runs as there are checkpoints."""
+    return torch.stack([_network(c, x) for c in checkpoints]).mean(dim=0)
 
 
-@greedy.mistake("END removed afterwards")
-def _(scores_of, max_length):
-    """You go on to the greatest length and remove END afterwards. The nonsense after END then
-    stays, as if it belonged to the sentence."""
-    words = _said(scores_of, max_length, stop=False)
-    return _written([w for w in words if w != END], max_length)
+@averaged.mistake("the last checkpoint alone")
+def _(checkpoints, x):
+    """You use the last checkpoint as it is. The other checkpoints then have no influence on the
+    result."""
+    return _network(checkpoints[-1], x)
 
 
-@greedy.mistake("begun without START")
-def _(scores_of, max_length):
-    """You begin with an empty list. But in training, the decoder always read START first, and
-    without START it writes nonsense."""
-    words = []
-    while len(words) < max_length:
-        token = int(scores_of(words).argmax())
-        if token == END:
-            break
-        words.append(token)
-    return _written(words, max_length)
+@averaged.mistake("the sum instead of the mean")
+def _(checkpoints, x):
+    """You add up the parameters and do not divide. The more checkpoints there are, the larger your
+    parameters become."""
+    return _network(_weighted(checkpoints, [1] * len(checkpoints)), x)
 
 
-@greedy.mistake("only the last word given")
-def _(scores_of, max_length):
-    """You give the model only the last word. It then does not know what it wrote before, and not
-    even that the sentence has begun."""
-    words = []
-    while len(words) < max_length:
-        token = int(scores_of([START, *words][-1:]).argmax())
-        if token == END:
-            break
-        words.append(token)
-    return _written(words, max_length)
+@averaged.mistake("each new checkpoint counted half")
+def _(checkpoints, x):
+    """You take the mean of the first two, then the mean of the result and the third, and so on. The
+    last checkpoint then counts for half, and the first ones hardly count at all."""
+    mean = checkpoints[0]
+    for checkpoint in checkpoints[1:]:
+        mean = _weighted([mean, checkpoint], [0.5, 0.5])
+    return _network(mean, x)
 
 
-@greedy.mistake("START and the last word given")
-def _(scores_of, max_length):
-    """You give the model START and the last word. From the third word on, it no longer knows how
-    the sentence began."""
-    words = []
-    while len(words) < max_length:
-        token = int(scores_of([START, *words[-1:]]).argmax())
-        if token == END:
-            break
-        words.append(token)
-    return _written(words, max_length)
+@averaged.mistake("always divided by 2")
+def _(checkpoints, x):
+    """You divide by 2, however many checkpoints there are. With any other number of checkpoints,
+    all parameters are too large or too small."""
+    return _network(_weighted(checkpoints, [0.5] * len(checkpoints)), x)
 
 
-@greedy.mistake("the first word again and again")
-def _(scores_of, max_length):
-    """You give the model only START each time. It then never reads what it wrote, and writes the
-    same word again and again."""
-    words = []
-    while len(words) < max_length:
-        token = int(scores_of([START]).argmax())
-        if token == END:
-            break
-        words.append(token)
-    return _written(words, max_length)
+@averaged.mistake("only the first and the last")
+def _(checkpoints, x):
+    """You average the first and the last checkpoint. The checkpoints between them are not used."""
+    ends = [checkpoints[0], checkpoints[-1]]
+    return _network(_weighted(ends, [0.5, 0.5]), x)
 
 
-@greedy.mistake("one word too few")
-def _(scores_of, max_length):
-    """You count START as one of the words that may be written. A sentence of the greatest length
-    then loses its last word."""
-    return _written(_said(scores_of, max_length - 1), max_length)
+@averaged.mistake("the biases not averaged")
+def _(checkpoints, x):
+    """You average the matrices and keep the biases of the last checkpoint. But each bias was
+    learned together with a matrix that is no longer there."""
+    mean = _weighted(checkpoints, _equal_shares(checkpoints))
+    last = checkpoints[-1]
+    return _network({**mean, "b_1": last["b_1"], "b_2": last["b_2"]}, x)
 
 
-@greedy.mistake("the least likely word")
-def _(scores_of, max_length):
-    """You take the word with the lowest score. All scores are negative, but the best one is still
-    the largest."""
-    return _written(_said(scores_of, max_length, best=torch.argmin), max_length)
+@averaged.mistake("the matrices not averaged")
+def _(checkpoints, x):
+    """You average the biases and keep the matrices of the last checkpoint. But most parameters of a
+    network are in its matrices, so your network is nearly the last checkpoint."""
+    mean = _weighted(checkpoints, _equal_shares(checkpoints))
+    last = checkpoints[-1]
+    return _network({**mean, "W_1": last["W_1"], "W_2": last["W_2"]}, x)
+
+
+@averaged.mistake("averaged layer by layer")
+def _(checkpoints, x):
+    """You average the outputs of the checkpoints' hidden layers, and apply the mean matrix to this
+    average. The result is neither one network nor an ensemble, and every checkpoint still has to
+    run."""
+    mean = _weighted(checkpoints, _equal_shares(checkpoints))
+    hidden = torch.stack([(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]).mean(dim=0)
+    return hidden @ mean["W_2"] + mean["b_2"]
 
 
 extend = Exercise(
-    "9.6",
+    "9.9",
     "One step of beam search",
     hints=[
         "How many continuations does one sentence have in all? The best are chosen among all of "
@@ -961,7 +1279,7 @@ def _(scores, log_probs):
 
 
 clipped_precision = Suspects(
-    "9.7",
+    "9.10",
     "BLEU's clipped precision",
     hints=[
         "Think of a candidate that is easy to judge. What must come out if the candidate is the "
@@ -1175,324 +1493,6 @@ class Parameters(dict):
         )
 
     __hash__ = None
-
-
-averaged = Exercise(
-    "9.8",
-    "One model from several checkpoints",
-    hints=[
-        "The result is the output of a single network. Which parameters does this network have?",
-        "Build a new dictionary with the names of the first checkpoint.",
-        "`torch.stack` puts the tensors of one name together and adds an axis for the checkpoints.",
-    ],
-)
-
-
-def _network(parameters, x):
-    hidden = (x @ parameters["W_1"] + parameters["b_1"]).relu()
-    return hidden @ parameters["W_2"] + parameters["b_2"]
-
-
-def _weighted(checkpoints, weights):
-    pairs = list(zip(weights, checkpoints, strict=True))
-    return {n: sum(w * c[n] for w, c in pairs) for n in checkpoints[0]}
-
-
-def _equal_shares(checkpoints):
-    return [1 / len(checkpoints)] * len(checkpoints)
-
-
-@averaged.solution
-def _(checkpoints, x):
-    return _network(_weighted(checkpoints, _equal_shares(checkpoints)), x)
-
-
-@averaged.inputs
-def _(generator):
-    def one_feature(W_1, b_1, W_2, b_2):
-        return Parameters(
-            W_1=torch.tensor([[W_1]]),
-            b_1=torch.tensor([b_1]),
-            W_2=torch.tensor([[W_2]]),
-            b_2=torch.tensor([b_2]),
-        )
-
-    yield (
-        [one_feature(2.0, 1.0, 1.0, 0.0), one_feature(-4.0, 3.0, 3.0, 6.0)],
-        torch.tensor([[1.0], [-1.0]]),
-    )
-    for count, d, hidden, out, batch in [
-        (3, 4, 6, 2, 5),
-        (1, 3, 5, 4, 2),
-        (5, 2, 8, 3, 4),
-        (2, 1, 2, 3, 1),
-    ]:
-        shapes = {"W_1": (d, hidden), "b_1": (hidden,), "W_2": (hidden, out), "b_2": (out,)}
-        yield (
-            [
-                Parameters(
-                    {
-                        name: torch.randn(shape, generator=generator)
-                        for name, shape in shapes.items()
-                    }
-                )
-                for _ in range(count)
-            ],
-            torch.randn(batch, d, generator=generator),
-        )
-
-
-@averaged.holds("With a single checkpoint, the result is the output of this checkpoint.")
-def _(f, checkpoints, x):
-    return changed(
-        _network(checkpoints[-1], x),
-        f(checkpoints[-1:], x),
-        "a checkpoint returns {}, but your result is {}",
-    )
-
-
-@averaged.holds(
-    "Where the mean of b_1 sets all hidden features to 0, only the mean of b_2 is left."
-)
-def _(f, checkpoints, x):
-    if len(checkpoints) < 3:
-        return None
-    # one b_1 far above 0, the others as far below it: so is their mean
-    shifts = [1e5] + [-1e5] * (len(checkpoints) - 1)
-    shifted = [
-        Parameters({**c, "b_1": c["b_1"] + shift})
-        for c, shift in zip(checkpoints, shifts, strict=True)
-    ]
-    b_2 = torch.stack([c["b_2"] for c in checkpoints]).mean(dim=0)
-    return changed(
-        b_2.expand(len(x), -1),
-        f(shifted, x),
-        "there, one number of the mean of b_2 is {}, but the output is {}",
-    )
-
-
-@averaged.mistake("the outputs averaged")
-def _(checkpoints, x):
-    """You run every checkpoint and average the outputs. This is an ensemble, which is a different
-    way to use checkpoints, but needs as many runs as there are checkpoints."""
-    return torch.stack([_network(c, x) for c in checkpoints]).mean(dim=0)
-
-
-@averaged.mistake("the last checkpoint alone")
-def _(checkpoints, x):
-    """You use the last checkpoint as it is. The other checkpoints then have no influence on the
-    result."""
-    return _network(checkpoints[-1], x)
-
-
-@averaged.mistake("the sum instead of the mean")
-def _(checkpoints, x):
-    """You add up the parameters and do not divide. The more checkpoints there are, the larger your
-    parameters become."""
-    return _network(_weighted(checkpoints, [1] * len(checkpoints)), x)
-
-
-@averaged.mistake("each new checkpoint counted half")
-def _(checkpoints, x):
-    """You take the mean of the first two, then the mean of the result and the third, and so on. The
-    last checkpoint then counts for half, and the first ones hardly count at all."""
-    mean = checkpoints[0]
-    for checkpoint in checkpoints[1:]:
-        mean = _weighted([mean, checkpoint], [0.5, 0.5])
-    return _network(mean, x)
-
-
-@averaged.mistake("always divided by 2")
-def _(checkpoints, x):
-    """You divide by 2, however many checkpoints there are. With any other number of checkpoints,
-    all parameters are too large or too small."""
-    return _network(_weighted(checkpoints, [0.5] * len(checkpoints)), x)
-
-
-@averaged.mistake("only the first and the last")
-def _(checkpoints, x):
-    """You average the first and the last checkpoint. The checkpoints between them are not used."""
-    ends = [checkpoints[0], checkpoints[-1]]
-    return _network(_weighted(ends, [0.5, 0.5]), x)
-
-
-@averaged.mistake("the biases not averaged")
-def _(checkpoints, x):
-    """You average the matrices and keep the biases of the last checkpoint. But each bias was
-    learned together with a matrix that is no longer there."""
-    mean = _weighted(checkpoints, _equal_shares(checkpoints))
-    last = checkpoints[-1]
-    return _network({**mean, "b_1": last["b_1"], "b_2": last["b_2"]}, x)
-
-
-@averaged.mistake("the matrices not averaged")
-def _(checkpoints, x):
-    """You average the biases and keep the matrices of the last checkpoint. But most parameters of a
-    network are in its matrices, so your network is nearly the last checkpoint."""
-    mean = _weighted(checkpoints, _equal_shares(checkpoints))
-    last = checkpoints[-1]
-    return _network({**mean, "W_1": last["W_1"], "W_2": last["W_2"]}, x)
-
-
-@averaged.mistake("averaged layer by layer")
-def _(checkpoints, x):
-    """You average the outputs of the checkpoints' hidden layers, and apply the mean matrix to this
-    average. The result is neither one network nor an ensemble, and every checkpoint still has to
-    run."""
-    mean = _weighted(checkpoints, _equal_shares(checkpoints))
-    hidden = torch.stack([(x @ c["W_1"] + c["b_1"]).relu() for c in checkpoints]).mean(dim=0)
-    return hidden @ mean["W_2"] + mean["b_2"]
-
-
-translation_loss = Repair(
-    "9.10",
-    "Debug this: a translator that stops too early",
-    line=3,
-    because="Its colon stands for all rows, so every sentence gets an END in the columns of all "
-    "lengths in the batch.",
-    hints=[
-        "After *cent*, END gets nearly all of the probability. What must `says` contain so that a "
-        "model learns this?",
-        "Take a batch of two sentences, one of one word and one of three words. Write down both "
-        "rows of `says` after each line that changes them.",
-    ],
-    differentiable=True,
-)
-translation_loss.right_line(
-    1,
-    "It adds a column, because the longest sentence needs room for its END. In all other "
-    "sentences, this column holds padding, as it should.",
-)
-translation_loss.right_line(
-    2,
-    "It counts the words of each sentence. Columns are counted from 0, so this number is also the "
-    "number of the column right after the words.",
-)
-translation_loss.right_line(
-    4,
-    "It turns the scores at each place into log-probabilities. The tokens of the vocabulary are on "
-    "the last axis, so softmax has to run over this axis.",
-)
-translation_loss.right_line(
-    5,
-    "It picks the log-probability of the token that must be predicted at each place. `gather` "
-    "needs as many axes as `log_p` has, so an axis is added and removed again.",
-)
-translation_loss.right_line(
-    6,
-    "It takes the mean over all tokens that must be predicted. Padding is left out, but END is not "
-    "padding, so it counts.",
-)
-
-
-def _mean_loss(scores, says):
-    of_target = scores.log_softmax(dim=-1).gather(-1, says[..., None])[..., 0]
-    return -of_target[says != PAD].mean()
-
-
-def _with_end_in(columns, scores, targets, *, rows=slice(None)):
-    says = F.pad(targets, (0, 1), value=PAD)
-    says[rows, columns] = END
-    return _mean_loss(scores, says)
-
-
-def _lengths(targets):
-    return (targets != PAD).sum(dim=1)
-
-
-@translation_loss.solution
-def _(scores, targets):
-    says = F.pad(targets, (0, 1), value=PAD)
-    length = (targets != PAD).sum(dim=1)
-    says[torch.arange(len(says)), length] = END
-    log_p = scores.log_softmax(dim=-1)
-    of_target = log_p.gather(-1, says[..., None])[..., 0]
-    return -of_target[says != PAD].mean()
-
-
-@translation_loss.inputs
-def _(generator):
-    scores = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 3.0], [1.0, 0.0, 4.0, 0.0]])
-    yield torch.stack([scores, scores.flip(0)]), torch.tensor([[3, PAD], [3, 3]])
-    for lengths, spare, V in (([4], 0, 6), ([1, 1], 0, 5), ([5, 2, 1, 3], 0, 9), ([3, 2], 2, 7)):
-        targets = F.pad(_padded_words(generator, lengths, words=V), (0, spare), value=PAD)
-        shape = targets.shape[0], targets.shape[1] + 1, V
-        yield 2 * torch.randn(shape, generator=generator), targets
-
-
-@translation_loss.holds("The loss of a batch is the mean over the tokens of its sentences.")
-def _(f, scores, targets):
-    tokens = _lengths(targets) + 1
-    alone = torch.stack(
-        [torch.as_tensor(f(scores[i : i + 1], targets[i : i + 1])) for i in range(len(targets))]
-    )
-    return changed(
-        (alone * tokens).sum() / tokens.sum(),
-        torch.as_tensor(f(scores, targets)),
-        "One sentence at a time, the mean is {}, but the batch has a loss of {}",
-    )
-
-
-@translation_loss.holds("The scores after the end of a sentence do not matter.")
-def _(f, scores, targets):
-    after = torch.arange(scores.shape[1]) > _lengths(targets)[:, None]
-    other = torch.where(after[..., None], scores.flip(-1), scores)
-    return changed(
-        torch.as_tensor(f(scores, targets)),
-        torch.as_tensor(f(other, targets)),
-        "with other scores there, the loss goes from {} to {}",
-    )
-
-
-@translation_loss.broken
-def _(scores, targets):
-    """In every row, you still write END into the columns of all lengths. So a long sentence loses
-    its words there, and the model learns to stop where a shorter sentence of the batch ends."""
-    return _with_end_in(_lengths(targets), scores, targets)
-
-
-@translation_loss.mistake("END in the last column")
-def _(scores, targets):
-    """You write END into the last column of every sentence. A short sentence must then predict END
-    after padding, so the model never learns to stop right after the last word."""
-    return _with_end_in(-1, scores, targets)
-
-
-@translation_loss.mistake("END after the longest sentence, for all")
-def _(scores, targets):
-    """You write END into one column for all sentences, after the longest of them. In a shorter
-    sentence, END then comes after padding, so the model never learns to stop right after the last
-    word."""
-    return _with_end_in(_lengths(targets).max(), scores, targets)
-
-
-@translation_loss.mistake("END after the shortest sentence, for all")
-def _(scores, targets):
-    """You write END into one column for all sentences, after the shortest of them. Each longer
-    sentence then loses a word, and must continue after its END."""
-    return _with_end_in(_lengths(targets).min(), scores, targets)
-
-
-@translation_loss.mistake("END wherever padding is")
-def _(scores, targets):
-    """You replace all padding by END. The loss then counts every END, so short sentences mostly
-    teach the model to write END."""
-    says = F.pad(targets, (0, 1), value=PAD)
-    return _mean_loss(scores, says.masked_fill(says == PAD, END))
-
-
-@translation_loss.mistake("END instead of the last word")
-def _(scores, targets):
-    """You write END over the last word of each sentence. The model then never learns this word, and
-    stops one word too early."""
-    rows = torch.arange(len(targets))
-    return _with_end_in(_lengths(targets) - 1, scores, targets, rows=rows)
-
-
-@translation_loss.mistake("no END")
-def _(scores, targets):
-    """You leave END out. The model then learns all words, but it never learns to stop."""
-    return _mean_loss(scores, F.pad(targets, (0, 1), value=PAD))
 
 
 captions_to_judge = NumericAnswer(

@@ -212,273 +212,8 @@ def _future(query, key, first_query, first_key):
     return first_key + torch.arange(key.shape[-2]) > p
 
 
-tile_of_weights = Exercise(
-    "10.3",
-    "A tile of weights, computed again",
-    hints=[
-        "Softmax is $e^{s_j}$ divided by a denominator, which you already have. In which form do "
-        "you have it?",
-        "The denominator belongs to the query, so it is the same along the axis of the keys. "
-        "`log_sum[..., None]` has an axis for the keys.",
-        "Whether a key is in the future depends on its place in the text, not on its place in the "
-        "tile.",
-    ],
-)
-
-
-@tile_of_weights.solution
-def _(query, key, log_sum, first_query, first_key):
-    weights = (_scores(query, key) - log_sum[..., None]).exp()
-    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
-
-
-def _tile(query, key, first_query, b_query, first_key, b_key):
-    """The arguments for one tile of causal attention of a whole text."""
-    hidden = _future(query, key, 0, 0)
-    log_sum = _scores(query, key).masked_fill(hidden, -math.inf).logsumexp(-1)
-    rows = slice(first_query, first_query + b_query)
-    return (
-        query[..., rows, :],
-        key[..., first_key : first_key + b_key, :],
-        log_sum[..., rows],
-        first_query,
-        first_key,
-    )
-
-
-@tile_of_weights.inputs
-def _(generator):
-    query = torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
-    key = torch.tensor([[1.0, 1.0], [0.0, 2.0], [1.0, 0.0]])
-    yield _tile(query, key, 1, 2, 0, 3)
-    for shape, tile in [
-        ((2, 1, 9, 4), (3, 4, 0, 2)),
-        ((2, 10, 6), (2, 3, 6, 4)),
-        ((3, 14, 8), (9, 5, 8, 4)),
-        ((1, 4, 1), (2, 1, 1, 1)),
-    ]:
-        query, key = _random(generator, 2, *shape)
-        yield _tile(query, key, *tile)
-    # each query sees low scores only, and hides higher ones
-    score = torch.tensor([-75.0, -74.0, -76.0, 20.0, 25.0]) + _random(generator, 5)
-    yield _tile(torch.ones(5, 1), score[:, None], 0, 3, 0, 5)
-    yield _tile(torch.ones(3, 1), 100 + _random(generator, 3, 1), 0, 3, 0, 3)
-
-
-@tile_of_weights.holds("A future key gets a weight of exactly 0, however low the other scores are.")
-def _(f, query, key, log_sum, first_query, first_key):
-    weights = f(query, key, log_sum, first_query, first_key)
-    hidden = _future(query, key, first_query, first_key)
-    leak = weights.masked_fill(~hidden, 0.0).abs().max().item()
-    if leak:
-        return f"One gets a weight of {leak:.3g}."
-
-
-@tile_of_weights.holds(
-    "If a tile contains all keys that a query may see, the query's weights sum to 1."
-)
-def _(f, query, key, log_sum, first_query, first_key):
-    first = key.shape[-2] - 1  # the place of the last key
-    scores = _scores(query, key).masked_fill(_future(query, key, first, 0), -math.inf)
-    return row_sums(f(query, key, scores.logsumexp(dim=-1), first, 0))
-
-
-@tile_of_weights.mistake("softmax within the tile")
-def _(query, key, log_sum, first_query, first_key):
-    """You take the softmax of the tile's own scores. Then each row sums to 1 in every tile, and to
-    far more than 1 in all tiles together."""
-    hidden = _future(query, key, first_query, first_key)
-    scores = _scores(query, key).masked_fill(hidden, -math.inf)
-    return scores.softmax(dim=-1).nan_to_num(0.0)
-
-
-@tile_of_weights.mistake("the tile's places instead of the text's")
-def _(query, key, log_sum, first_query, first_key):
-    """You compare the rows and columns of the tile, both counted from 0. A tile whose keys are all
-    in the past is then cut along its diagonal, although its queries may see all of these keys."""
-    weights = (_scores(query, key) - log_sum[..., None]).exp()
-    return weights.masked_fill(_future(query, key, 0, 0), 0.0)
-
-
-@tile_of_weights.mistake("no mask")
-def _(query, key, log_sum, first_query, first_key):
-    """You leave out the causal mask. Future keys then get weights, in addition to those that
-    already sum to 1."""
-    return (_scores(query, key) - log_sum[..., None]).exp()
-
-
-@tile_of_weights.mistake("the query's own key hidden")
-def _(query, key, log_sum, first_query, first_key):
-    """You also hide the key at the query's own place. Its weight is then missing, and the rest of
-    the row sums to less than 1."""
-    weights = (_scores(query, key) - log_sum[..., None]).exp()
-    hidden = _future(query, key, first_query, first_key)
-    p = first_query + torch.arange(query.shape[-2])[:, None]
-    own = first_key + torch.arange(key.shape[-2]) == p
-    return weights.masked_fill(hidden | own, 0.0)
-
-
-@tile_of_weights.mistake("one key of the future")
-def _(query, key, log_sum, first_query, first_key):
-    """You let each query see the key after its own place. But this key was not in the denominator,
-    so the row sums to more than 1."""
-    weights = (_scores(query, key) - log_sum[..., None]).exp()
-    hidden = _future(query, key, first_query + 1, first_key)
-    return weights.masked_fill(hidden, 0.0)
-
-
-@tile_of_weights.mistake("no scaling")
-def _(query, key, log_sum, first_query, first_key):
-    """You leave out the division by √d. But the denominator was computed from divided scores, so
-    the two do not fit together."""
-    weights = (query @ key.mT - log_sum[..., None]).exp()
-    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
-
-
-@tile_of_weights.mistake("scaled twice")
-def _(query, key, log_sum, first_query, first_key):
-    """You divide the scores by d, which is √d twice. But the denominator was computed from scores
-    that were divided by √d only once, so the two do not fit together."""
-    scores = _scores(query, key) / math.sqrt(query.shape[-1])
-    weights = (scores - log_sum[..., None]).exp()
-    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
-
-
-@tile_of_weights.mistake("divided by the logarithm")
-def _(query, key, log_sum, first_query, first_key):
-    """You divide by the log-sum-exp itself. But this is the logarithm of the denominator, and it
-    can be small or even negative."""
-    weights = _scores(query, key).exp() / log_sum[..., None]
-    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
-
-
-@tile_of_weights.mistake("the past hidden instead of the future")
-def _(query, key, log_sum, first_query, first_key):
-    """You keep the keys that the mask should hide, and you hide the others. Each query then sees
-    only the keys that it must not see."""
-    weights = (_scores(query, key) - log_sum[..., None]).exp()
-    hidden = _future(query, key, first_query, first_key)
-    return weights.masked_fill(~hidden, 0.0)
-
-
-@tile_of_weights.mistake("the mask applied after the exponential")
-def _(query, key, log_sum, first_query, first_key):
-    """You also take the exponentials of hidden scores and multiply them by 0. But a future key may
-    have a far higher score than all keys before it. Its exponential is then infinite, and infinity
-    times 0 is NaN."""
-    weights = (_scores(query, key) - log_sum[..., None]).exp()
-    return weights * ~_future(query, key, first_query, first_key)
-
-
-@tile_of_weights.mistake("numerator and denominator computed apart")
-def _(query, key, log_sum, first_query, first_key):
-    """You divide one exponential by another. But each of them can be infinite or 0, even where
-    their quotient is an ordinary weight."""
-    weights = _scores(query, key).exp() / log_sum.exp()[..., None]
-    return weights * ~_future(query, key, first_query, first_key)
-
-
-positions_in_slots = Exercise(
-    "10.4",
-    "What is in the slots of a rolling cache",
-    hints=[
-        "Write the slots of `window = 4` on paper, token by token, up to the seventh.",
-        "The last token has the position `written - 1`. How many places before it is the token "
-        "that is now in slot i?",
-        "Applied to a difference, `%` counts round the ring. What does your formula give for a "
-        "slot that is still empty?",
-    ],
-    integers=True,
-)
-
-
-@positions_in_slots.solution
-def _(written, window):
-    last = written - 1
-    return (last - (last - torch.arange(window)) % window).clamp(min=-1)
-
-
-@positions_in_slots.inputs
-def _(generator):
-    yield 3, 2
-    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (4, 1), (23, 6), (5, 5), (2000, 7)]
-
-
-@positions_in_slots.holds("The slots hold the latest tokens, each of them once.")
-def _(f, written, window):
-    found = [p for p in f(written, window).tolist() if p != -1]
-    wanted = set(range(max(0, written - window), written))
-    if set(found) != wanted or len(found) != len(wanted):
-        return (
-            f"After {written} tokens, {window} slots hold "
-            f"{', '.join(f'{p:g}' for p in sorted(found)) or 'nothing'}."
-        )
-
-
-@positions_in_slots.holds("One more token changes one slot.")
-def _(f, written, window):
-    before, after = f(written, window), f(written + 1, window)
-    count = (before != after).sum().item()
-    if count != 1:
-        return f"From {written} to {written + 1} tokens, {count} of {window} slots change."
-
-
-@positions_in_slots.mistake("slots in the order of time")
-def _(written, window):
-    """You list the latest tokens from old to new. This order would mean moving all of them with
-    every new token, which a ring avoids."""
-    return (written - window + torch.arange(window)).clamp(min=-1)
-
-
-@positions_in_slots.mistake("the number of tokens taken for the last position")
-def _(written, window):
-    """You take the number of tokens as the position of the last one. But positions are counted from
-    0, so one of your slots holds a token that is still to come."""
-    return (written - (written - torch.arange(window)) % window).clamp(min=-1)
-
-
-@positions_in_slots.mistake("a round that is not finished")
-def _(written, window):
-    """You give all slots a position of the current round. But the slots that this round has not
-    reached hold tokens of the round before."""
-    start = max(written - 1, 0) // window * window
-    position = start + torch.arange(window)
-    return position if written else torch.full((window,), -1)
-
-
-@positions_in_slots.mistake("empty slots not marked")
-def _(written, window):
-    """You use the formula even where it falls below 0. Slots that were never written then get
-    positions before the beginning of the text."""
-    last = written - 1
-    return last - (last - torch.arange(window)) % window
-
-
-@positions_in_slots.mistake("empty slots at position 0")
-def _(written, window):
-    """You leave an empty slot at 0. The slot then seems to hold the first token."""
-    last = written - 1
-    return (last - (last - torch.arange(window)) % window).clamp(min=0)
-
-
-@positions_in_slots.mistake("never overwritten")
-def _(written, window):
-    """You leave in each slot the first token that was written there. The cache then holds the
-    beginning of the text for ever."""
-    slot = torch.arange(window)
-    return torch.where(slot < written, slot, -1)
-
-
-@positions_in_slots.mistake("the ring turned backwards")
-def _(written, window):
-    """You count in the wrong direction how long ago each slot was written. The positions are the
-    right ones, but most of them are in the wrong slot."""
-    last = written - 1
-    return (last - (torch.arange(window) - last) % window).clamp(min=-1)
-
-
 pool_heads = Exercise(
-    "10.5",
+    "10.3",
     "From many heads of keys to few",
     hints=[
         "Give the rows three axes instead of one: the group, the head in the group, and the "
@@ -583,227 +318,8 @@ def _(weight, num_heads, kv_heads):
     return mean.repeat(kv_heads, 1)
 
 
-tokens_reached = Exercise(
-    "10.6",
-    "Windows with gaps",
-    hints=[
-        "Take two layers with window 2 and dilation 2, and write down every place that the top "
-        "token can reach. How many places are there?",
-        "Begin with a set that contains only place 0. Each layer adds each of its steps to each "
-        "place in the set.",
-        "A place that is reached in several ways counts once.",
-    ],
-)
-
-
-def _places(windows, dilations):
-    places = {0}
-    for w, g in zip(windows.tolist(), dilations.tolist(), strict=True):
-        places = {place + g * i for place in places for i in range(w)}
-    return places
-
-
-@tokens_reached.solution
-def _(windows, dilations):
-    return len(_places(windows, dilations))
-
-
-@tokens_reached.inputs
-def _(generator):
-    yield torch.tensor([2, 2]), torch.tensor([2, 2])
-    for windows, dilations in [
-        ([3, 2], [1, 5]),
-        ([2, 3, 2], [1, 2, 4]),
-        ([4], [3]),
-        ([3, 3, 3], [1, 1, 1]),
-        ([2, 4, 3, 2], [3, 2, 7, 1]),
-        ([1, 3], [6, 4]),
-        ([5, 6, 2], [9, 60, 1200]),  # it reaches back 1536 places
-    ]:
-        yield torch.tensor(windows), torch.tensor(dilations)
-
-
-@tokens_reached.holds("Without gaps, the number is 1 + the sum of all (window − 1).")
-def _(f, windows, dilations):
-    found = float(f(windows, torch.ones_like(dilations)))
-    if found != 1 + (windows - 1).sum().item():
-        return f"For windows of {windows.tolist()}, you return {found:g}."
-
-
-@tokens_reached.holds("A further layer with a window of 1 adds nothing.")
-def _(f, windows, dilations):
-    one = torch.ones(1, dtype=windows.dtype)
-    found = float(f(windows, dilations))
-    more = float(f(torch.cat([windows, one]), torch.cat([dilations, 3 * one])))
-    if found != more:
-        return f"Without it, you return {found:g}, but with it, {more:g}."
-
-
-@tokens_reached.mistake("the places in the gaps counted, too")
-def _(windows, dilations):
-    """You count all places from the nearest to the farthest. But some of these places are in gaps,
-    and no path reaches them."""
-    return 1 + ((windows - 1) * dilations).sum().item()
-
-
-@tokens_reached.mistake("paths instead of places")
-def _(windows, dilations):
-    """You multiply the windows. The product is the number of paths, but several paths may end at
-    the same token."""
-    return windows.prod().item()
-
-
-@tokens_reached.mistake("dilation left out")
-def _(windows, dilations):
-    """You count as if there were no gaps. But with different dilations, the steps of two layers
-    combine to reach more places."""
-    return 1 + (windows - 1).sum().item()
-
-
-@tokens_reached.mistake("the widest layer alone")
-def _(windows, dilations):
-    """You count the tokens that one layer sees. But these tokens have themselves looked back in the
-    layers below."""
-    return windows.max().item()
-
-
-@tokens_reached.mistake("the tokens of all layers added up")
-def _(windows, dilations):
-    """You add up the windows. But each layer's window contains the token itself, which you count
-    once for each layer."""
-    return windows.sum().item()
-
-
-@tokens_reached.mistake("only steps of single layers")
-def _(windows, dilations):
-    """You combine the places that each layer sees from the top token. But a path may take steps in
-    several layers, and these steps add up."""
-    pairs = zip(windows.tolist(), dilations.tolist(), strict=True)
-    return len({g * i for w, g in pairs for i in range(w)})
-
-
-score_gradient = Exercise(
-    "10.7",
-    "The gradient of a tile of scores",
-    hints=[
-        "The gradient of a weight is the product of its value and the gradient of the output, "
-        "because the weight multiplies this value.",
-        "Through one row of softmax, the gradient of score j is w_j times a difference. From the "
-        "gradient of weight j, subtract the weighted mean of the gradients of all weights.",
-        "This mean goes over all keys of the row, including those of other tiles. Write it out and "
-        "look for the output in it.",
-    ],
-)
-
-
-@score_gradient.solution
-def _(weights, value, output, output_gradient):
-    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
-    return weights * (output_gradient @ value.mT - mean)
-
-
-@score_gradient.inputs
-def _(generator):
-    yield (
-        torch.tensor([[0.5, 0.25]]),  # a third key has the other quarter
-        torch.tensor([[2.0, 0.0], [0.0, 4.0]]),
-        torch.tensor([[1.0, 2.0]]),
-        torch.tensor([[1.0, 1.0]]),
-    )
-    for *shape, queries, n, d, tile in [
-        (3, 1, 4, 6, 4, slice(0, 4)),
-        (3, 4, 5, 3, slice(0, 5)),  # a tile that is the whole row
-        (1, 1, 3, 1, slice(1, 2)),
-        (2, 4, 9, 6, slice(5, 9)),
-    ]:
-        weights = _random(generator, *shape, queries, n).softmax(dim=-1)
-        value = _random(generator, *shape, n, d)
-        gradient = _random(generator, *shape, queries, d)
-        yield (weights[..., tile], value[..., tile, :], weights @ value, gradient)
-
-
-@score_gradient.holds("Over a whole row, the gradients of the scores sum to 0.")
-def _(f, weights, value, output, output_gradient):
-    whole = weights / weights.sum(dim=-1, keepdim=True)
-    sums = f(whole, value, whole @ value, output_gradient).sum(dim=-1)
-    return changed(torch.zeros_like(sums), sums, "one sum should be {}, but is {}")
-
-
-@score_gradient.holds(
-    "Where a tile is a whole row, the result is the derivative that PyTorch computes."
-)
-def _(f, weights, value, output, output_gradient):
-    # log w is a row of scores of which softmax makes w
-    whole = weights / weights.sum(dim=-1, keepdim=True)
-    scores = whole.log().requires_grad_()
-    (right,) = torch.autograd.grad(scores.softmax(dim=-1) @ value, scores, output_gradient)
-    found = f(whole, value, whole @ value, output_gradient)
-    return changed(right, found, "one gradient is {}, but you return {}")
-
-
-@score_gradient.mistake("the mean over the tile alone")
-def _(weights, value, output, output_gradient):
-    """You take the mean over the keys of the tile. But the other keys of the row share the same
-    denominator, so the mean must include them, too."""
-    gradient = output_gradient @ value.mT
-    mean = (weights * gradient).sum(dim=-1, keepdim=True)
-    return weights * (gradient - mean)
-
-
-@score_gradient.mistake("the denominator taken for a constant")
-def _(weights, value, output, output_gradient):
-    """You let a score change only its own weight. But a larger score also makes the weights of all
-    other keys smaller."""
-    return weights * (output_gradient @ value.mT)
-
-
-@score_gradient.mistake("each weight on its own")
-def _(weights, value, output, output_gradient):
-    """You use w(1 − w), the derivative of a weight with respect to its own score. The effect of the
-    score on the other weights of the row is missing."""
-    return weights * (1 - weights) * (output_gradient @ value.mT)
-
-
-@score_gradient.mistake("the gradient of the weights")
-def _(weights, value, output, output_gradient):
-    """You return the gradient of the loss with respect to the weights. The step through softmax,
-    back to the scores, is still missing."""
-    return output_gradient @ value.mT
-
-
-@score_gradient.mistake("the weight left out")
-def _(weights, value, output, output_gradient):
-    """You subtract the mean, but do not multiply by the weight. A key without any weight then has
-    as large a gradient as the others."""
-    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
-    return output_gradient @ value.mT - mean
-
-
-@score_gradient.mistake("the wrong sign")
-def _(weights, value, output, output_gradient):
-    """You subtract the other way round. Gradient descent would then make the loss larger."""
-    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
-    return weights * (mean - output_gradient @ value.mT)
-
-
-@score_gradient.mistake("plus instead of minus")
-def _(weights, value, output, output_gradient):
-    """You add the mean instead of subtracting it. A number that is added to all scores of the row
-    then seems to matter, although softmax ignores it."""
-    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
-    return weights * (output_gradient @ value.mT + mean)
-
-
-@score_gradient.mistake("a mean over features")
-def _(weights, value, output, output_gradient):
-    """You average output times gradient over the features instead of summing. The number that you
-    subtract is then too small by a factor, the number of features."""
-    mean = (output * output_gradient).mean(dim=-1, keepdim=True)
-    return weights * (output_gradient @ value.mT - mean)
-
-
 decode_step = Exercise(
-    "10.8",
+    "10.4",
     "One step of decoding",
     hints=[
         "Give the query heads two axes: the group, and the head within the group. Then each group "
@@ -960,199 +476,8 @@ def _(query, keys, values, lengths):
     return _decode(query, keys, values, _used(keys, lengths), scale=root)
 
 
-absorbed_scores = Exercise(
-    "10.10",
-    "Scores without keys",
-    hints=[
-        "The keys of a head would be `latent @ up_key[head]`. Write the product of a query with "
-        "these keys, and move a bracket.",
-        "Multiply each query by the transpose of its head's matrix. The result has as many "
-        "features as a latent. But does the root change, too?",
-    ],
-)
-
-
-def _absorbed(query, latent, up_key):
-    return query @ up_key.mT @ latent.mT
-
-
-@absorbed_scores.solution
-def _(query, latent, up_key):
-    return _absorbed(query, latent, up_key) / math.sqrt(query.shape[-1])
-
-
-@absorbed_scores.inputs
-def _(generator):
-    yield (
-        torch.tensor([[[2.0, 0.0]], [[0.0, 4.0]]]),
-        torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]),
-        torch.tensor([[[1.0, 2.0], [0, 1], [3, 0]], [[2, 0], [1, 1], [0, 5]]]),
-    )
-    for heads, queries, d_k, length, size in [
-        (3, 4, 5, 6, 2),
-        (2, 1, 3, 4, 7),
-        (4, 3, 1, 1, 5),
-        (1, 2, 4, 3, 1),
-        (3, 2, 4, 5, 4),
-    ]:
-        yield (
-            _random(generator, heads, queries, d_k),
-            _random(generator, length, size),
-            _random(generator, heads, size, d_k),
-        )
-
-
-@absorbed_scores.holds("A latent of zeros gets the score 0, and the other scores stay the same.")
-def _(f, query, latent, up_key):
-    longer = torch.cat([latent, torch.zeros_like(latent[:1])])
-    before = f(query, latent, up_key)
-    expected = torch.cat([before, torch.zeros_like(before[..., :1])], dim=-1)
-    return changed(expected, f(query, longer, up_key), "a score should be {} and is {}")
-
-
-@absorbed_scores.holds("The scores of a head do not depend on the other heads.")
-def _(f, query, latent, up_key):
-    other = torch.cat([up_key[:1], up_key[1:] + 1.0])
-    return changed(
-        f(query, latent, up_key)[:1],
-        f(query, latent, other)[:1],
-        "when the other heads change, a score of the first head goes from {} to {}",
-    )
-
-
-@absorbed_scores.mistake("divided by the root of the latent's size")
-def _(query, latent, up_key):
-    """You divide by the root of the number of features of a latent. The new queries have as many
-    features. But the scores must be those of the keys, and a key has d_k features."""
-    return _absorbed(query, latent, up_key) / math.sqrt(latent.shape[-1])
-
-
-@absorbed_scores.mistake("no scaling")
-def _(query, latent, up_key):
-    """You leave out the division by √d_k. The weights are then sharper than in training."""
-    return _absorbed(query, latent, up_key)
-
-
-@absorbed_scores.mistake("the first head's matrix for all")
-def _(query, latent, up_key):
-    """You multiply every query by the matrix of the first head. All heads share the latents, but
-    each head has a matrix of its own."""
-    return _absorbed(query, latent, up_key[:1]) / math.sqrt(query.shape[-1])
-
-
-@absorbed_scores.mistake("the mean of the heads' matrices")
-def _(query, latent, up_key):
-    """You multiply every query by the mean of all matrices. The heads then all look for the same
-    things in a latent."""
-    mean = up_key.mean(dim=0, keepdim=True)
-    return _absorbed(query, latent, mean) / math.sqrt(query.shape[-1])
-
-
-next_token_chances = Exercise(
-    "10.11",
-    "Accept a guess, or draw again",
-    hints=[
-        "With the draft alone, a token comes too often if `q` is larger than `p` there. How many "
-        "of these guesses may pass?",
-        "The guess passes with the chance `(p[guess] / q[guess]).clamp(max=1)`. The remaining "
-        "chance goes to a different distribution, which makes up for what is missing.",
-        "What is missing after the guesses that passed is `(p - q).clamp(min=0)`. Divide it by its "
-        "sum, because it must be a distribution.",
-    ],
-)
-
-
-def _after_a_guess(guess, chance, rest):
-    """The guess with this chance, otherwise a token from the rest."""
-    result = (1 - chance) * rest
-    result[guess] += chance
-    return result
-
-
-def _residual(p, q):
-    more = (p - q).clamp(min=0)
-    return more / more.sum()
-
-
-@next_token_chances.solution
-def _(p, q, guess):
-    chance = (p[guess] / q[guess]).clamp(max=1)
-    return _after_a_guess(guess, chance, _residual(p, q))
-
-
-@next_token_chances.inputs
-def _(generator):
-    yield torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.25, 0.5]), 2
-    yield torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.25, 0.5]), 0
-    yield torch.tensor([0.25, 0.75]), torch.tensor([1.0, 0.0]), 0
-    for size, guess in ((3, 1), (5, 4), (8, 0), (8, 6)):
-        p, q = _random(generator, 2, size).softmax(dim=-1)
-        yield p, q, guess
-    p, q = _random(generator, 2, 6).softmax(dim=-1)
-    yield p, q, int((q / p).argmax())
-
-
-@next_token_chances.holds("Over all guesses of the draft, tokens come as the large model asks.")
-def _(f, p, q, guess):
-    mixed = sum(q[i] * f(p, q, i) for i in range(len(q)) if q[i] > 0)
-    return changed(p, mixed, "a token that the large model gives the probability {} comes with {}")
-
-
-@next_token_chances.holds("A guess that the large model finds as likely as the draft does passes.")
-def _(f, p, q, guess):
-    for i in range(len(q)):
-        if p[i] >= q[i] > 0 and not f(p, q, i)[i] > 1 - 1e-4:
-            passed = told_apart(f(p, q, i)[i].item(), 1)
-            return f"It passes with a chance of {passed} only."
-    return None
-
-
-@next_token_chances.mistake("drawn again from all of p")
-def _(p, q, guess):
-    """After a rejection, you draw from all of `p`. But the tokens that passed have taken a part of
-    `p` already, so the favourites of the draft come too often."""
-    return _after_a_guess(guess, (p[guess] / q[guess]).clamp(max=1), p)
-
-
-@next_token_chances.mistake("accepted if likely enough")
-def _(p, q, guess):
-    """You keep the guess if `p` is at least `q` there, and reject it otherwise. But then a token
-    that the draft overrates never passes, and the other tokens come too often."""
-    return _after_a_guess(guess, (p[guess] >= q[guess]).to(p), _residual(p, q))
-
-
-@next_token_chances.mistake("the ratio upside down")
-def _(p, q, guess):
-    """You divide `q` by `p`. So the guesses that the draft overrates always pass, and those that it
-    underrates are often rejected."""
-    chance = (q[guess] / p[guess]).clamp(max=1)
-    return _after_a_guess(guess, chance, _residual(p, q))
-
-
-@next_token_chances.mistake("the chance p alone")
-def _(p, q, guess):
-    """You accept the guess with the chance `p`, as if it had been drawn without looking at `q`. Too
-    many guesses are rejected, and then the residual is not what is missing."""
-    return _after_a_guess(guess, p[guess], _residual(p, q))
-
-
-@next_token_chances.mistake("draw from p and compare")
-def _(p, q, guess):
-    """You draw a token from `p`, whatever the guess was. The tokens come as they should, but far
-    fewer guesses turn out right than could be accepted."""
-    return p
-
-
-@next_token_chances.mistake("a residual that does not sum to 1")
-def _(p, q, guess):
-    """You do not divide the positive part of `p - q` by its sum. Then the result is not a
-    distribution, because a part of the chance is lost after each rejection."""
-    chance = (p[guess] / q[guess]).clamp(max=1)
-    return _after_a_guess(guess, chance, (p - q).clamp(min=0))
-
-
 softmax_in_blocks = Repair(
-    "10.12",
+    "10.5",
     "Debug this: a softmax in blocks that forgets its best score",
     line=5,
     because="It subtracts the largest score of its own block, even if an earlier block has a "
@@ -1356,52 +681,481 @@ def _(scores, value, block):
     return s.softmax(dim=-1) @ v
 
 
-tokens_a_pass = NumericAnswer(
-    "10.13",
-    "Sixteen guesses in one pass",
-    answer=sum(0.8**n for n in range(17)),
-    within=0.05,
+tile_of_weights = Exercise(
+    "10.7",
+    "A tile of weights, computed again",
     hints=[
-        "Suppose that the third guess is wrong. What happens to the guesses after it, right or "
-        "wrong?",
-        "How likely is it that the first guess is kept? And the second? The sum of these chances "
-        "is the mean number of guesses that are kept.",
+        "Softmax is $e^{s_j}$ divided by a denominator, which you already have. In which form do "
+        "you have it?",
+        "The denominator belongs to the query, so it is the same along the axis of the keys. "
+        "`log_sum[..., None]` has an axis for the keys.",
+        "Whether a key is in the future depends on its place in the text, not on its place in the "
+        "tile.",
     ],
 )
-tokens_a_pass.wrong_value(
-    "every right guess counted",
-    1 + 16 * 0.8,
-    "You counted all guesses that are right. But a right guess after a wrong one is dropped, "
-    "because it continues a text that the large model does not write.",
+
+
+@tile_of_weights.solution
+def _(query, key, log_sum, first_query, first_key):
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+def _tile(query, key, first_query, b_query, first_key, b_key):
+    """The arguments for one tile of causal attention of a whole text."""
+    hidden = _future(query, key, 0, 0)
+    log_sum = _scores(query, key).masked_fill(hidden, -math.inf).logsumexp(-1)
+    rows = slice(first_query, first_query + b_query)
+    return (
+        query[..., rows, :],
+        key[..., first_key : first_key + b_key, :],
+        log_sum[..., rows],
+        first_query,
+        first_key,
+    )
+
+
+@tile_of_weights.inputs
+def _(generator):
+    query = torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    key = torch.tensor([[1.0, 1.0], [0.0, 2.0], [1.0, 0.0]])
+    yield _tile(query, key, 1, 2, 0, 3)
+    for shape, tile in [
+        ((2, 1, 9, 4), (3, 4, 0, 2)),
+        ((2, 10, 6), (2, 3, 6, 4)),
+        ((3, 14, 8), (9, 5, 8, 4)),
+        ((1, 4, 1), (2, 1, 1, 1)),
+    ]:
+        query, key = _random(generator, 2, *shape)
+        yield _tile(query, key, *tile)
+    # each query sees low scores only, and hides higher ones
+    score = torch.tensor([-75.0, -74.0, -76.0, 20.0, 25.0]) + _random(generator, 5)
+    yield _tile(torch.ones(5, 1), score[:, None], 0, 3, 0, 5)
+    yield _tile(torch.ones(3, 1), 100 + _random(generator, 3, 1), 0, 3, 0, 3)
+
+
+@tile_of_weights.holds("A future key gets a weight of exactly 0, however low the other scores are.")
+def _(f, query, key, log_sum, first_query, first_key):
+    weights = f(query, key, log_sum, first_query, first_key)
+    hidden = _future(query, key, first_query, first_key)
+    leak = weights.masked_fill(~hidden, 0.0).abs().max().item()
+    if leak:
+        return f"One gets a weight of {leak:.3g}."
+
+
+@tile_of_weights.holds(
+    "If a tile contains all keys that a query may see, the query's weights sum to 1."
 )
-tokens_a_pass.wrong_value(
-    "every right guess, and no token of its own",
-    16 * 0.8,
-    "You took 80 % of the guesses. But the first wrong guess ends the run, and in each pass the "
-    "large model also adds a token of its own.",
+def _(f, query, key, log_sum, first_query, first_key):
+    first = key.shape[-2] - 1  # the place of the last key
+    scores = _scores(query, key).masked_fill(_future(query, key, first, 0), -math.inf)
+    return row_sums(f(query, key, scores.logsumexp(dim=-1), first, 0))
+
+
+@tile_of_weights.mistake("softmax within the tile")
+def _(query, key, log_sum, first_query, first_key):
+    """You take the softmax of the tile's own scores. Then each row sums to 1 in every tile, and to
+    far more than 1 in all tiles together."""
+    hidden = _future(query, key, first_query, first_key)
+    scores = _scores(query, key).masked_fill(hidden, -math.inf)
+    return scores.softmax(dim=-1).nan_to_num(0.0)
+
+
+@tile_of_weights.mistake("the tile's places instead of the text's")
+def _(query, key, log_sum, first_query, first_key):
+    """You compare the rows and columns of the tile, both counted from 0. A tile whose keys are all
+    in the past is then cut along its diagonal, although its queries may see all of these keys."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, 0, 0), 0.0)
+
+
+@tile_of_weights.mistake("no mask")
+def _(query, key, log_sum, first_query, first_key):
+    """You leave out the causal mask. Future keys then get weights, in addition to those that
+    already sum to 1."""
+    return (_scores(query, key) - log_sum[..., None]).exp()
+
+
+@tile_of_weights.mistake("the query's own key hidden")
+def _(query, key, log_sum, first_query, first_key):
+    """You also hide the key at the query's own place. Its weight is then missing, and the rest of
+    the row sums to less than 1."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    hidden = _future(query, key, first_query, first_key)
+    p = first_query + torch.arange(query.shape[-2])[:, None]
+    own = first_key + torch.arange(key.shape[-2]) == p
+    return weights.masked_fill(hidden | own, 0.0)
+
+
+@tile_of_weights.mistake("one key of the future")
+def _(query, key, log_sum, first_query, first_key):
+    """You let each query see the key after its own place. But this key was not in the denominator,
+    so the row sums to more than 1."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    hidden = _future(query, key, first_query + 1, first_key)
+    return weights.masked_fill(hidden, 0.0)
+
+
+@tile_of_weights.mistake("no scaling")
+def _(query, key, log_sum, first_query, first_key):
+    """You leave out the division by √d. But the denominator was computed from divided scores, so
+    the two do not fit together."""
+    weights = (query @ key.mT - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+@tile_of_weights.mistake("scaled twice")
+def _(query, key, log_sum, first_query, first_key):
+    """You divide the scores by d, which is √d twice. But the denominator was computed from scores
+    that were divided by √d only once, so the two do not fit together."""
+    scores = _scores(query, key) / math.sqrt(query.shape[-1])
+    weights = (scores - log_sum[..., None]).exp()
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+@tile_of_weights.mistake("divided by the logarithm")
+def _(query, key, log_sum, first_query, first_key):
+    """You divide by the log-sum-exp itself. But this is the logarithm of the denominator, and it
+    can be small or even negative."""
+    weights = _scores(query, key).exp() / log_sum[..., None]
+    return weights.masked_fill(_future(query, key, first_query, first_key), 0.0)
+
+
+@tile_of_weights.mistake("the past hidden instead of the future")
+def _(query, key, log_sum, first_query, first_key):
+    """You keep the keys that the mask should hide, and you hide the others. Each query then sees
+    only the keys that it must not see."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    hidden = _future(query, key, first_query, first_key)
+    return weights.masked_fill(~hidden, 0.0)
+
+
+@tile_of_weights.mistake("the mask applied after the exponential")
+def _(query, key, log_sum, first_query, first_key):
+    """You also take the exponentials of hidden scores and multiply them by 0. But a future key may
+    have a far higher score than all keys before it. Its exponential is then infinite, and infinity
+    times 0 is NaN."""
+    weights = (_scores(query, key) - log_sum[..., None]).exp()
+    return weights * ~_future(query, key, first_query, first_key)
+
+
+@tile_of_weights.mistake("numerator and denominator computed apart")
+def _(query, key, log_sum, first_query, first_key):
+    """You divide one exponential by another. But each of them can be infinite or 0, even where
+    their quotient is an ordinary weight."""
+    weights = _scores(query, key).exp() / log_sum.exp()[..., None]
+    return weights * ~_future(query, key, first_query, first_key)
+
+
+score_gradient = Exercise(
+    "10.8",
+    "The gradient of a tile of scores",
+    hints=[
+        "The gradient of a weight is the product of its value and the gradient of the output, "
+        "because the weight multiplies this value.",
+        "Through one row of softmax, the gradient of score j is w_j times a difference. From the "
+        "gradient of weight j, subtract the weighted mean of the gradients of all weights.",
+        "This mean goes over all keys of the row, including those of other tiles. Write it out and "
+        "look for the output in it.",
+    ],
 )
-tokens_a_pass.wrong_value(
-    "no token of its own",
-    sum(0.8**n for n in range(1, 17)),
-    "You counted the guesses that are kept. But after them, each pass adds the token that the "
-    "large model itself writes.",
+
+
+@score_gradient.solution
+def _(weights, value, output, output_gradient):
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT - mean)
+
+
+@score_gradient.inputs
+def _(generator):
+    yield (
+        torch.tensor([[0.5, 0.25]]),  # a third key has the other quarter
+        torch.tensor([[2.0, 0.0], [0.0, 4.0]]),
+        torch.tensor([[1.0, 2.0]]),
+        torch.tensor([[1.0, 1.0]]),
+    )
+    for *shape, queries, n, d, tile in [
+        (3, 1, 4, 6, 4, slice(0, 4)),
+        (3, 4, 5, 3, slice(0, 5)),  # a tile that is the whole row
+        (1, 1, 3, 1, slice(1, 2)),
+        (2, 4, 9, 6, slice(5, 9)),
+    ]:
+        weights = _random(generator, *shape, queries, n).softmax(dim=-1)
+        value = _random(generator, *shape, n, d)
+        gradient = _random(generator, *shape, queries, d)
+        yield (weights[..., tile], value[..., tile, :], weights @ value, gradient)
+
+
+@score_gradient.holds("Over a whole row, the gradients of the scores sum to 0.")
+def _(f, weights, value, output, output_gradient):
+    whole = weights / weights.sum(dim=-1, keepdim=True)
+    sums = f(whole, value, whole @ value, output_gradient).sum(dim=-1)
+    return changed(torch.zeros_like(sums), sums, "one sum should be {}, but is {}")
+
+
+@score_gradient.holds(
+    "Where a tile is a whole row, the result is the derivative that PyTorch computes."
 )
-tokens_a_pass.wrong_value(
-    "all guesses kept",
-    17.0,
-    "You counted 16 guesses and the large model's own token. But a pass adds that many tokens only "
-    "if no guess is wrong, which seldom happens.",
+def _(f, weights, value, output, output_gradient):
+    # log w is a row of scores of which softmax makes w
+    whole = weights / weights.sum(dim=-1, keepdim=True)
+    scores = whole.log().requires_grad_()
+    (right,) = torch.autograd.grad(scores.softmax(dim=-1) @ value, scores, output_gradient)
+    found = f(whole, value, whole @ value, output_gradient)
+    return changed(right, found, "one gradient is {}, but you return {}")
+
+
+@score_gradient.mistake("the mean over the tile alone")
+def _(weights, value, output, output_gradient):
+    """You take the mean over the keys of the tile. But the other keys of the row share the same
+    denominator, so the mean must include them, too."""
+    gradient = output_gradient @ value.mT
+    mean = (weights * gradient).sum(dim=-1, keepdim=True)
+    return weights * (gradient - mean)
+
+
+@score_gradient.mistake("the denominator taken for a constant")
+def _(weights, value, output, output_gradient):
+    """You let a score change only its own weight. But a larger score also makes the weights of all
+    other keys smaller."""
+    return weights * (output_gradient @ value.mT)
+
+
+@score_gradient.mistake("each weight on its own")
+def _(weights, value, output, output_gradient):
+    """You use w(1 − w), the derivative of a weight with respect to its own score. The effect of the
+    score on the other weights of the row is missing."""
+    return weights * (1 - weights) * (output_gradient @ value.mT)
+
+
+@score_gradient.mistake("the gradient of the weights")
+def _(weights, value, output, output_gradient):
+    """You return the gradient of the loss with respect to the weights. The step through softmax,
+    back to the scores, is still missing."""
+    return output_gradient @ value.mT
+
+
+@score_gradient.mistake("the weight left out")
+def _(weights, value, output, output_gradient):
+    """You subtract the mean, but do not multiply by the weight. A key without any weight then has
+    as large a gradient as the others."""
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return output_gradient @ value.mT - mean
+
+
+@score_gradient.mistake("the wrong sign")
+def _(weights, value, output, output_gradient):
+    """You subtract the other way round. Gradient descent would then make the loss larger."""
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (mean - output_gradient @ value.mT)
+
+
+@score_gradient.mistake("plus instead of minus")
+def _(weights, value, output, output_gradient):
+    """You add the mean instead of subtracting it. A number that is added to all scores of the row
+    then seems to matter, although softmax ignores it."""
+    mean = (output * output_gradient).sum(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT + mean)
+
+
+@score_gradient.mistake("a mean over features")
+def _(weights, value, output, output_gradient):
+    """You average output times gradient over the features instead of summing. The number that you
+    subtract is then too small by a factor, the number of features."""
+    mean = (output * output_gradient).mean(dim=-1, keepdim=True)
+    return weights * (output_gradient @ value.mT - mean)
+
+
+absorbed_scores = Exercise(
+    "10.9",
+    "Scores without keys",
+    hints=[
+        "The keys of a head would be `latent @ up_key[head]`. Write the product of a query with "
+        "these keys, and move a bracket.",
+        "Multiply each query by the transpose of its head's matrix. The result has as many "
+        "features as a latent. But does the root change, too?",
+    ],
 )
-tokens_a_pass.wrong_value(
-    "all guesses or none",
-    1 + 16 * 0.8**16,
-    "You kept all the guesses if all are right, and otherwise none. But the guesses before the "
-    "first wrong one are kept, too.",
+
+
+def _absorbed(query, latent, up_key):
+    return query @ up_key.mT @ latent.mT
+
+
+@absorbed_scores.solution
+def _(query, latent, up_key):
+    return _absorbed(query, latent, up_key) / math.sqrt(query.shape[-1])
+
+
+@absorbed_scores.inputs
+def _(generator):
+    yield (
+        torch.tensor([[[2.0, 0.0]], [[0.0, 4.0]]]),
+        torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]),
+        torch.tensor([[[1.0, 2.0], [0, 1], [3, 0]], [[2, 0], [1, 1], [0, 5]]]),
+    )
+    for heads, queries, d_k, length, size in [
+        (3, 4, 5, 6, 2),
+        (2, 1, 3, 4, 7),
+        (4, 3, 1, 1, 5),
+        (1, 2, 4, 3, 1),
+        (3, 2, 4, 5, 4),
+    ]:
+        yield (
+            _random(generator, heads, queries, d_k),
+            _random(generator, length, size),
+            _random(generator, heads, size, d_k),
+        )
+
+
+@absorbed_scores.holds("A latent of zeros gets the score 0, and the other scores stay the same.")
+def _(f, query, latent, up_key):
+    longer = torch.cat([latent, torch.zeros_like(latent[:1])])
+    before = f(query, latent, up_key)
+    expected = torch.cat([before, torch.zeros_like(before[..., :1])], dim=-1)
+    return changed(expected, f(query, longer, up_key), "a score should be {} and is {}")
+
+
+@absorbed_scores.holds("The scores of a head do not depend on the other heads.")
+def _(f, query, latent, up_key):
+    other = torch.cat([up_key[:1], up_key[1:] + 1.0])
+    return changed(
+        f(query, latent, up_key)[:1],
+        f(query, latent, other)[:1],
+        "when the other heads change, a score of the first head goes from {} to {}",
+    )
+
+
+@absorbed_scores.mistake("divided by the root of the latent's size")
+def _(query, latent, up_key):
+    """You divide by the root of the number of features of a latent. The new queries have as many
+    features. But the scores must be those of the keys, and a key has d_k features."""
+    return _absorbed(query, latent, up_key) / math.sqrt(latent.shape[-1])
+
+
+@absorbed_scores.mistake("no scaling")
+def _(query, latent, up_key):
+    """You leave out the division by √d_k. The weights are then sharper than in training."""
+    return _absorbed(query, latent, up_key)
+
+
+@absorbed_scores.mistake("the first head's matrix for all")
+def _(query, latent, up_key):
+    """You multiply every query by the matrix of the first head. All heads share the latents, but
+    each head has a matrix of its own."""
+    return _absorbed(query, latent, up_key[:1]) / math.sqrt(query.shape[-1])
+
+
+@absorbed_scores.mistake("the mean of the heads' matrices")
+def _(query, latent, up_key):
+    """You multiply every query by the mean of all matrices. The heads then all look for the same
+    things in a latent."""
+    mean = up_key.mean(dim=0, keepdim=True)
+    return _absorbed(query, latent, mean) / math.sqrt(query.shape[-1])
+
+
+positions_in_slots = Exercise(
+    "10.10",
+    "What is in the slots of a rolling cache",
+    hints=[
+        "Write the slots of `window = 4` on paper, token by token, up to the seventh.",
+        "The last token has the position `written - 1`. How many places before it is the token "
+        "that is now in slot i?",
+        "Applied to a difference, `%` counts round the ring. What does your formula give for a "
+        "slot that is still empty?",
+    ],
+    integers=True,
 )
+
+
+@positions_in_slots.solution
+def _(written, window):
+    last = written - 1
+    return (last - (last - torch.arange(window)) % window).clamp(min=-1)
+
+
+@positions_in_slots.inputs
+def _(generator):
+    yield 3, 2
+    yield from [(7, 4), (2, 5), (12, 4), (0, 3), (4, 1), (23, 6), (5, 5), (2000, 7)]
+
+
+@positions_in_slots.holds("The slots hold the latest tokens, each of them once.")
+def _(f, written, window):
+    found = [p for p in f(written, window).tolist() if p != -1]
+    wanted = set(range(max(0, written - window), written))
+    if set(found) != wanted or len(found) != len(wanted):
+        return (
+            f"After {written} tokens, {window} slots hold "
+            f"{', '.join(f'{p:g}' for p in sorted(found)) or 'nothing'}."
+        )
+
+
+@positions_in_slots.holds("One more token changes one slot.")
+def _(f, written, window):
+    before, after = f(written, window), f(written + 1, window)
+    count = (before != after).sum().item()
+    if count != 1:
+        return f"From {written} to {written + 1} tokens, {count} of {window} slots change."
+
+
+@positions_in_slots.mistake("slots in the order of time")
+def _(written, window):
+    """You list the latest tokens from old to new. This order would mean moving all of them with
+    every new token, which a ring avoids."""
+    return (written - window + torch.arange(window)).clamp(min=-1)
+
+
+@positions_in_slots.mistake("the number of tokens taken for the last position")
+def _(written, window):
+    """You take the number of tokens as the position of the last one. But positions are counted from
+    0, so one of your slots holds a token that is still to come."""
+    return (written - (written - torch.arange(window)) % window).clamp(min=-1)
+
+
+@positions_in_slots.mistake("a round that is not finished")
+def _(written, window):
+    """You give all slots a position of the current round. But the slots that this round has not
+    reached hold tokens of the round before."""
+    start = max(written - 1, 0) // window * window
+    position = start + torch.arange(window)
+    return position if written else torch.full((window,), -1)
+
+
+@positions_in_slots.mistake("empty slots not marked")
+def _(written, window):
+    """You use the formula even where it falls below 0. Slots that were never written then get
+    positions before the beginning of the text."""
+    last = written - 1
+    return last - (last - torch.arange(window)) % window
+
+
+@positions_in_slots.mistake("empty slots at position 0")
+def _(written, window):
+    """You leave an empty slot at 0. The slot then seems to hold the first token."""
+    last = written - 1
+    return (last - (last - torch.arange(window)) % window).clamp(min=0)
+
+
+@positions_in_slots.mistake("never overwritten")
+def _(written, window):
+    """You leave in each slot the first token that was written there. The cache then holds the
+    beginning of the text for ever."""
+    slot = torch.arange(window)
+    return torch.where(slot < written, slot, -1)
+
+
+@positions_in_slots.mistake("the ring turned backwards")
+def _(written, window):
+    """You count in the wrong direction how long ago each slot was written. The positions are the
+    right ones, but most of them are in the wrong slot."""
+    last = written - 1
+    return (last - (torch.arange(window) - last) % window).clamp(min=-1)
 
 
 window_curve = MultipleChoice(
-    "10.20",
+    "10.11",
     "The bend of a window",
     hints=[
         "On logarithmic axes, a straight line that rises by one power of ten for each power of "
@@ -1435,8 +1189,210 @@ window_curve.wrong_option(
 )
 
 
+tokens_reached = Exercise(
+    "10.12",
+    "Windows with gaps",
+    hints=[
+        "Take two layers with window 2 and dilation 2, and write down every place that the top "
+        "token can reach. How many places are there?",
+        "Begin with a set that contains only place 0. Each layer adds each of its steps to each "
+        "place in the set.",
+        "A place that is reached in several ways counts once.",
+    ],
+)
+
+
+def _places(windows, dilations):
+    places = {0}
+    for w, g in zip(windows.tolist(), dilations.tolist(), strict=True):
+        places = {place + g * i for place in places for i in range(w)}
+    return places
+
+
+@tokens_reached.solution
+def _(windows, dilations):
+    return len(_places(windows, dilations))
+
+
+@tokens_reached.inputs
+def _(generator):
+    yield torch.tensor([2, 2]), torch.tensor([2, 2])
+    for windows, dilations in [
+        ([3, 2], [1, 5]),
+        ([2, 3, 2], [1, 2, 4]),
+        ([4], [3]),
+        ([3, 3, 3], [1, 1, 1]),
+        ([2, 4, 3, 2], [3, 2, 7, 1]),
+        ([1, 3], [6, 4]),
+        ([5, 6, 2], [9, 60, 1200]),  # it reaches back 1536 places
+    ]:
+        yield torch.tensor(windows), torch.tensor(dilations)
+
+
+@tokens_reached.holds("Without gaps, the number is 1 + the sum of all (window − 1).")
+def _(f, windows, dilations):
+    found = float(f(windows, torch.ones_like(dilations)))
+    if found != 1 + (windows - 1).sum().item():
+        return f"For windows of {windows.tolist()}, you return {found:g}."
+
+
+@tokens_reached.holds("A further layer with a window of 1 adds nothing.")
+def _(f, windows, dilations):
+    one = torch.ones(1, dtype=windows.dtype)
+    found = float(f(windows, dilations))
+    more = float(f(torch.cat([windows, one]), torch.cat([dilations, 3 * one])))
+    if found != more:
+        return f"Without it, you return {found:g}, but with it, {more:g}."
+
+
+@tokens_reached.mistake("the places in the gaps counted, too")
+def _(windows, dilations):
+    """You count all places from the nearest to the farthest. But some of these places are in gaps,
+    and no path reaches them."""
+    return 1 + ((windows - 1) * dilations).sum().item()
+
+
+@tokens_reached.mistake("paths instead of places")
+def _(windows, dilations):
+    """You multiply the windows. The product is the number of paths, but several paths may end at
+    the same token."""
+    return windows.prod().item()
+
+
+@tokens_reached.mistake("dilation left out")
+def _(windows, dilations):
+    """You count as if there were no gaps. But with different dilations, the steps of two layers
+    combine to reach more places."""
+    return 1 + (windows - 1).sum().item()
+
+
+@tokens_reached.mistake("the widest layer alone")
+def _(windows, dilations):
+    """You count the tokens that one layer sees. But these tokens have themselves looked back in the
+    layers below."""
+    return windows.max().item()
+
+
+@tokens_reached.mistake("the tokens of all layers added up")
+def _(windows, dilations):
+    """You add up the windows. But each layer's window contains the token itself, which you count
+    once for each layer."""
+    return windows.sum().item()
+
+
+@tokens_reached.mistake("only steps of single layers")
+def _(windows, dilations):
+    """You combine the places that each layer sees from the top token. But a path may take steps in
+    several layers, and these steps add up."""
+    pairs = zip(windows.tolist(), dilations.tolist(), strict=True)
+    return len({g * i for w, g in pairs for i in range(w)})
+
+
+next_token_chances = Exercise(
+    "10.13",
+    "Accept a guess, or draw again",
+    hints=[
+        "With the draft alone, a token comes too often if `q` is larger than `p` there. How many "
+        "of these guesses may pass?",
+        "The guess passes with the chance `(p[guess] / q[guess]).clamp(max=1)`. The remaining "
+        "chance goes to a different distribution, which makes up for what is missing.",
+        "What is missing after the guesses that passed is `(p - q).clamp(min=0)`. Divide it by its "
+        "sum, because it must be a distribution.",
+    ],
+)
+
+
+def _after_a_guess(guess, chance, rest):
+    """The guess with this chance, otherwise a token from the rest."""
+    result = (1 - chance) * rest
+    result[guess] += chance
+    return result
+
+
+def _residual(p, q):
+    more = (p - q).clamp(min=0)
+    return more / more.sum()
+
+
+@next_token_chances.solution
+def _(p, q, guess):
+    chance = (p[guess] / q[guess]).clamp(max=1)
+    return _after_a_guess(guess, chance, _residual(p, q))
+
+
+@next_token_chances.inputs
+def _(generator):
+    yield torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.25, 0.5]), 2
+    yield torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.25, 0.5]), 0
+    yield torch.tensor([0.25, 0.75]), torch.tensor([1.0, 0.0]), 0
+    for size, guess in ((3, 1), (5, 4), (8, 0), (8, 6)):
+        p, q = _random(generator, 2, size).softmax(dim=-1)
+        yield p, q, guess
+    p, q = _random(generator, 2, 6).softmax(dim=-1)
+    yield p, q, int((q / p).argmax())
+
+
+@next_token_chances.holds("Over all guesses of the draft, tokens come as the large model asks.")
+def _(f, p, q, guess):
+    mixed = sum(q[i] * f(p, q, i) for i in range(len(q)) if q[i] > 0)
+    return changed(p, mixed, "a token that the large model gives the probability {} comes with {}")
+
+
+@next_token_chances.holds("A guess that the large model finds as likely as the draft does passes.")
+def _(f, p, q, guess):
+    for i in range(len(q)):
+        if p[i] >= q[i] > 0 and not f(p, q, i)[i] > 1 - 1e-4:
+            passed = told_apart(f(p, q, i)[i].item(), 1)
+            return f"It passes with a chance of {passed} only."
+    return None
+
+
+@next_token_chances.mistake("drawn again from all of p")
+def _(p, q, guess):
+    """After a rejection, you draw from all of `p`. But the tokens that passed have taken a part of
+    `p` already, so the favourites of the draft come too often."""
+    return _after_a_guess(guess, (p[guess] / q[guess]).clamp(max=1), p)
+
+
+@next_token_chances.mistake("accepted if likely enough")
+def _(p, q, guess):
+    """You keep the guess if `p` is at least `q` there, and reject it otherwise. But then a token
+    that the draft overrates never passes, and the other tokens come too often."""
+    return _after_a_guess(guess, (p[guess] >= q[guess]).to(p), _residual(p, q))
+
+
+@next_token_chances.mistake("the ratio upside down")
+def _(p, q, guess):
+    """You divide `q` by `p`. So the guesses that the draft overrates always pass, and those that it
+    underrates are often rejected."""
+    chance = (q[guess] / p[guess]).clamp(max=1)
+    return _after_a_guess(guess, chance, _residual(p, q))
+
+
+@next_token_chances.mistake("the chance p alone")
+def _(p, q, guess):
+    """You accept the guess with the chance `p`, as if it had been drawn without looking at `q`. Too
+    many guesses are rejected, and then the residual is not what is missing."""
+    return _after_a_guess(guess, p[guess], _residual(p, q))
+
+
+@next_token_chances.mistake("draw from p and compare")
+def _(p, q, guess):
+    """You draw a token from `p`, whatever the guess was. The tokens come as they should, but far
+    fewer guesses turn out right than could be accepted."""
+    return p
+
+
+@next_token_chances.mistake("a residual that does not sum to 1")
+def _(p, q, guess):
+    """You do not divide the positive part of `p - q` by its sum. Then the result is not a
+    distribution, because a part of the chance is lost after each rejection."""
+    chance = (p[guess] / q[guess]).clamp(max=1)
+    return _after_a_guess(guess, chance, (p - q).clamp(min=0))
+
+
 cached_attention = Suspects(
-    "10.40",
+    "10.15",
     "Attention with a cache",
     hints=[
         "Five tokens can come in one call, or in several calls that hand on the cache. What must "
@@ -1729,3 +1685,47 @@ def _(f):
     """No function fails your test. The shape of the output, for example, is always right."""
     tokens = torch.randn(3, 2, 9, 4)
     return _in_calls(f, tokens, 4, 5).shape == tokens[2].shape
+
+
+tokens_a_pass = NumericAnswer(
+    "10.16",
+    "Sixteen guesses in one pass",
+    answer=sum(0.8**n for n in range(17)),
+    within=0.05,
+    hints=[
+        "Suppose that the third guess is wrong. What happens to the guesses after it, right or "
+        "wrong?",
+        "How likely is it that the first guess is kept? And the second? The sum of these chances "
+        "is the mean number of guesses that are kept.",
+    ],
+)
+tokens_a_pass.wrong_value(
+    "every right guess counted",
+    1 + 16 * 0.8,
+    "You counted all guesses that are right. But a right guess after a wrong one is dropped, "
+    "because it continues a text that the large model does not write.",
+)
+tokens_a_pass.wrong_value(
+    "every right guess, and no token of its own",
+    16 * 0.8,
+    "You took 80 % of the guesses. But the first wrong guess ends the run, and in each pass the "
+    "large model also adds a token of its own.",
+)
+tokens_a_pass.wrong_value(
+    "no token of its own",
+    sum(0.8**n for n in range(1, 17)),
+    "You counted the guesses that are kept. But after them, each pass adds the token that the "
+    "large model itself writes.",
+)
+tokens_a_pass.wrong_value(
+    "all guesses kept",
+    17.0,
+    "You counted 16 guesses and the large model's own token. But a pass adds that many tokens only "
+    "if no guess is wrong, which seldom happens.",
+)
+tokens_a_pass.wrong_value(
+    "all guesses or none",
+    1 + 16 * 0.8**16,
+    "You kept all the guesses if all are right, and otherwise none. But the guesses before the "
+    "first wrong one are kept, too.",
+)

@@ -41,6 +41,7 @@ without_the_first.wrong_option(
     "fall.",
 )
 
+
 next_token_head = MultipleChoice(
     "11.1",
     "The head that finds the next token",
@@ -444,8 +445,367 @@ def _(query, key, value):
     return shares / shares.sum(dim=-1, keepdim=True) @ value
 
 
-what_a_head_adds = Suspects(
+top_p = Repair(
     "11.5",
+    "Debug this: top-p that keeps the wrong tokens",
+    line=5,
+    because="The probabilities are sorted, and have to go back to the tokens to which they belong. "
+    "This line sorts them a second time instead.",
+    hints=[
+        "Even with p = 1, where nothing is cut, the loss is too high. Which lines do something "
+        "else than cut?",
+        "Take three tokens with the probabilities 0.1, 0.6 and 0.3, and p = 1. Write down `order`, "
+        "and `kept` before and after line 5.",
+    ],
+)
+top_p.right_line(
+    1,
+    "It turns the logits into probabilities. The tokens of the vocabulary are on the last axis, so "
+    "softmax runs over this axis.",
+)
+top_p.right_line(
+    2,
+    "It puts the largest probability first. `order` says to which token each of the sorted "
+    "probabilities belongs.",
+)
+top_p.right_line(
+    3,
+    "It is the sum of all larger probabilities. `cumsum` also counts the probability of the token "
+    "itself, so this probability is subtracted again.",
+)
+top_p.right_line(
+    4,
+    "It keeps a token if those before it do not yet reach p. So the likeliest token always stays, "
+    "and so does the one with which the sum reaches p.",
+)
+top_p.right_line(
+    6,
+    "It divides by the sum, so that the kept tokens share all of the probability. The sum does not "
+    "depend on the order of the tokens.",
+)
+
+
+def _sorted(logits):  # the largest first, the sums of those before, and the tokens
+    largest, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    return largest, largest.cumsum(dim=-1) - largest, order
+
+
+def _at_their_tokens(kept, order):
+    kept = kept.scatter(-1, order, kept)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.solution
+def _(logits, p):
+    probabilities = logits.softmax(dim=-1)
+    largest, order = probabilities.sort(dim=-1, descending=True)
+    before = largest.cumsum(dim=-1) - largest
+    kept = largest * (before < p)
+    kept = kept.scatter(-1, order, kept)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.inputs
+def _(generator):
+    yield torch.tensor([[1.0, 3.0, 2.0]]), 0.9
+    for batch, V, p in ((1, 1, 0.5), (2, 6, 0.7), (3, 9, 1.0), (4, 5, 0.2), (1, 12, 0.95)):
+        yield 2 * torch.randn(batch, V, generator=generator), p
+
+
+@top_p.holds("With p = 1, nothing is cut, so the result is the softmax of the logits.")
+def _(f, logits, p):
+    return changed(logits.softmax(dim=-1), f(logits, 1.0), "A probability should be {}, but is {}")
+
+
+@top_p.holds("If the tokens change places, their probabilities move with them.")
+def _(f, logits, p):
+    return changed(
+        f(logits, p).roll(1, dims=-1),
+        f(logits.roll(1, dims=-1), p),
+        "a probability is {} before and {} after",
+    )
+
+
+@top_p.broken
+def _(logits, p):
+    """The sorted probabilities still do not go back to their own tokens. So the model draws tokens
+    that happen to be at other places of the order."""
+    largest, before, order = _sorted(logits)
+    kept = (largest * (before < p)).gather(-1, order)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("left in the sorted order")
+def _(logits, p):
+    """You leave the probabilities in their sorted order. Token 0 then gets the largest probability,
+    whatever the model expects."""
+    largest, before, _ = _sorted(logits)
+    kept = largest * (before < p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("the mask of the sorted tokens")
+def _(logits, p):
+    """You apply the cut, which is in the sorted order, to the unsorted probabilities. It then keeps
+    the first tokens of the vocabulary, and not the likeliest ones."""
+    _, before, _ = _sorted(logits)
+    kept = logits.softmax(dim=-1) * (before < p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("sorted back, but not divided")
+def _(logits, p):
+    """You do not divide by the sum of what is kept. The probabilities of the kept tokens then sum
+    to less than 1."""
+    largest, before, order = _sorted(logits)
+    kept = largest * (before < p)
+    return kept.scatter(-1, order, kept)
+
+
+@top_p.mistake("the token that reaches p is cut")
+def _(logits, p):
+    """You cut the token with which the sum reaches p. If the likeliest token alone reaches p,
+    nothing is left, and the result is 0/0."""
+    largest, before, order = _sorted(logits)
+    return _at_their_tokens(largest * (before + largest < p), order)
+
+
+@top_p.mistake("the least likely tokens")
+def _(logits, p):
+    """You sort with the smallest probability first. The cut then takes away the likeliest
+    tokens."""
+    smallest, order = logits.softmax(dim=-1).sort(dim=-1)
+    before = smallest.cumsum(dim=-1) - smallest
+    return _at_their_tokens(smallest * (before < p), order)
+
+
+@top_p.mistake("in the order of the vocabulary")
+def _(logits, p):
+    """You add up the probabilities in the order of the vocabulary, without sorting them. What is
+    kept then depends on the numbers of the tokens."""
+    probabilities = logits.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    kept = probabilities * (before < p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@top_p.mistake("softmax of what is kept")
+def _(logits, p):
+    """You take the softmax of what is kept. The exponential of 0 is 1, so all tokens that were cut
+    come back."""
+    largest, before, order = _sorted(logits)
+    kept = largest * (before < p)
+    return kept.scatter(-1, order, kept).softmax(dim=-1)
+
+
+def _best_of(heads, sentences):
+    """How many sentences the best of some heads that guess gets right, on average."""
+    up_to = [math.comb(sentences, k) / 2**sentences for k in range(sentences)]
+    # the mean is the sum over k of the chance that the best has more than k right
+    return sum(1 - sum(up_to[: k + 1]) ** heads for k in range(sentences))
+
+
+logit_difference = Exercise(
+    "11.7",
+    "Which noun does a change favour?",
+    hints=[
+        "A logit is the dot product of the last vector with a token's row of the output "
+        "projection.",
+        "Only the difference of the two rows matters. It is one vector, with which you can compare "
+        "both streams.",
+        "RMSNorm is not linear, so first normalise each stream, and then take the difference.",
+    ],
+)
+
+
+def _rms(x, scale):
+    return scale * x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+
+
+@logit_difference.solution
+def _(before, after, scale, output_weight, one, other):
+    direction = output_weight[one] - output_weight[other]
+    return (_rms(after, scale) - _rms(before, scale)) @ direction
+
+
+@logit_difference.inputs
+def _(generator):
+    for batch, d, words in [(1, 2, 3), (3, 6, 7), (2, 5, 4), (1, 8, 5)]:
+        before, change = _random(generator, batch, d), _random(generator, batch, d)
+        scale = 0.5 + torch.rand(d, generator=generator)
+        weight = _random(generator, words, d)
+        yield 3 * before, 3 * before + change, scale, weight, 0, words - 1
+        yield before / 300, (before + change) / 300, scale, weight, 0, words - 1  # ε counts
+
+
+@logit_difference.holds("If the stream does not change, the result is 0.")
+def _(f, before, after, scale, output_weight, one, other):
+    found = f(before, before, scale, output_weight, one, other).abs().max().item()
+    if found > 1e-4:
+        return f"You return {found:.3g}."
+
+
+@logit_difference.holds("Exchanging the tokens changes the sign.")
+def _(f, before, after, scale, output_weight, one, other):
+    return changed(
+        f(before, after, scale, output_weight, one, other),
+        -f(before, after, scale, output_weight, other, one),
+        "one way it is {}, but the other way it is minus {}",
+    )
+
+
+@logit_difference.mistake("the norm of the change")
+def _(before, after, scale, output_weight, one, other):
+    """You normalise the *change* of the stream. But each stream is divided by its own size, so you
+    must normalise before you subtract."""
+    return _rms(after - before, scale) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("no norm")
+def _(before, after, scale, output_weight, one, other):
+    """You leave out the last norm. But the output projection never reads the stream itself, which
+    is many times as large."""
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the scale forgotten")
+def _(before, after, scale, output_weight, one, other):
+    """You divide by the size and leave out the learned scale. Features that should count less then
+    count as much as the others."""
+    ones = torch.ones_like(scale)
+    difference = _rms(after, ones) - _rms(before, ones)
+    return difference @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("before minus after")
+def _(before, after, scale, output_weight, one, other):
+    """You subtract the difference after the change from the difference before it. A change that
+    favours the first token then seems to be against it."""
+    difference = _rms(before, scale) - _rms(after, scale)
+    return difference @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("one token's logit")
+def _(before, after, scale, output_weight, one, other):
+    """You use the logit of only one token. But if both logits rise by the same amount, the change
+    favours neither token, so you need both."""
+    return (_rms(after, scale) - _rms(before, scale)) @ output_weight[one]
+
+
+def _with_epsilon(x, scale, epsilon, *, outside=0.0):
+    return scale * x / ((x.square().mean(dim=-1, keepdim=True) + epsilon).sqrt() + outside)
+
+
+@logit_difference.mistake("ε left out")
+def _(before, after, scale, output_weight, one, other):
+    """You leave out ε. A stream of very small numbers is then scaled up to size 1, which the model
+    never does."""
+    difference = _with_epsilon(after, scale, 0.0) - _with_epsilon(before, scale, 0.0)
+    return difference @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("ε outside the root")
+def _(before, after, scale, output_weight, one, other):
+    """You add ε after taking the root. There, ε has much less effect than under the root."""
+    after = _with_epsilon(after, scale, 0.0, outside=1e-5)
+    before = _with_epsilon(before, scale, 0.0, outside=1e-5)
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the sum instead of the mean")
+def _(before, after, scale, output_weight, one, other):
+    """You divide by the length of the vector, which is the root of a sum. But RMSNorm takes the
+    root of a mean, so your result is too small by a factor of √d."""
+    after, before = (
+        scale * x / (x.square().sum(dim=-1, keepdim=True) + 1e-5).sqrt() for x in (after, before)
+    )
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("a different ε")
+def _(before, after, scale, output_weight, one, other):
+    """You take 10⁻⁶ for ε, as many norms do. But the norm of this model has a different ε."""
+    difference = _with_epsilon(after, scale, 1e-6) - _with_epsilon(before, scale, 1e-6)
+    return difference @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the norm held fixed")
+def _(before, after, scale, output_weight, one, other):
+    """You divide both streams by the size of the stream before the change. But the change makes the
+    stream larger or smaller, and the norm then divides by the new size."""
+    size = (before.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+    return scale * (after - before) / size @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("probabilities instead of logits")
+def _(before, after, scale, output_weight, one, other):
+    """You compare probabilities. But a logit is the number before softmax, and it does not depend
+    on the other tokens of the vocabulary."""
+    now, then = ((_rms(x, scale) @ output_weight.mT).softmax(dim=-1) for x in (after, before))
+    return (now - then)[:, one] - (now - then)[:, other]
+
+
+@logit_difference.mistake("a norm over the batch as well")
+def _(before, after, scale, output_weight, one, other):
+    """You divide by one size for the whole batch. But each text must be normalised by itself."""
+    after, before = (scale * x / (x.square().mean() + 1e-5).sqrt() for x in (after, before))
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+@logit_difference.mistake("the mean subtracted")
+def _(before, after, scale, output_weight, one, other):
+    """You subtract the mean of the features first, as a layer norm does. But RMSNorm does not
+    subtract the mean."""
+    after, before = (_rms(x - x.mean(dim=-1, keepdim=True), scale) for x in (after, before))
+    return (after - before) @ (output_weight[one] - output_weight[other])
+
+
+best_by_chance = NumericAnswer(
+    "11.8",
+    "The best of 270 heads that know nothing",
+    answer=_best_of(270, 20),
+    within=0.05,
+    hints=[
+        "A head that knows nothing gets about half of the sentences right. How far from half are "
+        "the luckiest of 270 heads?",
+        "Of the 2²⁰ ways in which 20 sentences can turn out, how many have exactly k right ones? "
+        "Look for the largest k that about one of the 270 heads reaches.",
+    ],
+)
+best_by_chance.wrong_value(
+    "a typical head",
+    10.0,
+    "You gave the mean of all heads. But the best one was chosen among 270 because it had more "
+    "luck than the others.",
+)
+best_by_chance.wrong_value(
+    "one standard deviation above the mean",
+    10 + math.sqrt(5),
+    "You added one standard deviation to the mean. But about every sixth head has that much luck, "
+    "and the best of 270 has more.",
+)
+best_by_chance.wrong_value(
+    "two standard deviations above the mean",
+    10 + 2 * math.sqrt(5),
+    "This is about two standard deviations above the mean, the limit for a test of one head. But "
+    "with 270 heads, several exceed this limit by luck.",
+)
+best_by_chance.wrong_value(
+    "always right",
+    20.0,
+    "You assumed that among so many heads, one is always right. But a head that guesses gets all "
+    "20 sentences right only once in a million tests.",
+)
+best_by_chance.wrong_value(
+    "the spread of twenty, not of ten",
+    10 + 2.8 * math.sqrt(10),
+    "You seem to have taken the root of 20 · ½ as the standard deviation. But the variance of one "
+    "sentence is ½ · ½, so the standard deviation is smaller.",
+)
+
+
+what_a_head_adds = Suspects(
+    "11.9",
     "What one head adds",
     hints=[
         "What must come out if you add up what all heads add? You can compute this without knowing "
@@ -683,362 +1043,3 @@ def _(f):
 def _(f):
     """No function fails your test. The shape of the result, for example, is always right."""
     return f(torch.randn(2, 4, 12), torch.randn(12, 12), 3, 1).shape == (2, 4, 12)
-
-
-logit_difference = Exercise(
-    "11.6",
-    "Which noun does a change favour?",
-    hints=[
-        "A logit is the dot product of the last vector with a token's row of the output "
-        "projection.",
-        "Only the difference of the two rows matters. It is one vector, with which you can compare "
-        "both streams.",
-        "RMSNorm is not linear, so first normalise each stream, and then take the difference.",
-    ],
-)
-
-
-def _rms(x, scale):
-    return scale * x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
-
-
-@logit_difference.solution
-def _(before, after, scale, output_weight, one, other):
-    direction = output_weight[one] - output_weight[other]
-    return (_rms(after, scale) - _rms(before, scale)) @ direction
-
-
-@logit_difference.inputs
-def _(generator):
-    for batch, d, words in [(1, 2, 3), (3, 6, 7), (2, 5, 4), (1, 8, 5)]:
-        before, change = _random(generator, batch, d), _random(generator, batch, d)
-        scale = 0.5 + torch.rand(d, generator=generator)
-        weight = _random(generator, words, d)
-        yield 3 * before, 3 * before + change, scale, weight, 0, words - 1
-        yield before / 300, (before + change) / 300, scale, weight, 0, words - 1  # ε counts
-
-
-@logit_difference.holds("If the stream does not change, the result is 0.")
-def _(f, before, after, scale, output_weight, one, other):
-    found = f(before, before, scale, output_weight, one, other).abs().max().item()
-    if found > 1e-4:
-        return f"You return {found:.3g}."
-
-
-@logit_difference.holds("Exchanging the tokens changes the sign.")
-def _(f, before, after, scale, output_weight, one, other):
-    return changed(
-        f(before, after, scale, output_weight, one, other),
-        -f(before, after, scale, output_weight, other, one),
-        "one way it is {}, but the other way it is minus {}",
-    )
-
-
-@logit_difference.mistake("the norm of the change")
-def _(before, after, scale, output_weight, one, other):
-    """You normalise the *change* of the stream. But each stream is divided by its own size, so you
-    must normalise before you subtract."""
-    return _rms(after - before, scale) @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("no norm")
-def _(before, after, scale, output_weight, one, other):
-    """You leave out the last norm. But the output projection never reads the stream itself, which
-    is many times as large."""
-    return (after - before) @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("the scale forgotten")
-def _(before, after, scale, output_weight, one, other):
-    """You divide by the size and leave out the learned scale. Features that should count less then
-    count as much as the others."""
-    ones = torch.ones_like(scale)
-    difference = _rms(after, ones) - _rms(before, ones)
-    return difference @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("before minus after")
-def _(before, after, scale, output_weight, one, other):
-    """You subtract the difference after the change from the difference before it. A change that
-    favours the first token then seems to be against it."""
-    difference = _rms(before, scale) - _rms(after, scale)
-    return difference @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("one token's logit")
-def _(before, after, scale, output_weight, one, other):
-    """You use the logit of only one token. But if both logits rise by the same amount, the change
-    favours neither token, so you need both."""
-    return (_rms(after, scale) - _rms(before, scale)) @ output_weight[one]
-
-
-def _with_epsilon(x, scale, epsilon, *, outside=0.0):
-    return scale * x / ((x.square().mean(dim=-1, keepdim=True) + epsilon).sqrt() + outside)
-
-
-@logit_difference.mistake("ε left out")
-def _(before, after, scale, output_weight, one, other):
-    """You leave out ε. A stream of very small numbers is then scaled up to size 1, which the model
-    never does."""
-    difference = _with_epsilon(after, scale, 0.0) - _with_epsilon(before, scale, 0.0)
-    return difference @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("ε outside the root")
-def _(before, after, scale, output_weight, one, other):
-    """You add ε after taking the root. There, ε has much less effect than under the root."""
-    after = _with_epsilon(after, scale, 0.0, outside=1e-5)
-    before = _with_epsilon(before, scale, 0.0, outside=1e-5)
-    return (after - before) @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("the sum instead of the mean")
-def _(before, after, scale, output_weight, one, other):
-    """You divide by the length of the vector, which is the root of a sum. But RMSNorm takes the
-    root of a mean, so your result is too small by a factor of √d."""
-    after, before = (
-        scale * x / (x.square().sum(dim=-1, keepdim=True) + 1e-5).sqrt() for x in (after, before)
-    )
-    return (after - before) @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("a different ε")
-def _(before, after, scale, output_weight, one, other):
-    """You take 10⁻⁶ for ε, as many norms do. But the norm of this model has a different ε."""
-    difference = _with_epsilon(after, scale, 1e-6) - _with_epsilon(before, scale, 1e-6)
-    return difference @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("the norm held fixed")
-def _(before, after, scale, output_weight, one, other):
-    """You divide both streams by the size of the stream before the change. But the change makes the
-    stream larger or smaller, and the norm then divides by the new size."""
-    size = (before.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
-    return scale * (after - before) / size @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("probabilities instead of logits")
-def _(before, after, scale, output_weight, one, other):
-    """You compare probabilities. But a logit is the number before softmax, and it does not depend
-    on the other tokens of the vocabulary."""
-    now, then = ((_rms(x, scale) @ output_weight.mT).softmax(dim=-1) for x in (after, before))
-    return (now - then)[:, one] - (now - then)[:, other]
-
-
-@logit_difference.mistake("a norm over the batch as well")
-def _(before, after, scale, output_weight, one, other):
-    """You divide by one size for the whole batch. But each text must be normalised by itself."""
-    after, before = (scale * x / (x.square().mean() + 1e-5).sqrt() for x in (after, before))
-    return (after - before) @ (output_weight[one] - output_weight[other])
-
-
-@logit_difference.mistake("the mean subtracted")
-def _(before, after, scale, output_weight, one, other):
-    """You subtract the mean of the features first, as a layer norm does. But RMSNorm does not
-    subtract the mean."""
-    after, before = (_rms(x - x.mean(dim=-1, keepdim=True), scale) for x in (after, before))
-    return (after - before) @ (output_weight[one] - output_weight[other])
-
-
-top_p = Repair(
-    "11.8",
-    "Debug this: top-p that keeps the wrong tokens",
-    line=5,
-    because="The probabilities are sorted, and have to go back to the tokens to which they belong. "
-    "This line sorts them a second time instead.",
-    hints=[
-        "Even with p = 1, where nothing is cut, the loss is too high. Which lines do something "
-        "else than cut?",
-        "Take three tokens with the probabilities 0.1, 0.6 and 0.3, and p = 1. Write down `order`, "
-        "and `kept` before and after line 5.",
-    ],
-)
-top_p.right_line(
-    1,
-    "It turns the logits into probabilities. The tokens of the vocabulary are on the last axis, so "
-    "softmax runs over this axis.",
-)
-top_p.right_line(
-    2,
-    "It puts the largest probability first. `order` says to which token each of the sorted "
-    "probabilities belongs.",
-)
-top_p.right_line(
-    3,
-    "It is the sum of all larger probabilities. `cumsum` also counts the probability of the token "
-    "itself, so this probability is subtracted again.",
-)
-top_p.right_line(
-    4,
-    "It keeps a token if those before it do not yet reach p. So the likeliest token always stays, "
-    "and so does the one with which the sum reaches p.",
-)
-top_p.right_line(
-    6,
-    "It divides by the sum, so that the kept tokens share all of the probability. The sum does not "
-    "depend on the order of the tokens.",
-)
-
-
-def _sorted(logits):  # the largest first, the sums of those before, and the tokens
-    largest, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
-    return largest, largest.cumsum(dim=-1) - largest, order
-
-
-def _at_their_tokens(kept, order):
-    kept = kept.scatter(-1, order, kept)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-@top_p.solution
-def _(logits, p):
-    probabilities = logits.softmax(dim=-1)
-    largest, order = probabilities.sort(dim=-1, descending=True)
-    before = largest.cumsum(dim=-1) - largest
-    kept = largest * (before < p)
-    kept = kept.scatter(-1, order, kept)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-@top_p.inputs
-def _(generator):
-    yield torch.tensor([[1.0, 3.0, 2.0]]), 0.9
-    for batch, V, p in ((1, 1, 0.5), (2, 6, 0.7), (3, 9, 1.0), (4, 5, 0.2), (1, 12, 0.95)):
-        yield 2 * torch.randn(batch, V, generator=generator), p
-
-
-@top_p.holds("With p = 1, nothing is cut, so the result is the softmax of the logits.")
-def _(f, logits, p):
-    return changed(logits.softmax(dim=-1), f(logits, 1.0), "A probability should be {}, but is {}")
-
-
-@top_p.holds("If the tokens change places, their probabilities move with them.")
-def _(f, logits, p):
-    return changed(
-        f(logits, p).roll(1, dims=-1),
-        f(logits.roll(1, dims=-1), p),
-        "a probability is {} before and {} after",
-    )
-
-
-@top_p.broken
-def _(logits, p):
-    """The sorted probabilities still do not go back to their own tokens. So the model draws tokens
-    that happen to be at other places of the order."""
-    largest, before, order = _sorted(logits)
-    kept = (largest * (before < p)).gather(-1, order)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-@top_p.mistake("left in the sorted order")
-def _(logits, p):
-    """You leave the probabilities in their sorted order. Token 0 then gets the largest probability,
-    whatever the model expects."""
-    largest, before, _ = _sorted(logits)
-    kept = largest * (before < p)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-@top_p.mistake("the mask of the sorted tokens")
-def _(logits, p):
-    """You apply the cut, which is in the sorted order, to the unsorted probabilities. It then keeps
-    the first tokens of the vocabulary, and not the likeliest ones."""
-    _, before, _ = _sorted(logits)
-    kept = logits.softmax(dim=-1) * (before < p)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-@top_p.mistake("sorted back, but not divided")
-def _(logits, p):
-    """You do not divide by the sum of what is kept. The probabilities of the kept tokens then sum
-    to less than 1."""
-    largest, before, order = _sorted(logits)
-    kept = largest * (before < p)
-    return kept.scatter(-1, order, kept)
-
-
-@top_p.mistake("the token that reaches p is cut")
-def _(logits, p):
-    """You cut the token with which the sum reaches p. If the likeliest token alone reaches p,
-    nothing is left, and the result is 0/0."""
-    largest, before, order = _sorted(logits)
-    return _at_their_tokens(largest * (before + largest < p), order)
-
-
-@top_p.mistake("the least likely tokens")
-def _(logits, p):
-    """You sort with the smallest probability first. The cut then takes away the likeliest
-    tokens."""
-    smallest, order = logits.softmax(dim=-1).sort(dim=-1)
-    before = smallest.cumsum(dim=-1) - smallest
-    return _at_their_tokens(smallest * (before < p), order)
-
-
-@top_p.mistake("in the order of the vocabulary")
-def _(logits, p):
-    """You add up the probabilities in the order of the vocabulary, without sorting them. What is
-    kept then depends on the numbers of the tokens."""
-    probabilities = logits.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities
-    kept = probabilities * (before < p)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-@top_p.mistake("softmax of what is kept")
-def _(logits, p):
-    """You take the softmax of what is kept. The exponential of 0 is 1, so all tokens that were cut
-    come back."""
-    largest, before, order = _sorted(logits)
-    kept = largest * (before < p)
-    return kept.scatter(-1, order, kept).softmax(dim=-1)
-
-
-def _best_of(heads, sentences):
-    """How many sentences the best of some heads that guess gets right, on average."""
-    up_to = [math.comb(sentences, k) / 2**sentences for k in range(sentences)]
-    # the mean is the sum over k of the chance that the best has more than k right
-    return sum(1 - sum(up_to[: k + 1]) ** heads for k in range(sentences))
-
-
-best_by_chance = NumericAnswer(
-    "11.9",
-    "The best of 270 heads that know nothing",
-    answer=_best_of(270, 20),
-    within=0.05,
-    hints=[
-        "A head that knows nothing gets about half of the sentences right. How far from half are "
-        "the luckiest of 270 heads?",
-        "Of the 2²⁰ ways in which 20 sentences can turn out, how many have exactly k right ones? "
-        "Look for the largest k that about one of the 270 heads reaches.",
-    ],
-)
-best_by_chance.wrong_value(
-    "a typical head",
-    10.0,
-    "You gave the mean of all heads. But the best one was chosen among 270 because it had more "
-    "luck than the others.",
-)
-best_by_chance.wrong_value(
-    "one standard deviation above the mean",
-    10 + math.sqrt(5),
-    "You added one standard deviation to the mean. But about every sixth head has that much luck, "
-    "and the best of 270 has more.",
-)
-best_by_chance.wrong_value(
-    "two standard deviations above the mean",
-    10 + 2 * math.sqrt(5),
-    "This is about two standard deviations above the mean, the limit for a test of one head. But "
-    "with 270 heads, several exceed this limit by luck.",
-)
-best_by_chance.wrong_value(
-    "always right",
-    20.0,
-    "You assumed that among so many heads, one is always right. But a head that guesses gets all "
-    "20 sentences right only once in a million tests.",
-)
-best_by_chance.wrong_value(
-    "the spread of twenty, not of ten",
-    10 + 2.8 * math.sqrt(10),
-    "You seem to have taken the root of 20 · ½ as the standard deviation. But the variance of one "
-    "sentence is ½ · ½, so the standard deviation is smaller.",
-)

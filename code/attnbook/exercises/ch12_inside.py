@@ -39,6 +39,7 @@ where_the_country_is.wrong_option(
     "same in both sentences.",
 )
 
+
 share_of_the_best = NumericAnswer(
     "12.1",
     "The share of the right token",
@@ -405,8 +406,110 @@ def _(asked, one, other):
     return torch.tensor([0, asked, one, 0, asked, other, 0, asked])
 
 
-logit_shares = Exercise(
+two_heads = Exercise(
     "12.5",
+    "Two heads in one layer",
+    hints=[
+        "With no exception, a head that looks at place 1 is right in the first and the third text. "
+        "What is at place 1 in the other two?",
+        "A head gives all its weight to A if A is at place 2 and has by far the largest score "
+        "there. If A's value is 0, the head then adds nothing.",
+        "Head 0 looks at place 1, unless A is at place 2. Which texts are left for head 1, and "
+        "where must it look?",
+    ],
+)
+
+
+def _built(looks, exceptions, a_adds=0.0):
+    """Heads that look at these places, unless A is at the place of the exception."""
+    scores, values = torch.zeros(2, 4, 4), torch.zeros(2, 4, 2)
+    for head in range(2):
+        scores[head, :, looks[head]] = 20.0
+        if exceptions:
+            scores[head, 0, exceptions[head]] = 40.0
+    values[:, 1, 0] = values[:, 2, 1] = 1.0
+    values[:, 0, 0] = a_adds
+    return scores, values
+
+
+@two_heads.solution
+def _(layer):
+    scores, values = torch.zeros(2, 4, 4), torch.zeros(2, 4, 2)
+    scores[0, :, 1] = scores[1, :, 3] = 20.0
+    scores[0, 0, 2] = scores[1, 0, 0] = 40.0
+    values[:, 1, 0] = values[:, 2, 1] = 1.0
+    return layer(scores, values)
+
+
+@two_heads.inputs
+def _(generator):
+    yield (_Layer(),)
+
+
+def _first(f, points, sentence):
+    """A sentence about the first text for which a learner's layer earns so many points."""
+    found = []
+
+    def layer(scores, values):
+        found.append(_logits(scores, values).float().round(decimals=4))
+        return _points(found[-1])
+
+    f(layer)
+    if not found:
+        return "You never run `layer`."
+    for text, logits in zip(_TEXTS, found[-1].tolist(), strict=True):
+        if _points(found[-1])[_TEXTS.index(text)] == points:
+            b, c = map(describe, logits)
+            return f"After {' '.join(text)}, A, {sentence.format(b, c)}."
+
+
+@two_heads.holds("No text ends in a tie.")
+def _(f, layer):
+    return _first(f, 0.5, "B and C both have the logit {}")
+
+
+@two_heads.holds("No text gets the wrong word.")
+def _(f, layer):
+    return _first(f, 0, "B has the logit {}, and C has {}")
+
+
+@two_heads.mistake("ties everywhere")
+def _(layer):
+    """All four texts end in a tie. If every head looks at the same places in all texts, the layer
+    adds B as often as C. So where a head looks must depend on the place of A."""
+    return layer(*_built((1, 3), ()))
+
+
+@two_heads.mistake("the trick for place 1 alone")
+def _(layer):
+    """Your layer solves the two texts in which A is at place 0, and leaves the others in a tie. Do
+    both heads use the same trick? One of them is needed for the texts with A at place 2."""
+    return layer(*_built((1, 1), (2, 2)))
+
+
+@two_heads.mistake("the trick for place 3 alone")
+def _(layer):
+    """Your layer solves the two texts in which A is at place 2, and leaves the others in a tie. Do
+    both heads use the same trick? One of them is needed for the texts with A at place 0."""
+    return layer(*_built((3, 3), (0, 0)))
+
+
+@two_heads.mistake("the exceptions exchanged")
+def _(layer):
+    """Your layer prefers the wrong word in all four texts. Each head must rest where the word after
+    A is *not* at its place. Does it rest in the other two texts?"""
+    return layer(*_built((1, 3), (0, 2)))
+
+
+@two_heads.mistake("always B")
+def _(layer):
+    """Your layer prefers B in all four texts. The values of B and C, or what the other words add,
+    are then not balanced."""
+    return layer(*_built((1, 3), (2, 0), a_adds=5.0))
+
+
+logit_shares = Exercise(
+    "12.7",
     "What each head adds to a logit",
     hints=[
         "First, compute what each head adds to the stream. Which columns of `output_weight` read "
@@ -561,108 +664,6 @@ class _Layer:
 
     def __deepcopy__(self, memo):
         return self
-
-
-two_heads = Exercise(
-    "12.6",
-    "Two heads in one layer",
-    hints=[
-        "With no exception, a head that looks at place 1 is right in the first and the third text. "
-        "What is at place 1 in the other two?",
-        "A head gives all its weight to A if A is at place 2 and has by far the largest score "
-        "there. If A's value is 0, the head then adds nothing.",
-        "Head 0 looks at place 1, unless A is at place 2. Which texts are left for head 1, and "
-        "where must it look?",
-    ],
-)
-
-
-def _built(looks, exceptions, a_adds=0.0):
-    """Heads that look at these places, unless A is at the place of the exception."""
-    scores, values = torch.zeros(2, 4, 4), torch.zeros(2, 4, 2)
-    for head in range(2):
-        scores[head, :, looks[head]] = 20.0
-        if exceptions:
-            scores[head, 0, exceptions[head]] = 40.0
-    values[:, 1, 0] = values[:, 2, 1] = 1.0
-    values[:, 0, 0] = a_adds
-    return scores, values
-
-
-@two_heads.solution
-def _(layer):
-    scores, values = torch.zeros(2, 4, 4), torch.zeros(2, 4, 2)
-    scores[0, :, 1] = scores[1, :, 3] = 20.0
-    scores[0, 0, 2] = scores[1, 0, 0] = 40.0
-    values[:, 1, 0] = values[:, 2, 1] = 1.0
-    return layer(scores, values)
-
-
-@two_heads.inputs
-def _(generator):
-    yield (_Layer(),)
-
-
-def _first(f, points, sentence):
-    """A sentence about the first text for which a learner's layer earns so many points."""
-    found = []
-
-    def layer(scores, values):
-        found.append(_logits(scores, values).float().round(decimals=4))
-        return _points(found[-1])
-
-    f(layer)
-    if not found:
-        return "You never run `layer`."
-    for text, logits in zip(_TEXTS, found[-1].tolist(), strict=True):
-        if _points(found[-1])[_TEXTS.index(text)] == points:
-            b, c = map(describe, logits)
-            return f"After {' '.join(text)}, A, {sentence.format(b, c)}."
-
-
-@two_heads.holds("No text ends in a tie.")
-def _(f, layer):
-    return _first(f, 0.5, "B and C both have the logit {}")
-
-
-@two_heads.holds("No text gets the wrong word.")
-def _(f, layer):
-    return _first(f, 0, "B has the logit {}, and C has {}")
-
-
-@two_heads.mistake("ties everywhere")
-def _(layer):
-    """All four texts end in a tie. If every head looks at the same places in all texts, the layer
-    adds B as often as C. So where a head looks must depend on the place of A."""
-    return layer(*_built((1, 3), ()))
-
-
-@two_heads.mistake("the trick for place 1 alone")
-def _(layer):
-    """Your layer solves the two texts in which A is at place 0, and leaves the others in a tie. Do
-    both heads use the same trick? One of them is needed for the texts with A at place 2."""
-    return layer(*_built((1, 1), (2, 2)))
-
-
-@two_heads.mistake("the trick for place 3 alone")
-def _(layer):
-    """Your layer solves the two texts in which A is at place 2, and leaves the others in a tie. Do
-    both heads use the same trick? One of them is needed for the texts with A at place 0."""
-    return layer(*_built((3, 3), (0, 0)))
-
-
-@two_heads.mistake("the exceptions exchanged")
-def _(layer):
-    """Your layer prefers the wrong word in all four texts. Each head must rest where the word after
-    A is *not* at its place. Does it rest in the other two texts?"""
-    return layer(*_built((1, 3), (0, 2)))
-
-
-@two_heads.mistake("always B")
-def _(layer):
-    """Your layer prefers B in all four texts. The values of B and C, or what the other words add,
-    are then not balanced."""
-    return layer(*_built((1, 3), (2, 0), a_adds=5.0))
 
 
 two_rankings = Construction(

@@ -54,6 +54,7 @@ dog_and_man.wrong_option(
     "added to each token before the first block.",
 )
 
+
 weight_of_the_best = NumericAnswer(
     "13.1",
     "The weight of the best answer",
@@ -450,237 +451,8 @@ class _VectorOf:
         return self
 
 
-twin = Exercise(
-    "13.4",
-    "Another text with the same vector",
-    hints=[
-        "Without positions, two equal tokens of a text have equal vectors. What does a mean depend "
-        "on, apart from the vectors that it is taken of?",
-        "The vectors themselves must stay the same, too. When does a token get the same mixture of "
-        "values, although there are more tokens to attend to?",
-        "Softmax shares the weight of a token among its copies. What must be true of the number of "
-        "copies of each token?",
-    ],
-)
-
-
-@twin.solution
-def _(tokens, vector_of):
-    return vector_of(tokens.repeat(2))
-
-
-@twin.inputs
-def _(generator):
-    yield _with_encoder(torch.tensor([2, 7, 7]), generator)
-    for length in (1, 2, 5, 8):
-        tokens = torch.randint(1, _WORDS, (length,), generator=generator)
-        yield _with_encoder(tokens, generator)
-
-
-def _with_encoder(tokens, generator):
-    return tokens, _VectorOf(tokens, int(torch.randint(10**6, (), generator=generator)))
-
-
-@twin.holds("Your text has the vector of the given one.")
-def _(f, tokens, vector_of):
-    texts = []
-
-    def recorded(text):
-        vector = vector_of(text)
-        texts.append(torch.as_tensor(text))
-        return vector
-
-    f(tokens, recorded)
-    if not texts:
-        return "You never run `vector_of`."
-    ours, wanted = vector_of.of(texts[-1]), vector_of.of(tokens)
-    if not torch.allclose(ours, wanted, rtol=0.0, atol=1e-5):
-        cosine = told_apart((ours @ wanted).item(), 1)
-        return f"The vector of your text `{describe(texts[-1])}` has a cosine of {cosine} with it."
-
-
-@twin.mistake("a reordering")
-def _(tokens, vector_of):
-    """Your text has the tokens of the given one, each as often as there. It gets the same vector,
-    as every reordering does. But the task asks for a text that is no reordering."""
-    return vector_of(tokens.flip(0))
-
-
-@twin.mistake("the last token repeated")
-def _(tokens, vector_of):
-    """You repeat only the last token. It then counts twice in the mean, and every token attends to
-    it more than before."""
-    return vector_of(torch.cat([tokens, tokens[-1:]]))
-
-
-@twin.mistake("padding added")
-def _(tokens, vector_of):
-    """You add the token 0. Without a mask, 0 is a token like every other one, so all tokens attend
-    to it, and its vector counts in the mean."""
-    return vector_of(torch.cat([tokens, torch.zeros_like(tokens[:1])]))
-
-
-@twin.mistake("the ends only once")
-def _(tokens, vector_of):
-    """You repeat all but the first and the last token. These two then have a smaller share in the
-    mean and in each softmax. They count like all other tokens, also if they are [CLS] and [SEP]."""
-    return vector_of(torch.cat([tokens[:1], tokens[1:-1], tokens[1:-1], tokens[-1:]]))
-
-
-@twin.mistake("each different token once")
-def _(tokens, vector_of):
-    """You write each different token once. But a token that comes twice counts twice in the mean,
-    and it gets twice the weight from every token."""
-    return vector_of(tokens.unique())
-
-
-@twin.mistake("other tokens")
-def _(tokens, vector_of):
-    """You replace each token by another one, as if only the pattern of the text counted. But every
-    token has an embedding of its own."""
-    return vector_of((tokens + 1) % _WORDS)
-
-
-shares_of_cosine = Exercise(
-    "13.5",
-    "Which pairs of tokens make a cosine?",
-    hints=[
-        "Write the product of the two means as a sum over pairs of tokens. By which number is "
-        "the sum divided?",
-        "The cosine is this product, divided by the lengths of the two *means*. Each term of the "
-        "sum is divided by them as well.",
-        "The factor 1 / (n m) cancels if you take the lengths of the sums instead of the means.",
-    ],
-)
-
-
-@shares_of_cosine.solution
-def _(one, other):
-    lengths = one.sum(dim=0).norm() * other.sum(dim=0).norm()
-    return one @ other.mT / lengths
-
-
-@shares_of_cosine.inputs
-def _(generator):
-    yield torch.tensor([[3.0, 0.0], [1.0, 3.0]]), torch.tensor([[2.0, 8.0], [4.0, 0.0]])
-    for n, m, d in [(3, 5, 4), (4, 4, 6), (1, 3, 5), (4, 1, 3), (1, 1, 2), (3, 2, 1)]:
-        # a direction in common, so that no mean is near 0
-        common = 1 + torch.rand(d, generator=generator)
-        one = torch.randn(n, d, generator=generator) + common
-        other = 2 * torch.randn(m, d, generator=generator) + common
-        yield one.abs() if d == 1 else one, other
-
-
-@shares_of_cosine.holds("Your terms sum to the cosine of the two means.")
-def _(f, one, other):
-    cosine = F.cosine_similarity(one.mean(dim=0), other.mean(dim=0), dim=0)
-    return changed(cosine, f(one, other).sum(), "the cosine is {}, but your terms sum to {}")
-
-
-@shares_of_cosine.holds("A token whose vector is twice as long as another's has twice its terms.")
-def _(f, one, other):
-    terms = f(torch.cat([one, 2 * one[:1]]), other)
-    return changed(2 * terms[0], terms[-1], "twice the term is {}, but you return {}")
-
-
-@shares_of_cosine.mistake("the cosine of each pair")
-def _(one, other):
-    """You take the cosine of each pair of tokens, and divide by the number of pairs. But in a mean,
-    a long vector counts more than a short one, so these terms do not sum to the cosine."""
-    pairs = F.normalize(one, dim=-1) @ F.normalize(other, dim=-1).mT
-    return pairs / pairs.numel()
-
-
-@shares_of_cosine.mistake("no lengths")
-def _(one, other):
-    """You do not divide by the lengths of the means. Your terms then sum to the product of the two
-    means, which is not their cosine."""
-    return one @ other.mT / (len(one) * len(other))
-
-
-@shares_of_cosine.mistake("the number of pairs forgotten")
-def _(one, other):
-    """You divide by the lengths of the means, but not by the number of pairs. The more tokens the
-    texts have, the larger is your sum."""
-    return one @ other.mT / (one.mean(dim=0).norm() * other.mean(dim=0).norm())
-
-
-@shares_of_cosine.mistake("the number of pairs twice")
-def _(one, other):
-    """You divide by the lengths of the sums, and by the number of pairs as well. But a sum is as
-    many times longer than its mean as the text has tokens, so you have divided by this number
-    twice."""
-    lengths = one.sum(dim=0).norm() * other.sum(dim=0).norm()
-    return one @ other.mT / (len(one) * len(other)) / lengths
-
-
-@shares_of_cosine.mistake("the mean of the lengths")
-def _(one, other):
-    """You divide by the mean length of the tokens' vectors. But the vectors of a text do not all
-    point in one direction, so the mean vector is shorter than they are."""
-    lengths = one.norm(dim=-1).sum() * other.norm(dim=-1).sum()
-    return one @ other.mT / lengths
-
-
-@shares_of_cosine.mistake("the lengths of the tables")
-def _(one, other):
-    """You divide each text by the length of its whole table. But the cosine needs the length of
-    the mean of its rows."""
-    return one @ other.mT / (one.norm() * other.norm())
-
-
-@shares_of_cosine.mistake("one length twice")
-def _(one, other):
-    """You divide by the length of the first text's vector twice. The length of the second one is
-    then still in the result."""
-    return one @ other.mT / one.sum(dim=0).square().sum()
-
-
-@shares_of_cosine.mistake("terms that sum to 1")
-def _(one, other):
-    """You divide by the sum of all products, so that your terms sum to 1. Two texts that have
-    nothing in common then get as much as two equal ones."""
-    products = one @ other.mT
-    return products / products.sum()
-
-
-@shares_of_cosine.mistake("transposed")
-def _(one, other):
-    """You exchange the two texts. The task asks for a row for each token of `one`, and a column for
-    each token of `other`."""
-    return other @ one.mT / (one.sum(dim=0).norm() * other.sum(dim=0).norm())
-
-
-_LETTERS = 7  # of the texts with hidden letters; their mask is one token more
-
-
-class _ScoresOf:
-    """Scores for each token of texts, from random vectors of the token, its place and its text."""
-
-    def __init__(self, generator):
-        self.of_token, self.of_text = torch.randn(
-            2, _LETTERS + 1, _LETTERS + 1, generator=generator
-        )
-        self.of_place = torch.randn(10, _LETTERS + 1, generator=generator)
-
-    def __call__(self, hidden):
-        hidden = torch.as_tensor(hidden)
-        if hidden.ndim != 2 or hidden.is_floating_point() or hidden.dtype == torch.bool:
-            raise ValueError("texts are a tensor of whole numbers with two axes")
-        if not 0 <= hidden.min() <= hidden.max() <= _LETTERS:
-            raise ValueError(f"tokens are numbers from 0 to {_LETTERS}: got {hidden.tolist()}")
-        text = self.of_text[hidden].mean(dim=1, keepdim=True)
-        return self.of_token[hidden] + text + self.of_place[: hidden.shape[1]]
-
-    def __repr__(self):
-        return "a random encoder"
-
-    def __deepcopy__(self, memo):
-        return self
-
-
 loss_of_hidden = Repair(
-    "13.7",
+    "13.4",
     "Debug this: an encoder that only guesses the mask",
     line=1,
     because="Its method ends in an underscore, so it writes the mask into `tokens` itself. Line 3 "
@@ -812,125 +584,8 @@ def _(tokens, chosen, mask, scores_of):
     return _loss(scores, tokens, chosen, reduction="sum") / chosen.numel()
 
 
-three_ways_to_search = Construction(
-    "13.8",
-    "Three ways to search, three answers",
-    shape=(3, 2),
-    hints=[
-        "Draw the question as an arrow. Which of the three measures notices how long an answer's "
-        "arrow is, and which notices its direction?",
-        "A short arrow can have the best direction. Can a long arrow in a poor direction have a "
-        "larger dot product?",
-    ],
-)
-three_ways_to_search.reference = torch.tensor([[0.1, 0.0], [3.0, 3.0], [0.8, 0.6]])
-
-
-def _measures(answers):
-    """The cosine, the dot product and the distance of each answer and the question (1, 0)."""
-    question = torch.tensor([1.0, 0.0]).double()
-    cosine = F.normalize(answers, dim=-1) @ question
-    return cosine, answers @ question, (answers - question).norm(dim=-1)
-
-
-def _behind(values, best):
-    """The values in words if the one that must be largest does not lead by 0.1, else None."""
-    others = torch.cat([values[:best], values[best + 1 :]])
-    if values[best] < others.max() + 0.1 - 1e-6:
-        return "{:.3f}, {:.3f} and {:.3f}.".format(*values.abs() if best == 2 else values)
-    return None
-
-
-@three_ways_to_search.holds("The cosine of answer 0 is larger than the others by at least 0.1.")
-def _(answers):
-    found = _behind(_measures(answers)[0], 0)
-    return found and f"The cosines are {found}"
-
-
-@three_ways_to_search.holds(
-    "The dot product of answer 1 is larger than the others by at least 0.1."
-)
-def _(answers):
-    found = _behind(_measures(answers)[1], 1)
-    return found and f"The dot products are {found}"
-
-
-@three_ways_to_search.holds("The distance of answer 2 is smaller than the others by at least 0.1.")
-def _(answers):
-    found = _behind(-_measures(answers)[2], 2)
-    return found and f"The distances are {found}"
-
-
-@three_ways_to_search.wrong("all of length 1", example=[[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]])
-def _(answers):
-    """All your vectors have the length 1, as the question has. Then the dot product is the cosine,
-    and the answer with the largest cosine is also the nearest."""
-    return torch.allclose(answers.norm(dim=-1), torch.ones(3).double(), atol=1e-3)
-
-
-@three_ways_to_search.wrong(
-    "cosine and dot product agree", example=[[3.0, 0.0], [1.0, 1.0], [0.9, 0.5]]
-)
-def _(answers):
-    """The same answer has the largest cosine and the largest dot product. It has the best
-    direction, and no other answer is long enough to overtake it."""
-    cosine, product, _ = _measures(answers)
-    return bool(cosine.argmax() == product.argmax() and product.max() > 0)
-
-
-@three_ways_to_search.wrong(
-    "answer 0 is also the nearest", example=[[0.9, 0.0], [3.0, 3.0], [0.8, 0.6]]
-)
-def _(answers):
-    """Answer 0 is also the nearest, because it is about as long as the question. The cosine does
-    not ask how long an answer is."""
-    return bool(_measures(answers)[2].argmin() == 0 and answers[0].norm() > 0.1)
-
-
-@three_ways_to_search.wrong(
-    "the largest dot product is also the nearest", example=[[0.1, 0.0], [1.1, 0.6], [0.3, 0.2]]
-)
-def _(answers):
-    """The answer with the largest dot product is also the nearest. An answer can have a larger dot
-    product than this one and still be far away."""
-    _, product, distance = _measures(answers)
-    return bool(product.argmax() == distance.argmin() and answers.any())
-
-
-encoder_panel = MultipleChoice(
-    "13.20",
-    "Whose vectors change",
-    hints=[
-        "If two vectors of a word are exactly the same, what can't the word have seen?",
-        "Which words may an encoder look at, and which may a language model look at?",
-    ],
-    answer="B",
-    figure=True,
-    because="Only here have words on both sides of *saw* changed. An encoder has no causal "
-    "mask, so all words see the new one.",
-)
-encoder_panel.wrong_option(
-    "A",
-    "a text is read from left to right",
-    "You expected a change to reach only the words that come later. But here the three words "
-    "before *saw* keep their vectors exactly, so they can't have looked at it.",
-)
-encoder_panel.wrong_option(
-    "C",
-    "each word has a vector of its own",
-    "You expected the change in one word to concern only this word. But here all others keep "
-    "their vectors exactly, so no word has seen its neighbours.",
-)
-encoder_panel.wrong_option(
-    "D",
-    "words before it change",
-    "You looked for a model that sees what comes later. But here the words after *saw* keep "
-    "their vectors exactly, so they can't have looked back.",
-)
-
-
 letters_to_guess = Suspects(
-    "13.40",
+    "13.5",
     "Hide some letters at random",
     hints=[
         "Two right functions hide different letters. Which relations between `tokens`, `hidden` "
@@ -1196,3 +851,349 @@ def _(f):
     """No function fails your test. The shapes of both results, for example, are always right."""
     tokens = _texts()
     return all(result.shape == tokens.shape for result in f(tokens))
+
+
+three_ways_to_search = Construction(
+    "13.8",
+    "Three ways to search, three answers",
+    shape=(3, 2),
+    hints=[
+        "Draw the question as an arrow. Which of the three measures notices how long an answer's "
+        "arrow is, and which notices its direction?",
+        "A short arrow can have the best direction. Can a long arrow in a poor direction have a "
+        "larger dot product?",
+    ],
+)
+three_ways_to_search.reference = torch.tensor([[0.1, 0.0], [3.0, 3.0], [0.8, 0.6]])
+
+
+def _measures(answers):
+    """The cosine, the dot product and the distance of each answer and the question (1, 0)."""
+    question = torch.tensor([1.0, 0.0]).double()
+    cosine = F.normalize(answers, dim=-1) @ question
+    return cosine, answers @ question, (answers - question).norm(dim=-1)
+
+
+def _behind(values, best):
+    """The values in words if the one that must be largest does not lead by 0.1, else None."""
+    others = torch.cat([values[:best], values[best + 1 :]])
+    if values[best] < others.max() + 0.1 - 1e-6:
+        return "{:.3f}, {:.3f} and {:.3f}.".format(*values.abs() if best == 2 else values)
+    return None
+
+
+@three_ways_to_search.holds("The cosine of answer 0 is larger than the others by at least 0.1.")
+def _(answers):
+    found = _behind(_measures(answers)[0], 0)
+    return found and f"The cosines are {found}"
+
+
+@three_ways_to_search.holds(
+    "The dot product of answer 1 is larger than the others by at least 0.1."
+)
+def _(answers):
+    found = _behind(_measures(answers)[1], 1)
+    return found and f"The dot products are {found}"
+
+
+@three_ways_to_search.holds("The distance of answer 2 is smaller than the others by at least 0.1.")
+def _(answers):
+    found = _behind(-_measures(answers)[2], 2)
+    return found and f"The distances are {found}"
+
+
+@three_ways_to_search.wrong("all of length 1", example=[[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]])
+def _(answers):
+    """All your vectors have the length 1, as the question has. Then the dot product is the cosine,
+    and the answer with the largest cosine is also the nearest."""
+    return torch.allclose(answers.norm(dim=-1), torch.ones(3).double(), atol=1e-3)
+
+
+@three_ways_to_search.wrong(
+    "cosine and dot product agree", example=[[3.0, 0.0], [1.0, 1.0], [0.9, 0.5]]
+)
+def _(answers):
+    """The same answer has the largest cosine and the largest dot product. It has the best
+    direction, and no other answer is long enough to overtake it."""
+    cosine, product, _ = _measures(answers)
+    return bool(cosine.argmax() == product.argmax() and product.max() > 0)
+
+
+@three_ways_to_search.wrong(
+    "answer 0 is also the nearest", example=[[0.9, 0.0], [3.0, 3.0], [0.8, 0.6]]
+)
+def _(answers):
+    """Answer 0 is also the nearest, because it is about as long as the question. The cosine does
+    not ask how long an answer is."""
+    return bool(_measures(answers)[2].argmin() == 0 and answers[0].norm() > 0.1)
+
+
+@three_ways_to_search.wrong(
+    "the largest dot product is also the nearest", example=[[0.1, 0.0], [1.1, 0.6], [0.3, 0.2]]
+)
+def _(answers):
+    """The answer with the largest dot product is also the nearest. An answer can have a larger dot
+    product than this one and still be far away."""
+    _, product, distance = _measures(answers)
+    return bool(product.argmax() == distance.argmin() and answers.any())
+
+
+encoder_panel = MultipleChoice(
+    "13.9",
+    "Whose vectors change",
+    hints=[
+        "If two vectors of a word are exactly the same, what can't the word have seen?",
+        "Which words may an encoder look at, and which may a language model look at?",
+    ],
+    answer="B",
+    figure=True,
+    because="Only here have words on both sides of *saw* changed. An encoder has no causal "
+    "mask, so all words see the new one.",
+)
+encoder_panel.wrong_option(
+    "A",
+    "a text is read from left to right",
+    "You expected a change to reach only the words that come later. But here the three words "
+    "before *saw* keep their vectors exactly, so they can't have looked at it.",
+)
+encoder_panel.wrong_option(
+    "C",
+    "each word has a vector of its own",
+    "You expected the change in one word to concern only this word. But here all others keep "
+    "their vectors exactly, so no word has seen its neighbours.",
+)
+encoder_panel.wrong_option(
+    "D",
+    "words before it change",
+    "You looked for a model that sees what comes later. But here the words after *saw* keep "
+    "their vectors exactly, so they can't have looked back.",
+)
+
+
+shares_of_cosine = Exercise(
+    "13.10",
+    "Which pairs of tokens make a cosine?",
+    hints=[
+        "Write the product of the two means as a sum over pairs of tokens. By which number is "
+        "the sum divided?",
+        "The cosine is this product, divided by the lengths of the two *means*. Each term of the "
+        "sum is divided by them as well.",
+        "The factor 1 / (n m) cancels if you take the lengths of the sums instead of the means.",
+    ],
+)
+
+
+@shares_of_cosine.solution
+def _(one, other):
+    lengths = one.sum(dim=0).norm() * other.sum(dim=0).norm()
+    return one @ other.mT / lengths
+
+
+@shares_of_cosine.inputs
+def _(generator):
+    yield torch.tensor([[3.0, 0.0], [1.0, 3.0]]), torch.tensor([[2.0, 8.0], [4.0, 0.0]])
+    for n, m, d in [(3, 5, 4), (4, 4, 6), (1, 3, 5), (4, 1, 3), (1, 1, 2), (3, 2, 1)]:
+        # a direction in common, so that no mean is near 0
+        common = 1 + torch.rand(d, generator=generator)
+        one = torch.randn(n, d, generator=generator) + common
+        other = 2 * torch.randn(m, d, generator=generator) + common
+        yield one.abs() if d == 1 else one, other
+
+
+@shares_of_cosine.holds("Your terms sum to the cosine of the two means.")
+def _(f, one, other):
+    cosine = F.cosine_similarity(one.mean(dim=0), other.mean(dim=0), dim=0)
+    return changed(cosine, f(one, other).sum(), "the cosine is {}, but your terms sum to {}")
+
+
+@shares_of_cosine.holds("A token whose vector is twice as long as another's has twice its terms.")
+def _(f, one, other):
+    terms = f(torch.cat([one, 2 * one[:1]]), other)
+    return changed(2 * terms[0], terms[-1], "twice the term is {}, but you return {}")
+
+
+@shares_of_cosine.mistake("the cosine of each pair")
+def _(one, other):
+    """You take the cosine of each pair of tokens, and divide by the number of pairs. But in a mean,
+    a long vector counts more than a short one, so these terms do not sum to the cosine."""
+    pairs = F.normalize(one, dim=-1) @ F.normalize(other, dim=-1).mT
+    return pairs / pairs.numel()
+
+
+@shares_of_cosine.mistake("no lengths")
+def _(one, other):
+    """You do not divide by the lengths of the means. Your terms then sum to the product of the two
+    means, which is not their cosine."""
+    return one @ other.mT / (len(one) * len(other))
+
+
+@shares_of_cosine.mistake("the number of pairs forgotten")
+def _(one, other):
+    """You divide by the lengths of the means, but not by the number of pairs. The more tokens the
+    texts have, the larger is your sum."""
+    return one @ other.mT / (one.mean(dim=0).norm() * other.mean(dim=0).norm())
+
+
+@shares_of_cosine.mistake("the number of pairs twice")
+def _(one, other):
+    """You divide by the lengths of the sums, and by the number of pairs as well. But a sum is as
+    many times longer than its mean as the text has tokens, so you have divided by this number
+    twice."""
+    lengths = one.sum(dim=0).norm() * other.sum(dim=0).norm()
+    return one @ other.mT / (len(one) * len(other)) / lengths
+
+
+@shares_of_cosine.mistake("the mean of the lengths")
+def _(one, other):
+    """You divide by the mean length of the tokens' vectors. But the vectors of a text do not all
+    point in one direction, so the mean vector is shorter than they are."""
+    lengths = one.norm(dim=-1).sum() * other.norm(dim=-1).sum()
+    return one @ other.mT / lengths
+
+
+@shares_of_cosine.mistake("the lengths of the tables")
+def _(one, other):
+    """You divide each text by the length of its whole table. But the cosine needs the length of
+    the mean of its rows."""
+    return one @ other.mT / (one.norm() * other.norm())
+
+
+@shares_of_cosine.mistake("one length twice")
+def _(one, other):
+    """You divide by the length of the first text's vector twice. The length of the second one is
+    then still in the result."""
+    return one @ other.mT / one.sum(dim=0).square().sum()
+
+
+@shares_of_cosine.mistake("terms that sum to 1")
+def _(one, other):
+    """You divide by the sum of all products, so that your terms sum to 1. Two texts that have
+    nothing in common then get as much as two equal ones."""
+    products = one @ other.mT
+    return products / products.sum()
+
+
+@shares_of_cosine.mistake("transposed")
+def _(one, other):
+    """You exchange the two texts. The task asks for a row for each token of `one`, and a column for
+    each token of `other`."""
+    return other @ one.mT / (one.sum(dim=0).norm() * other.sum(dim=0).norm())
+
+
+_LETTERS = 7  # of the texts with hidden letters; their mask is one token more
+
+
+class _ScoresOf:
+    """Scores for each token of texts, from random vectors of the token, its place and its text."""
+
+    def __init__(self, generator):
+        self.of_token, self.of_text = torch.randn(
+            2, _LETTERS + 1, _LETTERS + 1, generator=generator
+        )
+        self.of_place = torch.randn(10, _LETTERS + 1, generator=generator)
+
+    def __call__(self, hidden):
+        hidden = torch.as_tensor(hidden)
+        if hidden.ndim != 2 or hidden.is_floating_point() or hidden.dtype == torch.bool:
+            raise ValueError("texts are a tensor of whole numbers with two axes")
+        if not 0 <= hidden.min() <= hidden.max() <= _LETTERS:
+            raise ValueError(f"tokens are numbers from 0 to {_LETTERS}: got {hidden.tolist()}")
+        text = self.of_text[hidden].mean(dim=1, keepdim=True)
+        return self.of_token[hidden] + text + self.of_place[: hidden.shape[1]]
+
+    def __repr__(self):
+        return "a random encoder"
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+twin = Exercise(
+    "13.11",
+    "Another text with the same vector",
+    hints=[
+        "Without positions, two equal tokens of a text have equal vectors. What does a mean depend "
+        "on, apart from the vectors that it is taken of?",
+        "The vectors themselves must stay the same, too. When does a token get the same mixture of "
+        "values, although there are more tokens to attend to?",
+        "Softmax shares the weight of a token among its copies. What must be true of the number of "
+        "copies of each token?",
+    ],
+)
+
+
+@twin.solution
+def _(tokens, vector_of):
+    return vector_of(tokens.repeat(2))
+
+
+@twin.inputs
+def _(generator):
+    yield _with_encoder(torch.tensor([2, 7, 7]), generator)
+    for length in (1, 2, 5, 8):
+        tokens = torch.randint(1, _WORDS, (length,), generator=generator)
+        yield _with_encoder(tokens, generator)
+
+
+def _with_encoder(tokens, generator):
+    return tokens, _VectorOf(tokens, int(torch.randint(10**6, (), generator=generator)))
+
+
+@twin.holds("Your text has the vector of the given one.")
+def _(f, tokens, vector_of):
+    texts = []
+
+    def recorded(text):
+        vector = vector_of(text)
+        texts.append(torch.as_tensor(text))
+        return vector
+
+    f(tokens, recorded)
+    if not texts:
+        return "You never run `vector_of`."
+    ours, wanted = vector_of.of(texts[-1]), vector_of.of(tokens)
+    if not torch.allclose(ours, wanted, rtol=0.0, atol=1e-5):
+        cosine = told_apart((ours @ wanted).item(), 1)
+        return f"The vector of your text `{describe(texts[-1])}` has a cosine of {cosine} with it."
+
+
+@twin.mistake("a reordering")
+def _(tokens, vector_of):
+    """Your text has the tokens of the given one, each as often as there. It gets the same vector,
+    as every reordering does. But the task asks for a text that is no reordering."""
+    return vector_of(tokens.flip(0))
+
+
+@twin.mistake("the last token repeated")
+def _(tokens, vector_of):
+    """You repeat only the last token. It then counts twice in the mean, and every token attends to
+    it more than before."""
+    return vector_of(torch.cat([tokens, tokens[-1:]]))
+
+
+@twin.mistake("padding added")
+def _(tokens, vector_of):
+    """You add the token 0. Without a mask, 0 is a token like every other one, so all tokens attend
+    to it, and its vector counts in the mean."""
+    return vector_of(torch.cat([tokens, torch.zeros_like(tokens[:1])]))
+
+
+@twin.mistake("the ends only once")
+def _(tokens, vector_of):
+    """You repeat all but the first and the last token. These two then have a smaller share in the
+    mean and in each softmax. They count like all other tokens, also if they are [CLS] and [SEP]."""
+    return vector_of(torch.cat([tokens[:1], tokens[1:-1], tokens[1:-1], tokens[-1:]]))
+
+
+@twin.mistake("each different token once")
+def _(tokens, vector_of):
+    """You write each different token once. But a token that comes twice counts twice in the mean,
+    and it gets twice the weight from every token."""
+    return vector_of(tokens.unique())
+
+
+@twin.mistake("other tokens")
+def _(tokens, vector_of):
+    """You replace each token by another one, as if only the pattern of the text counted. But every
+    token has an embedding of its own."""
+    return vector_of((tokens + 1) % _WORDS)

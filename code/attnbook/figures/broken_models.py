@@ -66,7 +66,7 @@ def _descend(
     return losses
 
 
-@_of("2.9")
+@_of("2.4")
 def _(look_up: Callable) -> Run:
     """Eight letters get new colours in every batch: which colour has this letter?"""
     letters, colours, d = 8, 8, 16
@@ -92,7 +92,7 @@ def _(look_up: Callable) -> Run:
     return Run(losses, weights, ["b"], [*"abcdefgh"])
 
 
-@_of("3.10")
+@_of("3.5")
 def _(attend: Callable) -> Run:
     """Four letters have colours: which has the first? The map is from before the first step."""
     letters, colours, shown, d, d_k = 6, 8, 4, 32, 1024
@@ -120,7 +120,7 @@ def _(attend: Callable) -> Run:
     return Run(losses, weights, [*"bdef"], [*"bdef"])
 
 
-@_of("4.12")
+@_of("4.5")
 def _(weigh: Callable) -> Run:
     """Up to six letters have colours, and padding fills the rest: which has the first letter?"""
     letters, colours, places, d = 8, 8, 6, 8
@@ -146,7 +146,7 @@ def _(weigh: Callable) -> Run:
     return Run(losses, shown, [*"beg"], [*"beg–––"])
 
 
-@_of("5.10")
+@_of("5.4")
 def _(look_back: Callable) -> Run:
     """Which letter comes next? It is one of two, so that log 2 is the least possible loss."""
     letters, length, d = 8, 5, 16
@@ -171,7 +171,7 @@ def _(look_back: Callable) -> Run:
     return Run(losses, weights[0], [*"abdeg"], [*"abdeg"])
 
 
-@_of("6.11")
+@_of("6.5")
 def _(with_positions: Callable) -> Run:
     """Which letter stands before each? One of the two before it in the ring a, b, c, d."""
     letters, length, d = 4, 6, 16
@@ -197,7 +197,7 @@ def _(with_positions: Callable) -> Run:
     return Run(losses, weights[0, 0], [*"abcabc"], [*"abcabc"])
 
 
-@_of("7.9")
+@_of("7.5")
 def _(causal_heads: Callable) -> Run:
     """Three letters drawn at random, then the same three again: which letter comes next?"""
     letters, length, d = 8, 6, 16
@@ -222,7 +222,7 @@ def _(causal_heads: Callable) -> Run:
     return Run(losses, share, [*"abcabc"], [*"abcabc"])
 
 
-@_of("8.11")
+@_of("8.5")
 def _(pre_norm_block: Callable) -> Run:
     """The last digit of the sum of each digit and the one before it, by three blocks."""
     digits, length, d, layers = 10, 6, 24, 3
@@ -256,7 +256,7 @@ def _(pre_norm_block: Callable) -> Run:
     return Run(losses, contents, ["after 1", "after 2", "after 3"], ["start", "1", "2", "3"])
 
 
-@_of("9.10")
+@_of("9.5")
 def _(translation_loss: Callable) -> Run:
     """Numbers below 1000 in French: how likely is each token of 313, after the tokens before it?"""
     numbers = NumberDataset(below=1000)
@@ -285,7 +285,7 @@ def _(translation_loss: Callable) -> Run:
     return Run(losses, chances, ["<start>", *words], [*words, "<end>"])
 
 
-@_of("10.12")
+@_of("10.5")
 def _(in_blocks: Callable) -> Run:
     """Letters have colours. The softmax of a model that knows them all is computed in blocks."""
     letters, d = 8, 16
@@ -311,7 +311,7 @@ def _(in_blocks: Callable) -> Run:
     return Run(losses, weights, [*"beh"], [*"abcdefgh"], against="letters in the dictionary")
 
 
-@_of("11.8")
+@_of("11.5")
 def _(top_p: Callable) -> Run:
     """Letters follow each other in the alphabet. How likely are those that top-p lets through?"""
     letters, length = 8, 12
@@ -336,7 +336,7 @@ def _(top_p: Callable) -> Run:
         return Run(losses, top_p(after, 0.8), [*"ace"], [*"abcdefgh"], against="p, in tenths")
 
 
-@_of("13.7")
+@_of("13.4")
 def _(loss_of_hidden: Callable) -> Run:
     """Three letters at equal distances, such as ace: which letter is hidden?"""
     names, d, mask = "abcdefg?", 16, 7

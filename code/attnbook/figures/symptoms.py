@@ -1,7 +1,7 @@
 """What a small model with one wrong line shows: its loss while it learns, or after, and a map.
 
-``symptoms("2.9")`` trains the model of the exercise with the code as learners get it, and
-``symptoms("2.9", look_up)`` with their own. The grey line is the same model with the mended code.
+``symptoms("2.4")`` trains the model of the exercise with the code as learners get it, and
+``symptoms("2.4", look_up)`` with their own. The grey line is the same model with the mended code.
 """
 
 from collections.abc import Callable

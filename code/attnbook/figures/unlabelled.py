@@ -1,6 +1,6 @@
 """Figures that exercises ask about: panels and curves with letters instead of names.
 
-``unlabelled("2.20")`` draws the figure of an exercise. What it shows is computed when it is drawn.
+``unlabelled("2.8")`` draws the figure of an exercise. What it shows is computed when it is drawn.
 """
 
 import math
@@ -180,7 +180,7 @@ def _draw_curves(figure: Curves) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-@_of("2.20")
+@_of("2.8")
 def _four_kinds_of_scores() -> Maps:
     """Scores of queries and keys that are separate, turned, shared, and with one query for all."""
     generator = torch.Generator().manual_seed(2030)
@@ -199,7 +199,7 @@ def _four_kinds_of_scores() -> Maps:
     return Maps(scores, words, words, shades="signs", digits=1)
 
 
-@_of("3.20")
+@_of("3.12")
 def _undivided_scores() -> Histogram:
     """Scores of random queries and keys, not divided."""
     generator = torch.Generator().manual_seed(0)
@@ -207,7 +207,7 @@ def _undivided_scores() -> Histogram:
     return Histogram((q * k).sum(dim=-1), [*range(-70, 71, 5)], "q · k, not divided")
 
 
-@_of("4.20")
+@_of("4.11")
 def _weights_on_a_log_axis() -> Dots:
     """The weights of one query at a temperature of 2.5."""
     generator = torch.Generator().manual_seed(3)
@@ -215,7 +215,7 @@ def _weights_on_a_log_axis() -> Dots:
     return Dots(scores, (scores / 2.5).softmax(dim=0), "score", "weight")
 
 
-@_of("5.20")
+@_of("5.9")
 def _a_word_twice() -> Maps:
     """Weights of layers that get the order in different ways, on a text with one word twice."""
     generator = torch.Generator().manual_seed(1)
@@ -238,7 +238,7 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     return weights
 
 
-@_of("6.20")
+@_of("6.9")
 def _one_word_at_all_places() -> Maps:
     """The scores of one word with itself, which differ only by its places."""
     generator = torch.Generator().manual_seed(2)
@@ -258,7 +258,7 @@ def _one_word_at_all_places() -> Maps:
     return Maps(scores, labels, labels)
 
 
-@_of("7.20")
+@_of("7.9")
 def _spectrum() -> Dots:
     """The singular values of the matrix that makes the scores of one head."""
     generator = torch.Generator().manual_seed(0)
@@ -267,7 +267,7 @@ def _spectrum() -> Dots:
     return Dots(torch.arange(1, 49), sizes, "number", "singular value")
 
 
-@_of("8.20")
+@_of("8.8")
 def _streams() -> Curves:
     """How large the vectors are after each of 24 blocks, before training."""
     kinds = {"A": "no norm", "B": "no addition", "C": "post-norm", "D": "pre-norm"}
@@ -294,7 +294,7 @@ def _through(part: nn.Module, x: Tensor, kind: str) -> Tensor:
     return F.layer_norm(x, x.shape[-1:]) if kind == "post-norm" else x
 
 
-@_of("10.20")
+@_of("10.11")
 def _operations() -> Curves:
     """Operations of four layers, for texts of many lengths."""
     lengths = [2**n for n in range(3, 15)]
@@ -322,7 +322,7 @@ def _four_heads(model: LanguageModel, tokenizer: TextTokenizer) -> Maps:
     return Maps(rows, names, 2 * names, limit=1.0)
 
 
-@_of("13.20")
+@_of("13.9")
 def _one_word_replaced(
     encoder: Encoder,
     tokenizer: TextTokenizer,

@@ -92,7 +92,7 @@ def _row(gradebook: Gradebook, course: CourseDirectory, assignment, student: str
 
 
 def waiting(submission: SubmittedAssignment | SubmittedNotebook, *, marked: bool = False) -> str:
-    """The exercises that wait for the teacher, such as "3.9", or "".
+    """The exercises that wait for the teacher, such as "3.6", or "".
 
     With ``marked``, those instead that were marked, and then graded again: somebody handed in
     twice, or all were graded again.

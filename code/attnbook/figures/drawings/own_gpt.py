@@ -9,7 +9,7 @@ STACK = (  # from the tokens to the scores, with the number of an exercise if it
     ("embedding", None),
     ("norm", "8.2"),
     ("queries, keys and values", None),
-    ("rotary positions", "6.7"),
+    ("rotary positions", "6.4"),
     ("attention", "11.4"),
     ("norm", "8.2"),
     ("network with a gate", None),
@@ -18,8 +18,8 @@ STACK = (  # from the tokens to the scores, with the number of an exercise if it
 )
 BLOCK = range(1, 7)  # of the stack, repeated for each block
 ADDED = {4: 1, 6: 5}  # the outputs that are added to what came before these inputs
-ASIDE = (("train: shift the texts", "9.2"), ("write: the next token", "9.5"),
-         ("attend with a cache", "10.8"))  # fmt: skip
+ASIDE = (("train: shift the texts", "9.2"), ("write: the next token", "9.4"),
+         ("attend with a cache", "10.4"))  # fmt: skip
 
 
 def own_gpt() -> Drawing:

@@ -140,13 +140,20 @@ def test_the_text_above_the_exercises_shows_a_hint_and_where_the_others_are(smal
         generated_pages.how_to_answer(path, books)
     assert '`hint("3.0")`' in generated_pages._to_answer(tmp_path / "lab/03-a.ipynb", books[path])
     next(c for c in books[path].cells if 'check("3.1"' in c.source).source = "def f(): ..."
-    for name, ids in {"lab/03-b": ["3.10", "3.5", "3.4"], "lab/03-a": ["3.6"]}.items():
+    for name, ids in {
+        "lab/03-b": ["3.3", "3.4"],
+        "lab/03-a": ["3.6"],
+        "lab/03-c": ["3.8", "3.7", "3.9"],
+    }.items():
         tasks = [f"### Exercise {id} ★☆☆ · 7 min\n\n{IN_WORDS}" for id in ids]
         book = new_notebook(cells=[new_markdown_cell(task) for task in tasks])
         books[tmp_path / f"{name}.ipynb"] = book
     text = generated_pages.how_to_answer(path, books)
     assert text.startswith("## Exercises\n\n") and '`hint("3.1")`' in text
-    assert text.endswith(": [3.4, 3.5 and 3.10](lab/03-b.ipynb), [3.6](lab/03-a.ipynb).")
+    assert text.endswith(
+        " The laboratory has further exercises: [3.3 and 3.4](lab/03-b.ipynb), "
+        "[3.6](lab/03-a.ipynb), [3.7 to 3.9](lab/03-c.ipynb)."
+    )
 
 
 def test_a_laboratory_notebook_says_how_its_proof_is_answered(tmp_path):

@@ -19,7 +19,6 @@ from attncourse.rules.chapter import is_taught
 from attncourse.rules.exercises import (
     are_built_alike,
     has_answers_in_words,
-    stand_where_they_are_found,
 )
 
 BOOK = Book(ROOT)
@@ -71,6 +70,17 @@ def tag(words, *tags):
 def drop(words):
     """Break a notebook by a cell that is gone."""
     return lambda notebook: notebook.cells.remove(cell(notebook, words))
+
+
+def read_last(words):
+    """Break a notebook by a cell at a different place."""
+
+    def change(notebook):
+        found = cell(notebook, words)
+        notebook.cells.remove(found)
+        notebook.cells.append(found)
+
+    return change
 
 
 def rename(notebook):
@@ -160,6 +170,9 @@ BROKEN = [
     (CHAPTER, say('check("3.2", ', 'check("3.3", '), r'it ends with `check\("3.2", …\)`'),
     (CHAPTER, say("- **B** ", "- **E** "), "exercise 3.0: its text has"),
     (CHAPTER, no_text_for_a_picture, "a text for those who can't see the picture"),
+    (CHAPTER, drop("### Exercise 3.2 "), r"exercise 3\.3 must have the number 3\.2: count from 0"),
+    (CHAPTER, read_last("### Exercise 3.2 "), r"exercise 3\.3 must have the number 3\.2: "),
+    (CHAPTER, add("### Exercise 3.99 ★☆☆ · 5 min\n\nWhy?"), r"page has 7 exercises beside 3\.0"),
     (CHAPTER, say("*Figure 3.1. ", "*Figure 3.7. "), r"its caption, `\*Figure 3.1. …"),
     (CHAPTER, show_the_code, "run chapters/03-scaling.ipynb hides code .* do so in 03-"),
     (
@@ -221,7 +234,7 @@ def test_a_proof_may_be_anywhere_and_need_not_be_assigned():
         notebook.book.plans = copy.deepcopy(BOOK.plans)
         for week in notebook.book.plans["homework"]:
             week["exercises"] = [id for id in week["exercises"] if id != "3.5"]
-        for rule in (has_answers_in_words, are_built_alike, stand_where_they_are_found, is_taught):
+        for rule in (has_answers_in_words, are_built_alike, is_taught):
             assert not [*rule(notebook)]
 
 

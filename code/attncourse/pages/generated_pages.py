@@ -75,19 +75,20 @@ def label(chapter: NotebookNode) -> str:
 
 
 def elsewhere(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
-    """Where those exercises are whose numbers a reader of this chapter misses; "" if none is."""
+    """Where the laboratory of this chapter has further exercises; "" if it has none."""
     links = []
     for other, book in notebooks.items():
         if not in_laboratory(other) or number(other) != number(path):
             continue
         if numbers := sorted(int(task.id.split(".")[1]) for task in exercises_of(book)):
             *first, last = (f"{number(path)}.{n}" for n in numbers)
-            names = f"{', '.join(first)} and {last}" if first else last
+            if len(first) > 1 and numbers == [*range(numbers[0], numbers[-1] + 1)]:
+                names = f"{first[0]} to {last}"
+            else:
+                names = f"{', '.join(first)} and {last}" if first else last
             links.append((numbers, f"[{names}]({seen_from_chapters(other)})"))
     where = ", ".join(link for _, link in sorted(links))
-    return (
-        f" The exercises with the missing numbers are in the laboratory: {where}." if where else ""
-    )
+    return f" The laboratory has further exercises: {where}." if where else ""
 
 
 def _to_answer(path: Path, notebook: NotebookNode) -> str:
@@ -103,7 +104,7 @@ def _to_answer(path: Path, notebook: NotebookNode) -> str:
 
 
 def how_to_answer(path: Path, notebooks: dict[Path, NotebookNode]) -> str:
-    """The text above a chapter's exercises: how to answer them, and where the missing ones are."""
+    """The text above a chapter's exercises: how to answer them, and where there are more."""
     text = f"## Exercises\n\n{_to_answer(path, notebooks[path])}{ABOUT_SOLUTIONS}"
     return text + elsewhere(path, notebooks)
 

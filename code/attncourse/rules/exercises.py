@@ -19,6 +19,7 @@ from attncourse.rules.book import MODEL_ANSWER_BELOW, Notebook
 
 GRADIENTS = "Gradients flow back to "  # the beginning of a property that does not count
 FEWEST = 6  # exercises of the catalogue that a chapter has
+MOST_ON_PAGE = 6  # exercises on a chapter's own page, beside N.0
 PROPERTIES = (1, 2)  # of right answers, besides that gradients flow
 READ = "**Read the figure.**"
 FEWEST_MISTAKES = 4  # that an exercise knows; a choice has fewer options
@@ -100,16 +101,27 @@ def has_tested_answers(notebook: Notebook) -> Iterator[str]:
 
 
 def stand_where_they_are_found(notebook: Notebook) -> Iterator[str]:
-    """A chapter and its laboratory have each exercise once, numbered from N.0 without a gap."""
+    """A chapter and its laboratory number their exercises from N.0 in the order of reading."""
     ids = [id for other in notebook.family for id, _ in other.exercises()]
     for task in _of_chapter(notebook):
         if task.id not in ids:
             yield f"no cell begins with `### Exercise {task.id} ★☆☆ · MINUTES min`"
     for id in sorted({id for id in ids if ids.count(id) > 1}):
         yield f"exercise {id} is in {ids.count(id)} places of the chapter and its laboratory"
-    numbers = sorted(int(id.split(".")[1]) for id in {*ids})
-    if numbers != [*range(len(numbers))]:
-        yield f"its exercises have the numbers {numbers}: count from 0 without a gap"
+    once = [*dict.fromkeys(ids)]
+    for k, id in enumerate(once):
+        if id != f"{notebook.number}.{k}":
+            yield (
+                f"exercise {id} must have the number {notebook.number}.{k}: count from 0 in the "
+                "order of reading, first on the page and then in the laboratory, without a gap"
+            )
+            break
+    on_page = [id for id, _ in notebook.exercises() if not id.endswith(".0")]
+    if len(on_page) > MOST_ON_PAGE:
+        yield (
+            f"its page has {len(on_page)} exercises beside {notebook.number}.0, and may have "
+            f"{MOST_ON_PAGE}: move one to a notebook of its laboratory"
+        )
 
 
 def has_answers_in_words(notebook: Notebook) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Slides, which need what grades assignments, shown in a browser."""
 
+import re
+
 import nbformat
 from classroom import run
 from conftest import ROOT
@@ -45,6 +47,10 @@ def test_slides_show_every_drawing_and_ask_each_vote_without_a_network(tmp_path,
         == sum("slide" in cell.metadata.get("tags", []) for cell in cells)
         > 0
     )
+    # no text begins with a sentence that needs the one before it
+    leads = page.locator("section.figure .lead, section.formula .lead").all_text_contents()
+    hanging = re.compile(r"(It|This|They|These|That|Then|Instead|Therefore)\b|A score then")
+    assert len(leads) > 5 and not [lead for lead in leads if hanging.match(lead)]
     mended = page.locator("section.mended .hll").all_text_contents()
     assert [line.strip() for line in mended] == ["weights = scores.softmax(dim=-1)  # 2"]
     assert page.locator("section.broken .picture img").count() == 1

@@ -25,6 +25,13 @@ TEMPLATE = HERE / "slides.html"
 NOTHING = Markup("")
 NOT_SHOWN = {"setup", "remove-cell", "verify", "exercise", "solution"}
 MOST_WORDS = 45  # of the text above a figure
+MORE_WORDS = 10  # if its first sentence needs the one before
+# a sentence that says little without the one before
+HANGS = re.compile(
+    r"(?:(?:So|But) )?(?:It|Its|They|Their|This|These|That|Those)\b|(?:Then|Instead|Therefore)\b"
+    r"|[^.,]{0,30} then\b",
+    re.I,
+)
 CAPTION = re.compile(r"\*(Figure [\d.]+\.\s.+)\*$", re.S)
 EQUATION = re.compile(r"\\tag\{([\d.]+)\}")
 LOCAL_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)\s]*\)")
@@ -219,7 +226,16 @@ def _lead(said: list[str]) -> Markup:
         if chosen and len(" ".join([sentence, *chosen]).split()) > MOST_WORDS:
             break
         chosen.insert(0, sentence)
-    return _inline(" ".join(chosen))
+    return _inline(" ".join(_complete(sentences, chosen)))
+
+
+def _complete(sentences: list[str], chosen: list[str]) -> list[str]:
+    """The last of some sentences, without hanging: with one more before them, or fewer."""
+    more = sentences[-len(chosen) - 1 :]
+    if HANGS.match(chosen[0]) and len(" ".join(more).split()) <= MOST_WORDS + MORE_WORDS:
+        chosen = more
+    whole = (i for i, sentence in enumerate(chosen) if not HANGS.match(sentence))
+    return chosen[next(whole, 0) :]
 
 
 def _shown(*markdown: str) -> Markup:

@@ -318,6 +318,19 @@ def test_a_session_can_take_a_second_chapter_and_another_can_be_a_choice(small):
     assert third[1:3] == ["Refute it (20)", "rest 10"]
 
 
+def test_a_line_to_change_must_be_in_its_notebook_once(small, tmp_path):
+    plan = A_PLAN + "[[change]]\nlaboratory = '03-more'\nfind = 'STEPS = 9'\nto = 'STEPS = 5'\n"
+    books = small(plan)
+    cells = [new_markdown_cell("# Lab 3 · Why not?"), new_code_cell("STEPS = 9")]
+    books[tmp_path / "lab/03-more.ipynb"] = new_notebook(cells=cells)
+    assert last_rows(plans.changes(books)) == [
+        ["[Why not?](lab/03-more.ipynb)", "`STEPS = 9`", "`STEPS = 5`"]
+    ]
+    cells[1].source = "STEPS = 8"
+    with pytest.raises(UsageError, match=r"03-more has 'STEPS = 9' 0 times, not once"):
+        plans.changes(books)
+
+
 def test_the_workload_has_the_hours_in_class_and_at_home_and_counts_a_choice_once(small):
     six, three = last_rows(plans.workload(small(A_PLAN.replace("minutes = 30", "minutes = 60"))))
     assert six == ["Six weeks", "1", "1", "0", "1", "23"]  # 20 of the exercise, 3 to read

@@ -334,6 +334,7 @@ TABLES = {
     "six_weeks": plans.six_weeks,
     "three_weeks": plans.three_weeks,
     "workload": plans.workload,
+    "changes": plans.changes,
     "one_day": plans.one_day,
     "polls": plans.polls,
     "homework": plans.homework,

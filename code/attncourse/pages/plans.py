@@ -162,6 +162,24 @@ def _taken(entry: dict) -> list[dict]:
     return [entry, *entry.get("also", [])] if "chapter" in entry else []
 
 
+def changes(notebooks: dict[Path, NotebookNode]) -> str:
+    """For each question of the laboratory, a line that pairs can change."""
+    plans = Plans(notebooks)
+    sources = {
+        path.stem: [cell.source for cell in book.cells if cell.cell_type == "code"]
+        for path, book in notebooks.items()
+        if in_laboratory(path)
+    }
+    rows = []
+    for entry in plans.told.get("change", []):
+        question = plans.question(name := entry["laboratory"])
+        times = sum(source.count(entry["find"]) for source in sources[name])
+        if times != 1:
+            raise UsageError(f"{PLANS}: {name} has {entry['find']!r} {times} times, not once")
+        rows.append((question, f"`{entry['find']}`", f"`{entry['to']}`"))
+    return table("Laboratory | Line | Change it to", rows)
+
+
 def workload(notebooks: dict[Path, NotebookNode]) -> str:
     """Hours in class and at home; of sessions to choose from, those that take the longest."""
     plans = Plans(notebooks)

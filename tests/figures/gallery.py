@@ -180,10 +180,10 @@ def _gallery():
             weights_of(x, projections, 2), tokens=TOKENS, jobs=["itself", "the rest"], d_model=4
         ),
         "two heads on long tokens": drawings.heads(
-            torch.stack([torch.eye(6), torch.full((6, 6), 1 / 6)]),
-            tokens=["wasserspielplatz"] * 6,
+            torch.stack([torch.eye(5), torch.full((5, 5), 1 / 5)]),
+            tokens=["wasserspielplatz"] * 5,
             jobs=["nothing but itself", "the word before it"],
-            d_model=768,
+            d_model=98,
         ),
         "one neuron": drawings.neurons(
             torch.tensor([-1.0]),

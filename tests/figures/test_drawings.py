@@ -210,10 +210,11 @@ REFUSED = [
     (lambda: heads(torch.ones(3, 3, 3)), "2 heads of half of d_model=8: got weights (3, 3, 3)"),
     (lambda: heads(torch.ones(2, 3, 3), jobs="abc"), "got weights (2, 3, 3) and 3 jobs"),
     (lambda: heads(torch.ones(2, 3, 3), d_model=9), "2 heads of half of d_model=9"),
+    (lambda: heads(torch.ones(2, 3, 3), d_model=100), "even and below 100"),
     (lambda: heads(torch.ones(2, 3, 2)), "got weights (2, 3, 2) and 3 tokens"),
     (
         lambda: heads(torch.ones(2, 7, 7), tokens="abcdefg"),
-        "2 to 6 tokens: got weights (2, 7, 7) and 7 tokens",
+        "2 to 5 tokens: got weights (2, 7, 7) and 7 tokens",
     ),
     (
         lambda: neurons(features=["animal"]),

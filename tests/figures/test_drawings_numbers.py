@@ -273,9 +273,9 @@ def test_two_heads_are_drawn_as_maps_of_one_scale_and_said_by_their_maxima():
         assert len(told) == 4
     sharp, even = root_of(GALLERY["two heads on long tokens"]).findall(
         ".//g[@data-name='weights']"
-    )  # of 1, and of 1/6
+    )  # of 1, and of 1/5
     darkest_of = [
-        darkness(one, [ROW * i for i in range(6)], ROW, darkest).max() for one in (sharp, even)
+        darkness(one, [ROW * i for i in range(5)], ROW, darkest).max() for one in (sharp, even)
     ]
     assert darkest_of == pytest.approx([1, 1 / SHADES], abs=0.02)
     assert "is everywhere" not in drawn.alt

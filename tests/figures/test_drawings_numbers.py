@@ -236,9 +236,9 @@ def test_two_orders_have_the_same_output_and_weights_that_go_along_with_their_wo
         (text,) = parts(drawn, f"output, order {order}", "text")
         assert "".join(text.itertext()) == f"({output})"
         for word, share in zip(WORDS, weights, strict=True):
-            (text,) = parts(drawn, f"weight of {word}, order {order}", "text")
-            assert text.text == f"{share:.2f}"
-    boxes = r'data-name="weight of (\w+), order (\d)" transform="translate\(([\d.]+)'
+            (text,) = parts(drawn, f"product of {word}, order {order}", "text")
+            assert text.text.startswith(f"{share:.2f} · (")
+    boxes = r'data-name="product of (\w+), order (\d)" transform="translate\(([\d.]+)'
     found = sorted((order, float(x), word) for word, order, x in re.findall(boxes, drawn.svg))
     assert [word for *_, word in found] == [*WORDS, *WORDS[::-1]]
     line = rf'stroke="{tint(figures.WEIGHTS, 0.35)}" stroke-width="([\d.]+)"'

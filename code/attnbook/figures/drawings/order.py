@@ -24,9 +24,10 @@ from attnbook.figures.style import BLACK, KEY, NEUTRAL, VALUE, WEIGHTS
 MOST_WORDS = 4
 LINE = 19  # from one line of a list to the next
 GAP = 12  # between boxes
-BETWEEN = 58  # from one sentence to the other
-OUTPUT = 92.0  # wide
 LEFT = 52.0  # of the words; the names of the rows stand before
+SIGN = 15.0  # between two boxes of a sum
+OUTPUT = 86.0  # wide
+BETWEEN = 44.0  # from one sentence to the other
 
 
 def two_orders(
@@ -40,8 +41,9 @@ def two_orders(
 ) -> Drawing:
     """One query meets the same words in two orders: ``words`` as they come, and then in ``order``.
 
-    Each word brings its key and its value; below are its weight and, on the right, the output.
-    Lines join a word's weights in the two sentences. ``asks`` is the word whose query it is.
+    Each word has its key, its value, and the product of weight and value below it; the products
+    are the terms of the sum that is the output. Lines, as thick as the weights, join a word's
+    product with its place in the second order. ``asks`` is the word whose query it is.
 
     Raises ``ValueError`` if there are not as many keys and values as words, 2 to 4, if ``order``
     does not list each word once, or if a number is not finite or has no room.
@@ -53,13 +55,15 @@ def two_orders(
             f"{len(value)} values"
         )
     canvas = Canvas()
-    step = (WIDEST - LEFT - OUTPUT - GAP) / len(words)
-    bottom = 26.0 + 2 * CELL_HEIGHT  # of a sentence, from its top
+    wide = (WIDEST - LEFT - OUTPUT - SIGN * len(words)) / len(words)
+    step = wide + SIGN
+    rows = [20.0 + k * (CELL_HEIGHT + 3) for k in range(3)]  # keys, values, products
+    bottom = rows[-1] + CELL_HEIGHT  # of a sentence, from its top
     below = bottom + BETWEEN  # where the second one begins
     _, weights = attention(query[None], key, value, need_weights=True)
     for place, word in enumerate(order):
-        above, under = (LEFT + p * step + (step - GAP) / 2 for p in (word, place))
-        canvas.line((above, bottom), (under, below - 6), color=tint(WEIGHTS, 0.35),
+        above, under = (LEFT + p * step + wide / 2 for p in (word, place))
+        canvas.line((above, bottom), (under, below - 4), color=tint(WEIGHTS, 0.35),
                     thick=max(1.0, 12 * weights[0, word].item()))  # fmt: skip
     said = []
     for number, (top, listed) in enumerate(((0.0, range(len(words))), (below, order)), start=1):
@@ -67,30 +71,37 @@ def two_orders(
         outputs, weights = attention(
             query[None], key[[*listed]], value[[*listed]], need_weights=True
         )
-        vectors = [points(x[[*listed]]) for x in (key, value)]
+        keys, values = (points(x[[*listed]]) for x in (key, value))
         (shares,) = Matrix(weights, name="weights").numbers()
+        products = [f"{share} · {v}" for share, v in zip(shares, values, strict=True)]
         (output,) = points(outputs)
-        for y, name in ((30, "key,"), (46, "value"), (38 + CELL_HEIGHT, "weight")):
+        names = zip(rows, ("key", "value"), strict=False)
+        for y, name in (*((y + 14, name) for y, name in names), (rows[2] + 6, "weight"),
+                        (rows[2] + 22, "· value")):  # fmt: skip
             canvas.text(0, top + y, name, size=SMALL, color=SOFT, anchor="start")
-        for place, (word, k, v) in enumerate(zip(sentence, *vectors, strict=True)):
-            x, wide, part = LEFT + place * step, step - GAP, (step - GAP) * 0.44
-            canvas.text(x + wide / 2, top + 8, word, size=NAME, color=INK, bold=word == asks)
-            text_box(canvas, f"key of {word}, order {number}", x, top + 22, part, k, KEY, 0.16)
-            text_box(canvas, f"value of {word}, order {number}", x + part, top + 22, wide - part, v,
-                 VALUE, 0.16)  # fmt: skip
-            text_box(canvas, f"weight of {word}, order {number}", x, top + 24 + CELL_HEIGHT, wide,
-                 shares[place], WEIGHTS, DARKEST * weights[0, place].item())  # fmt: skip
+        for place, word in enumerate(sentence):
+            x = LEFT + place * step
+            canvas.text(x + wide / 2, top + 6, word, size=NAME, color=INK, bold=word == asks)
+            for y, name, text, color, share in zip(
+                rows,
+                ("key", "value", "product"),
+                (keys[place], values[place], products[place]),
+                (KEY, VALUE, WEIGHTS),
+                (0.16, 0.16, DARKEST * weights[0, place].item()),
+                strict=True,
+            ):
+                text_box(canvas, f"{name} of {word}, order {number}", x, top + y, wide, text, color,
+                         share)  # fmt: skip
+            canvas.text(x + wide + SIGN / 2, top + rows[2] + CELL_HEIGHT / 2,
+                        "+" if place < len(words) - 1 else "=", color=INK)  # fmt: skip
         x = WIDEST - OUTPUT
-        for y, name in ((22, "output of"), (38, asks)):
-            canvas.text(x + OUTPUT / 2, top + y, name, size=SMALL, color=SOFT)
-        text_box(
-            canvas, f"output, order {number}", x, top + 24 + CELL_HEIGHT, OUTPUT, output, VALUE, 0.3
-        )
+        for y, name in ((28, "output of"), (12, asks)):
+            canvas.text(x + OUTPUT / 2, top + rows[2] - y, name, size=SMALL, color=SOFT)
+        text_box(canvas, f"output, order {number}", x, top + rows[2], OUTPUT, output, VALUE, 0.3)
         met = ", ".join(
-            f"{word} key {k}, value {v}, weight {share}"
-            for word, k, v, share in zip(sentence, *vectors, shares, strict=True)
+            f"{word} key {k}, value {v}" for word, k, v in zip(sentence, keys, values, strict=True)
         )
-        said.append(f"{met}: output {output}.")
+        said.append(f"{met}: {' + '.join(products)} = {output}.")
     return canvas.finish(
         f"The query of {asks} in two orders of the same words. First {said[0]} Then {said[1]}"
     )

@@ -79,11 +79,8 @@ NEURONS = {
 
 
 ONE_OR_TWO = {
-    "values": torch.tensor([3.0, 7.0]),
-    "one": torch.tensor([0.5, 0.5]),
-    "two": torch.tensor([[0.3, 0.7], [1.0, 0.0]]),
-    "tokens": ["dog", "man"],
-    "answers": ["who", "whom"],
+    "words": ["dog", "bites", "man"],
+    "questions": ["who bites?", "whom?"],
     "asks": "Who bites? Whom?",
 }
 BLOCK = {
@@ -207,14 +204,6 @@ def _gallery():
             value_name="sizes",
         ),
         "one head or two": drawings.one_head_or_two(**ONE_OR_TWO),
-        "one head that hears one word": drawings.one_head_or_two(
-            torch.tensor([9.0, 1.0]),
-            torch.tensor([1.0, 0.0]),
-            torch.tensor([[1.0, 0.0], [0.4, 0.6]]),
-            tokens=["cow", "cat"],
-            answers=["who", "whom"],
-            asks="Who?",
-        ),
         "one block": drawings.one_block(**BLOCK),
         "one block that adds nothing": drawings.one_block(
             torch.tensor([[2.0]] * 3),

@@ -18,7 +18,6 @@ from examples import (
     swipe,
     table_of,
 )
-from playwright.sync_api import expect
 
 from attnbook.figures import interactive
 
@@ -265,22 +264,54 @@ def step(page):
     return pressed, [float(opacity) for opacity in seen]
 
 
-def test_its_three_steps_are_played_once_and_chosen_by_a_button(show):
-    page = show("<div style='height: 60rem'></div>" + alive("asking"), motion="no-preference")
-    page.wait_for_timeout(1500)
-    assert step(page) == (["1"], [0, 0]), "nobody has seen it yet"
-    page.locator(".frame").scroll_into_view_if_needed()
-    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("2", timeout=15_000)
-    expect(page.locator(".step[aria-pressed=true]")).to_contain_text("3", timeout=15_000)
-    expect(page.locator(".mixture")).to_have_css("opacity", "1")
+def test_it_is_complete_and_still_until_a_reader_presses_a_step(show):
+    page = show(alive("asking"), motion="no-preference")
+    moving = "document.querySelector('[label]').shadowRoot.getAnimations().length"
+    assert step(page) == (["3"], [1, 1]) and page.evaluate(moving) == 0
     for k, (name, seen) in enumerate((("1", [0, 0]), ("2", [1, 0]), ("3", [1, 1]))):
         page.locator(".step").nth(k).click()
+        if name == "2":
+            assert page.evaluate(moving) > 0, "the points of the query travel"
         page.wait_for_timeout(700)
         assert step(page) == ([name], seen)
     page.locator(".step").first.click()
     page.get_by_role("slider").first.focus()
     press(page, "ArrowRight")
     assert step(page)[0] == ["3"], "who moves the query sees what it changes"
+
+
+WORDS = ["The", "cat", "drank", "its", "milk"]  # of the first chapter, as are the numbers
+TEN_MINUTES = {
+    "features": ["animal", "action", "thing"],
+    "queries": torch.tensor([[3, 0, 3], [0, 4, 0], [3, 0, 3], [4, 0, 2], [1, 4, 0]]),
+    "keys": torch.tensor([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]),
+    "hands": ["alive", "soft", "wet"],
+    "values": torch.tensor([[0, 0, 0], [5, 3, 0], [1, 0, 2], [0, 0, 0], [0, 1, 5]]),
+}
+WIDTHS = (320, 360, 390, 640, 688, 800, 864, 1160)  # of the column, on windows up to 1920
+UNREADABLE = """all => all.filter(e => e.checkVisibility() && !e.closest(".said, .unseen, .scroll")
+  && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2)
+  && (e.matches(".of, .chip, .step") || getComputedStyle(e).overflowX !== "visible"))
+  .map(e => e.textContent)"""
+
+
+def test_its_labels_and_its_conclusion_are_whole_at_every_width(show):
+    words = dict.fromkeys(WORDS, "Who?")
+    asking = interactive.asking(words, **TEN_MINUTES, asks="its", view="query", alt="Five words.")
+    wide = "<style>:root { --figure-width: none; } body { margin: 0; }</style>"
+    page = show(wide + asking.to_html(), motion="reduce")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        heights = set()
+        for name in ("none", "Look for action instead", "a blend", "Look for animal again"):
+            if name == "a blend":
+                page.get_by_role("slider").first.fill("2")
+                assert page.locator(".verdict").inner_text().count(" and ") == 2
+            elif name != "none":
+                page.get_by_role("button", name=name).click()
+            assert page.locator("[label] *").evaluate_all(UNREADABLE) == [], (width, name)
+            heights.add(page.locator(".frame").bounding_box()["height"])
+        assert len(heights) == 1, (width, heights)
 
 
 def test_without_motion_and_on_paper_all_steps_are_seen(show):

@@ -5,7 +5,6 @@ attnbook.define("asking", (shared) => {
   const WORD = 100; // width of a word, in the units of the ribbons
   const FAINT = 0.004; // weights that are not drawn
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
-  const PAUSES = [800, 2600]; // milliseconds from one step to the next
   const TRAVEL = 1100; // milliseconds that the points of the query need to the words
   const STEPS = ["ask", "weigh", "mix"];
   const points = (count) => range(count).map(() => element("i", { class: "point" }));
@@ -79,8 +78,6 @@ attnbook.define("asking", (shared) => {
         font-weight: 600; cursor: pointer; color: var(--paper); background: var(--query);
         border-color: var(--query); border-radius: 1rem; }
       .try p { order: 1; margin: 0; min-height: 2.5em; line-height: 1.25; text-align: left; }
-      [data-step="3"] .try button { animation: call 1.1s 3; }
-      @keyframes call { from { box-shadow: 0 0 var(--query); } to { box-shadow: 0 0 0 12px transparent; } }
       .words .fit { --point: 7px; color: var(--soft); display: flex; flex-wrap: wrap; gap: 1px; justify-content: center;
         align-content: center; min-height: 1.2rem; }
       .fit .point { position: relative; z-index: 2; }
@@ -108,13 +105,16 @@ attnbook.define("asking", (shared) => {
           align-items: center; margin-bottom: .9rem; }
         .wish { --pitch: 21px; } .wish span:first-child { min-width: 0; }
         .try { flex-basis: 100%; display: flex; gap: .8rem; align-items: center; }
-        .try button { flex: none; margin: 0; } .try p { height: 2.3em; overflow: hidden; line-height: 1.15; }
-        .verdict { flex: 1; min-width: 0; min-height: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+        .try button { flex: none; margin: 0; } .try p { min-height: 3.45em; line-height: 1.15; }
+        .verdict { flex: 1; }
         .drag { --high: 145; }
         .drag .shares { font-size: calc(15px + 9px * var(--share)); }
-        .words .fit { --point: 12px; gap: 3px; }
-        .words .of { white-space: nowrap; overflow: hidden; } .words .of :is(.weight, i) { display: inline; font-style: normal; }
+        .words .fit { --point: 9px; gap: 2px; }
+        .words .of i { display: inline; font-style: normal; }
         .mixture { margin-top: 0; padding-top: .5rem; } .self { z-index: 1; margin-bottom: -1.1rem; } }
+      @container (max-width: 23rem) { .frame { padding-inline: .4rem; } .chip { margin: 0 1px; padding: 0; } .of { padding-left: 4px; } }
+      @container (min-width: 54rem) { /* a line each */
+        .words .fit { --point: 12px; gap: 3px; } .try p { min-height: 2.3em; } .verdict { min-height: 0; } .words .of .weight { display: inline; } }
       .all { max-width: 46rem; margin: 0 auto; }
       @media print { .two, .three { opacity: 1 !important; } }
     ` + super.TABLE_STYLE;
@@ -134,6 +134,7 @@ attnbook.define("asking", (shared) => {
         row: () => this.buildRow() })[view]();
       if (view !== "row") this.whenResized(this.ribbons, ([{ contentRect: { width, height } }]) => {
         this.fall = WORD * words.length * height / width; // so that nothing is stretched
+        this.ribbons.replaceChildren(); // new curves, which do not move to their places
         this.paint();
       });
     }
@@ -247,7 +248,7 @@ attnbook.define("asking", (shared) => {
             element("i", { style: "--taken: 0%" }), "has", element("i", { style: "--taken: 100%" }),
             "hands over"), this.verdict)));
       this.stage.append(this.words);
-      this.play();
+      this.stepTo(3); // complete, until the reader presses something
     }
 
     // how wide an amount of a value is drawn
@@ -294,7 +295,6 @@ attnbook.define("asking", (shared) => {
 
     // what belongs to later steps is not seen yet
     stepTo(step) {
-      clearTimeout(this.later);
       this.stage.dataset.step = step;
       this.steps.forEach((button, k) => button.setAttribute("aria-pressed", k + 1 === step));
       if (step === 2 && !still()) this.travel();
@@ -307,25 +307,6 @@ attnbook.define("asking", (shared) => {
         to.animate([{ transform: `translate(${a.x - b.x}px, ${a.y - b.y}px)` }, { transform: "none" }],
           { duration: TRAVEL, easing: "ease-in-out" });
       }
-    }
-
-    // step after step, once, when it comes into sight
-    play() {
-      this.stepTo(still() ? 3 : 1);
-      const next = ([pause, ...others], step) => {
-        this.later = setTimeout(() => {
-          this.stepTo(step);
-          if (others.length) next(others, step + 1);
-        }, pause);
-      };
-      this.whenSeen(() => {
-        if (this.stage.dataset.step === "1") next(PAUSES, 2);
-      });
-    }
-
-    disconnectedCallback() {
-      super.disconnectedCallback();
-      if (this.steps) this.stepTo(3);
     }
 
     paintAsking(weights) {

@@ -165,6 +165,18 @@ class Canvas:
         for x, y in points:
             self.reach(x, y, x, y)
 
+    def hatch(self, x: float, y: float, width: float, height: float) -> None:
+        """Fill a rectangle with thin slanted lines, for what is hidden."""
+        path = ""
+        for start in range(6, int(width + height), 6):  # where a line meets the upper edge
+            a, b = (
+                (min(start, width), max(start - width, 0)),
+                (max(start - height, 0), min(start, height)),
+            )
+            path += f"M{_n(x + a[0])} {_n(y + a[1])}L{_n(x + b[0])} {_n(y + b[1])}"
+        self.elements.append(f'<path d="{path}" stroke="{tint(LINE, 0.6)}"/>')
+        self.reach(x, y, x + width, y + height)
+
     def ribbon(
         self,
         start: tuple[float, float, float],

@@ -34,10 +34,9 @@ def teacher_forcing(
     *,
     lesson: int,
 ) -> Drawing:
-    """What the decoder reads above what it must predict, with the model's probability of each.
+    """A row for each lesson: what the decoder reads, what is hidden from it, what it must predict.
 
-    ``lesson`` is set off: it sees the source and what has been read so far. Slanted lines join the
-    token that is predicted with the same one as it is read, one place on.
+    Beside each token to predict is the model's probability of it. ``lesson`` is set off.
 
     Raises ``ValueError`` if there are not as many tokens to predict and probabilities as tokens to
     read, 2 to 9, if ``says`` is not ``reads`` shifted by one, or there is no such lesson.
@@ -52,44 +51,55 @@ def teacher_forcing(
         raise ValueError(f"{list(says)} is not {list(reads)} shifted by one")
     if not 0 <= lesson < count:
         raise ValueError(f"lesson must be from 0 to {count - 1}: got {lesson}")
-    canvas, step = Canvas(), WIDEST / count
-    wide = step - GAP
-    canvas.text(0, 0, "it sees the whole source", anchor="start")
-    canvas.box(0, 12, WIDEST - GAP, TALL, fill=tint(NEUTRAL, STRONG), round=4)
-    seen = fitted(source, WIDEST - 2 * GAP, TEXT)
-    canvas.text((WIDEST - GAP) / 2, 12 + TALL / 2, seen, color=INK)
-    read, said = 74.0, 162.0  # the tops of the rows
-    canvas.text(0, read - 13, "it reads", anchor="start")
-    for t in range(count - 1):
-        here, there = (t + 0.5) * step - GAP / 2, (t + 1.5) * step - GAP / 2
-        canvas.line((there, read + TALL), (here + 7, said), color=tint(OTHER, 0.55), thick=1.2)
-    for t, (seen, word) in enumerate(zip(reads, says, strict=True)):
-        left, middle = t * step, (t + 0.5) * step - GAP / 2
-        chosen = t == lesson
+    canvas = Canvas()
+    right = WIDEST - 34  # the end of the tokens to predict
+    told = min(96.0, max(text_width(word, SMALL) for word in says) + 10)
+    room = right - told - 24 - 3 * count  # for all tokens that are read
+    wide = [text_width(word, SMALL) + 9 for word in reads]
+    wide = [w * min(1, room / sum(wide)) for w in wide]
+    lefts = [sum(wide[:t]) + 3 * t for t in range(count)]
+    end = lefts[-1] + wide[-1]
+    canvas.text(0, 0, "every row sees the whole source", anchor="start")
+    canvas.box(0, 11, WIDEST, TALL, fill=tint(NEUTRAL, STRONG), round=4)
+    canvas.text(WIDEST / 2, 11 + TALL / 2, fitted(source, WIDEST - 2 * GAP, TEXT), color=INK)
+    canvas.text(0, 57, "and reads this", anchor="start")
+    canvas.text(WIDEST, 57, "to predict this", anchor="end")
+    tops = [70.0 + t * (TALL + 3) for t in range(count)]
+    for t, (top, word) in enumerate(zip(tops, says, strict=True)):
+        middle, chosen = top + TALL / 2, t == lesson
         with canvas.group(f"lesson {t + 1}", 0, 0):
-            canvas.box(left, read, wide, TALL, round=4,
-                       fill=tint(NEUTRAL, STRONG if t <= lesson else PALE))  # fmt: skip
-            canvas.text(middle, read + TALL / 2, fitted(seen, wide, SMALL), size=SMALL, color=INK)
-            canvas.arrow((middle, read + TALL + 2), (middle, said - 2),
-                         color=BLACK if chosen else LINE)  # fmt: skip
-            canvas.box(left, said, wide, TALL, round=4, stroke=OTHER if chosen else "none",
+            for left, across, seen in zip(lefts[: t + 1], wide, reads, strict=False):
+                canvas.box(left, top, across, TALL, round=4,
+                           fill=tint(NEUTRAL, STRONG if chosen else 0.2))  # fmt: skip
+                canvas.text(left + across / 2, middle, fitted(seen, across, SMALL), size=SMALL,
+                            color=INK)  # fmt: skip
+            if t < count - 1:
+                canvas.hatch(lefts[t + 1], top, end - lefts[t + 1], TALL)
+            canvas.arrow((end + 3, middle), (right - told - 3, middle),
+                         color=BLACK if chosen else SOFT)  # fmt: skip
+            canvas.box(right - told, top, told, TALL, round=4, stroke=OTHER if chosen else "none",
                        fill=tint(OTHER, STRONG if chosen else PALE))  # fmt: skip
-            canvas.text(middle, said + TALL / 2, fitted(word, wide, SMALL), size=SMALL, color=INK,
-                        bold=chosen)  # fmt: skip
-            canvas.text(middle, said + TALL + 14, f"{chances[t].item():.2f}", bold=chosen,
+            canvas.text(right - told / 2, middle, fitted(word, told, SMALL), size=SMALL,
+                        color=INK, bold=chosen)  # fmt: skip
+            canvas.text(WIDEST, middle, f"{chances[t].item():.2f}", anchor="end", bold=chosen,
                         color=INK if chosen else SOFT)  # fmt: skip
-    below = "it must predict this token, and gives it this probability"
-    canvas.text(0, said + TALL + 36, below, anchor="start")
+    if count > 2:
+        hidden = "hidden by the mask"
+        canvas.text(end - text_width(hidden, SMALL) / 2 - 10, tops[0] + TALL / 2, hidden, halo=True)
+    below = tops[-1] + TALL + 18
+    canvas.text(0, below, "training: all rows at once", color=INK, bold=True, anchor="start")
+    canvas.text(WIDEST, below, "writing: one row at a time", color=INK, bold=True, anchor="end")
     lessons = "; ".join(
-        f"reads {seen} and must predict {word}, {chance:.2f}"
+        f"after {seen}, {word} with {chance:.2f}"
         for seen, word, chance in zip(reads, says, chances.tolist(), strict=True)
     )
     return canvas.finish(
-        f"The lessons of one target. At each place, the decoder sees the source, “{source}”, and "
-        "what it has read so far. It must predict the next token, and the number is the "
-        f"probability that it gives this token. The decoder {lessons}. One lesson is "
-        f"highlighted: the decoder has read {' '.join(reads[: lesson + 1])} and must predict "
-        f"{says[lesson]}."
+        f"The lessons of one target, a row each. In every row, the decoder sees the source, "
+        f"“{source}”, and the target up to one token. The rest is hatched, because the mask hides "
+        "it. The decoder must predict the next token, and the number is the probability that it "
+        f"gives this token: {lessons}. One row is highlighted: the decoder "
+        f"has read {' '.join(reads[: lesson + 1])} and must predict {says[lesson]}. In training, "
+        "all rows are computed at once. In writing, one row is computed at a time."
     )
 
 

@@ -31,6 +31,7 @@ from attnbook import figures
 from attnbook.attention import attention
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
+from attnbook.figures.drawings.cost import CELL
 from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.positions import WIDE
@@ -478,3 +479,31 @@ def test_what_a_cache_spares_is_counted():
 )
 def test_numbers_have_no_more_decimals_than_they_need(values, texts):
     assert Matrix(torch.tensor([values]), name="x").numbers() == [texts]
+
+
+def test_the_weights_that_are_there_at_once_are_as_many_as_is_written():
+    drawing = drawings.growth((3, 6, 12), tile=3)
+    for length in (3, 6, 12):
+        right_of = {"attention": length**2, "flash attention": 9, "with a cache": length}
+        for name, right in right_of.items():
+            group = f"{name}, {length} tokens"
+            there = parts(drawing, group, "rect")[-1]
+            assert size(there)[0] * size(there)[1] == right * CELL**2
+            assert str(right) in parts(drawing, group, "text")[0].text
+
+
+@pytest.mark.parametrize(("length", "number"), [(512, 2), (256, 4)])
+def test_arrows_between_two_memories_are_as_wide_as_the_bytes_that_move(length, number):
+    drawing = drawings.memories(length, d=64, tile=64, size=number)
+    q, scores = 64 * length * number, length**2 * number
+    moved = {
+        "four lines": [4 * q, 4 * scores],  # once; out and in again, before and after softmax
+        "flash attention": [2 * q, 2 * q * length // 64],  # keys and values for each block
+    }
+    for name, right in moved.items():
+        heads = [re.search(r"l([\d.]+) 9h-5", p.attrib["d"]) for p in parts(drawing, name, "path")]
+        widths = torch.tensor([2 * (float(head[1]) - 5) for head in heads])
+        bytes_of = torch.tensor(right)
+        assert torch.allclose(widths / 64, bytes_of / (4 * scores), atol=0.005)
+        written = " ".join(text.text or "" for text in parts(drawing, name, "text"))
+        assert all(f"{n / 1000:,.0f} kB" in written for n in (*right, sum(right)))

@@ -1,4 +1,4 @@
-"""What attention costs: the square, softmax in blocks, two orders of tiles, cache, shared heads."""
+"""What attention costs: the square, softmax in blocks, two memories, cache, shared heads."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.cells import Matrix, Scale, number
-from attnbook.figures.drawings.draw_matrix import draw_map
+from attnbook.figures.drawings.cells import Matrix, number
 from attnbook.figures.drawings.svg import (
     INK,
     LINE,
-    NAME,
     SMALL,
     SOFT,
     TEXT,
@@ -24,66 +22,87 @@ from attnbook.figures.drawings.svg import (
 from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY, VALUE, WEIGHTS
 
 LONGEST = 12  # tokens
-CELL = 9  # of a matrix without numbers
+CELL, STRIP = 7, 7  # of a matrix without numbers; of a query or key beside it
 TALL, GAP = 28, 24  # of a box with a number; between panels
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
-MOST_TILES, MOST_STEP, MOST_SHARED = 5, 6, 12
+MOST_STEP, MOST_SHARED = 6, 12
 
 
-def growth(
-    query: Float[Tensor, "length d"],
-    key: Float[Tensor, "length d"],
-    value: Float[Tensor, "length d_v"],
-    *,
-    lengths: Sequence[int],
-) -> Drawing:
-    """Attention to the first tokens, for several lengths, all to scale: the weights are a square.
+def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
+    """The weights of texts of several lengths, to scale: all stored, in tiles, and in rows.
 
-    Raises ``ValueError`` for a length that is not 1 to 12 or that the query does not have, or if a
-    number is not finite.
+    Raises ``ValueError`` for a length that is not 1 to 12 or no multiple of ``tile``.
     """
     for length in lengths:
-        if not 1 <= length <= min(LONGEST, len(query)):
+        if not 1 <= length <= LONGEST or length % tile:
             raise ValueError(
-                f"a length must be 1 to {min(LONGEST, len(query))}, of {len(query)} tokens that "
-                f"there are: got {length}"
+                f"a length must be 1 to {LONGEST} and a multiple of {tile}: got {length}"
             )
-    canvas, scale = Canvas(), Scale(CELL, CELL, False)
-    wide, wide_v = CELL * query.shape[1], CELL * value.shape[1]
-    square = CELL * max(lengths)
-    lefts = [62.0, 62.0 + wide + 14]
-    lefts.append(lefts[1] + wide + 30)
-    lefts.append(lefts[2] + square + 14)
-    lefts.append(lefts[3] + wide_v + 30)
-    y = 18.0
+    canvas, label = Canvas(), 42
+    wide = (WIDEST - label) / 3
+    heads = (
+        ("attention", "all stored"),
+        ("flash attention", "never stored"),
+        ("with a cache", "one row per step"),
+    )
+    middles = [label + (panel + 0.5) * wide for panel in range(3)]
+    for middle, (name, how) in zip(middles, heads, strict=True):
+        canvas.text(middle, 0, name, size=TEXT, color=INK, bold=True)
+        canvas.text(middle, 18, how, color=WEIGHTS)
+    y = 46.0
     for length in lengths:
-        q, k, v = query[:length], key[:length], value[:length]
-        weights = (q @ k.mT / math.sqrt(q.shape[1])).softmax(dim=-1)
-        parts = (
-            Matrix(q, name="Q", color=QUERY),
-            Matrix(k, name="K", color=KEY),
-            Matrix(weights, name="weights", color=WEIGHTS),
-            Matrix(v, name="V", color=VALUE),
-            Matrix(weights @ v, name="output", color=VALUE),
-        )
-        middle = y + length * CELL / 2
-        canvas.text(0, middle, f"L = {length}", formula=True, size=TEXT, color=INK, anchor="start")
-        for x, part in zip(lefts, parts, strict=True):
-            width = CELL * part.values.shape[1]
-            draw_map(canvas, x, y, part, scale)
-            canvas.box(x, y, width, length * CELL, stroke=tint(part.color, 0.6), thick=1)
-            if length == lengths[0]:
-                size = NAME if len(part.name) == 1 else SMALL
-                canvas.text(x + max(width, 14) / 2, 2, part.name, formula=True, size=size,
-                            color=part.color, bold=True)  # fmt: skip
-        canvas.text(lefts[4] + wide_v + 14, middle, f"{length**2} weights", color=BLACK,
+        side, blocks = length * CELL, length // tile
+        canvas.text(0, y + side / 2, f"L = {length}", formula=True, size=TEXT, color=INK,
                     anchor="start")  # fmt: skip
-        y += length * CELL + GAP
-    counts = "; ".join(f"{n} tokens have {n} × {n} = {n**2} weights" for n in lengths)
+        i, j = blocks // 3 * tile, 2 * blocks // 3 * tile  # where the tile at work begins
+        every = range(length)
+        panels = (  # the rows and columns that are there, how much of each row was, and how many
+            (every, every, [0] * length, f"{length**2} weights"),
+            (
+                range(i, i + tile),
+                range(j, j + tile),
+                [length if row < i else j if row < i + tile else 0 for row in every],
+                f"{tile**2} at a time",
+            ),
+            (every[-1:], every, [row + 1 for row in every[:-1]], f"{length} for token {length}"),
+        )
+        for middle, (name, _), (rows, columns, gone, count) in zip(
+            middles, heads, panels, strict=True
+        ):
+            with canvas.group(f"{name}, {length} tokens", middle - side / 2 + STRIP / 2, y):
+                for row, until in enumerate(gone):
+                    if until:
+                        canvas.box(0, row * CELL, until * CELL, CELL, fill=tint(WEIGHTS, PALE * 2))
+                there = columns[0] * CELL, rows[0] * CELL, len(columns) * CELL, len(rows) * CELL
+                canvas.box(*there, fill=tint(WEIGHTS, 0.5))
+                lines = [n * CELL for n in range(1, length)]
+                canvas.grid(lines, side, lines, side)
+                canvas.box(0, 0, side, side, stroke=LINE, thick=1)
+                canvas.box(*there, stroke=WEIGHTS)
+                for color, used, places in (
+                    (KEY, columns, [(n * CELL, -STRIP - 2.0) for n in every]),
+                    (QUERY, rows, [(-STRIP - 2.0, n * CELL) for n in every]),
+                ):
+                    shades: dict[str, list[tuple[float, float]]] = {}
+                    for n, place in enumerate(places):
+                        shade = tint(color, STRONG if n in used else PALE * 2)
+                        shades.setdefault(shade, []).append(place)
+                    canvas.cells(shades, CELL - 1, CELL - 1)
+                canvas.text(side / 2, side + 13, count, color=INK)
+                if length == lengths[-1]:
+                    canvas.text(-STRIP - 5, -STRIP / 2 - 2, "Q", formula=True, size=TEXT,
+                                color=QUERY, bold=True, anchor="end")  # fmt: skip
+                    canvas.text(side + 4, -STRIP / 2 - 2, "K", formula=True, size=TEXT, color=KEY,
+                                bold=True, anchor="start")  # fmt: skip
+        y += side + 42
+    counts = "; ".join(
+        f"{n} tokens have {n} × {n} = {n**2} weights, and token {n} alone has {n}" for n in lengths
+    )
     return canvas.finish(
-        "Queries, keys, weights, values and output are blocks drawn to scale, for several lengths "
-        "of a text. As the text gets longer, Q, K, V and the output grow in one direction, but the "
-        f"weights grow in two: {counts}."
+        "The weights of every query, on the left, for every key, above, are a square, drawn to "
+        f"scale for several lengths of a text: {counts}. Attention stores the whole square. Flash "
+        f"attention never stores it, and computes a tile of {tile**2} weights at a time. With a "
+        "cache, a model that writes computes one row for each new token."
     )
 
 
@@ -156,55 +175,93 @@ def _logarithm(value: float) -> str:
     return f"ln {power:.0f}" if abs(power - round(power)) < 1e-4 else _plain(value)
 
 
-def loop_orders(blocks: int) -> Drawing:
-    """The tiles of scores in the order in which FlashAttention and FlashAttention-2 visit them.
+def memories(length: int, *, d: int, tile: int, size: int) -> Drawing:
+    """What moves between a small, fast and a large, slow memory: four lines, flash attention.
 
-    Raises ``ValueError`` for less than 2 or more than 5 blocks of queries and keys.
+    ``size`` is that of a number, in bytes. Matrices and arrows are to scale.
+
+    Raises ``ValueError`` unless tiles of d × d divide the length into 4 to 8 blocks.
     """
-    if not 2 <= blocks <= MOST_TILES:
-        raise ValueError(f"2 to {MOST_TILES} blocks are drawn: got {blocks}")
-    keys_outside = [(i, j) for j in range(blocks) for i in range(blocks)]
-    queries_outside = [(i, j) for i in range(blocks) for j in range(blocks)]
-    canvas, cell = Canvas(), 116 // blocks
-    side, strip = cell * blocks, 16
-    for panel, (name, order, stays) in enumerate(
-        (("FlashAttention", keys_outside, 1), ("FlashAttention-2", queries_outside, 0))
-    ):
-        left = panel * (WIDEST / 2 - 6)
-        with canvas.group(name, left + 44, 44):
-            canvas.text(side / 2, -36, name, color=INK, bold=True, size=TEXT)
-            for n, (i, j) in enumerate(order):
-                first = (i, j)[stays] == 0  # while the first block stays
-                shade = tint(WEIGHTS, 0.45 if first else PALE)
-                canvas.box(j * cell, i * cell, cell, cell, fill=shade, stroke="#fff", thick=2)
-                canvas.text((j + 0.5) * cell, (i + 0.5) * cell, f"{n + 1}", color=BLACK)
-            for n in range(blocks):
-                now = n == 0
-                key = tint(KEY, STRONG if stays and now else PALE * 2)
-                query = tint(QUERY, STRONG if not stays and now else PALE * 2)
-                canvas.box(n * cell + 1, -strip - 4, cell - 2, strip, fill=key)
-                canvas.box(-strip - 4, n * cell + 1, strip, cell - 2, fill=query)
-                output = tint(VALUE, STRONG if stays or now else PALE * 2)
-                canvas.box(side + 4, n * cell + 1, strip, cell - 2, fill=output)
-            canvas.text(-strip - 12, side / 2, "Q", formula=True, size=NAME, color=QUERY,
-                        anchor="end", bold=True)  # fmt: skip
-            canvas.text(-6, -strip + 4, "K, V", formula=True, size=SMALL, color=KEY, anchor="end",
-                        bold=True)  # fmt: skip
-            canvas.text(side + strip + 16, side / 2, "output", color=VALUE, bold=True, upwards=True)
-            first, second = (
-                ("a block of keys stays,", f"every output is stored {blocks} times")
-                if stays
-                else ("a block of queries stays,", "every output is stored once")
-            )
-            canvas.text(side / 2, side + 18, first)
-            canvas.text(side / 2, side + 36, second, color=INK)
+    blocks = length // tile
+    if tile != d or length % tile or not 4 <= blocks <= 8:
+        raise ValueError(
+            f"tiles of {d} tokens must divide the length into 4 to 8 blocks: got {length} tokens "
+            f"and tiles of {tile}"
+        )
+    canvas, long = Canvas(), 64.0  # the side of all weights
+    cell, strip = long / blocks, length * d * size  # bytes of Q
+    square = length**2 * size
+    wide, small, top, low = 212.0, 112.0, 46.0, 152.0
+    unit = long / (4 * square)  # of a byte
+    left_of = {"Q": 0.0, "K": 16.0, "V": 32.0, "out": 54.0}
+    colors = {"Q": QUERY, "K": KEY, "V": VALUE, "out": VALUE}
+    ins = {"four lines": 4 * strip, "flash attention": 2 * strip}
+    through = {"four lines": 4 * square, "flash attention": 2 * strip * blocks}
+    for panel, name in enumerate(ins):
+        flash = bool(panel)
+        with canvas.group(name, panel * (WIDEST - wide), 0):
+            canvas.text(wide / 2, 0, name, size=TEXT, color=INK, bold=True)
+            x = (wide - small) / 2
+            canvas.box(x, 14, small, top, fill=tint(OTHER, PALE), stroke=OTHER, round=4)
+            canvas.text(wide / 2, 27, "fast memory", color=INK)
+            held = ["Q", "K", "V", "tile", "out"] if flash else ["Q", "K", "tile"]
+            for n, part in enumerate(held):
+                at = wide / 2 + (n - len(held) / 2) * (cell + 8) + 4
+                color = colors.get(part, WEIGHTS)
+                canvas.box(at, 42, cell, cell, fill=tint(color, STRONG))
+            if flash:
+                for n, text in enumerate(("scores", "stay")):
+                    canvas.text(x + small + 3, 28 + 18 * n, text, size=SMALL, color=WEIGHTS,
+                                anchor="start")  # fmt: skip
+            ends = 14 + top + 3, low - 3
+            thin, thick = ins[name] * unit, through[name] * unit
+            canvas.stream(x + 14, *ends, thin, tint(NEUTRAL, STRONG), both=True)
+            words = ("Q,", "output") if flash else ("Q, K, V,", "output")
+            for n, text in enumerate((*words, _kilobytes(ins[name]))):
+                canvas.text(x + 4, ends[0] + 22 + 18 * n, text, anchor="end", color=INK)
+            middle = wide / 2 + (12 if flash else 22)
+            color = KEY if flash else WEIGHTS
+            canvas.stream(middle, *ends, thick, tint(color, 0.35), both=not flash)
+            words = ("K, V", f"{blocks} times") if flash else ("scores,", "weights")
+            for n, text in enumerate((*words, _kilobytes(through[name]))):
+                canvas.text(middle + (thick / 2 + 8 if flash else 0), ends[0] + 22 + 18 * n, text,
+                            anchor="start" if flash else "middle", color=INK)  # fmt: skip
+            canvas.box(0, low, wide, long + 52, fill=tint(NEUTRAL, 0.08), stroke=LINE, round=4)
+            for part, left in left_of.items():
+                color, begin = colors[part], low + 24
+                canvas.text(7 + left + cell / 2, low + 12, part, formula=part != "out",
+                            color=color, bold=True)  # fmt: skip
+                canvas.box(7 + left, begin, cell, long, fill=tint(color, 0.25))
+                at = 1 if part in ("Q", "out") else 2  # the block at work
+                canvas.box(7 + left, begin + at * cell, cell, cell, fill=tint(color, STRONG))
+            if flash:
+                canvas.text(143, low + 24 + long / 2 - 9, "no scores,", color=INK)
+                canvas.text(143, low + 24 + long / 2 + 9, "no weights", color=INK)
+            else:
+                for n, part in enumerate(("scores", "weights")):
+                    left = 76 + n * (long + 3)
+                    canvas.box(left, low + 24, long, long, fill=tint(WEIGHTS, 0.25))
+                    canvas.box(left + 2 * cell, low + 24 + cell, cell, cell,
+                               fill=tint(WEIGHTS, STRONG))  # fmt: skip
+                    canvas.text(left + long / 2, low + 12, part, color=WEIGHTS, bold=True)
+            canvas.text(wide / 2, low + long + 39, "slow memory", color=INK)
+            canvas.text(wide / 2, low + long + 70, f"{_kilobytes(ins[name] + through[name])} moved",
+                        size=TEXT, color=INK, bold=True)  # fmt: skip
+    before, after = (ins[name] + through[name] for name in ins)
     return canvas.finish(
-        f"Two squares of {blocks} × {blocks} tiles, numbered in the order of computation. "
-        "FlashAttention goes down the columns. It keeps a block of keys and values for a whole "
-        f"column, so it fetches and stores every output {blocks} times. FlashAttention-2 goes "
-        "along the rows. It keeps a block of queries for a whole row, so it stores every output "
-        "once, when this output is finished."
+        f"Attention to {length} tokens of {d} features, with numbers of {size} bytes. A small, "
+        "fast memory holds a few blocks, a large, slow memory the whole matrices, and arrows as "
+        "wide as the bytes that move join the two. The four lines move Q, K, V and the output, "
+        f"{_kilobytes(ins['four lines'])}, and scores and weights out and in again, "
+        f"{_kilobytes(through['four lines'])}. Flash attention moves Q and the output, "
+        f"{_kilobytes(ins['flash attention'])}, and K and V {blocks} times, "
+        f"{_kilobytes(through['flash attention'])}. A tile of its scores never leaves the fast "
+        f"memory. In all, {_kilobytes(before)} and {_kilobytes(after)} are moved."
     )
+
+
+def _kilobytes(count: int) -> str:
+    return f"{count / 1000:,.0f} kB"
 
 
 def caching(steps: Sequence[int]) -> Drawing:

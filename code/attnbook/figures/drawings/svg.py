@@ -206,6 +206,18 @@ class Canvas:
         )
         self.reach(x, y, x, y)
 
+    def stream(
+        self, x: float, top: float, bottom: float, width: float, color: str, *, both: bool
+    ) -> None:
+        """Draw an arrow upwards, or to both ends, as wide as what it stands for."""
+        head = _n(width / 2 + 5)
+        start = f"V{_n(bottom - 9)}h5L{_n(x)} {_n(bottom)}l-{head}-9h5"
+        start = start if both else f"V{_n(bottom)}h-{_n(width)}"
+        self.elements.append(
+            f'<path d="M{_n(x)} {_n(top)}l{head} 9h-5{start}V{_n(top + 9)}h-5z" fill="{color}"/>'
+        )
+        self.reach(x - width / 2 - 5, top, x + width / 2 + 5, bottom)
+
     def arrows_down(self, places: Sequence[float], top: float, bottom: float, color: str) -> None:
         """Draw arrows beside each other."""
         lines = "".join(f"M{_n(x)} {_n(top)}V{_n(bottom - 6)}" for x in places)

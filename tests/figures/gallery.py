@@ -31,6 +31,10 @@ FINDING = {
     "out_proj": torch.tensor([[1.75, -0.75], [-0.75, 1.75]]),
 }
 NAMED = torch.arange(3)[:, None] + torch.arange(4) / 10  # the token, the feature
+TURNS = {
+    "W_Q": torch.tensor([[0.8, 0.6], [-0.6, 0.8]]),
+    "W_K": torch.tensor([[0.8, -0.6], [0.6, 0.8]]),
+}
 SPLITS = {
     "view, transpose": NAMED.view(3, 2, 2).transpose(0, 1),
     "view alone": NAMED.view(2, 3, 2),
@@ -220,6 +224,10 @@ def _gallery():
         "a latent for twelve heads": drawings.latent(12),
         "guesses": drawings.guessing("the cat", ["a", "b", "c"], ["a", "x", "c", "d"]),
         "guesses that are all right": drawings.guessing("it", ["a", "b"], ["a", "b", "c"]),
+        "turning": drawings.turning(torch.eye(2), **TURNS, words=["its", "cat"]),
+        "a word that is turned away": drawings.turning(
+            torch.tensor([[1.0, 0.0], [0.8, 0.6]]), torch.eye(2), TURNS["W_Q"], words=["it", "milk"]
+        ),
         "own gpt": drawings.own_gpt(),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
         "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),

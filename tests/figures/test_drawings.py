@@ -26,6 +26,7 @@ from gallery import (
     SPLITS,
     STATES,
     TREE,
+    TURNS,
     TWO_HEADS,
     VALUES,
     WORDS,
@@ -143,6 +144,11 @@ def two_heads(**changed):
     return drawings.heads_add_up(**given | changed)
 
 
+def turning(**changed):
+    given = {"x": torch.eye(2), **TURNS, "words": ["its", "cat"]}
+    return drawings.turning(**given | changed)
+
+
 def heads(weights, **changed):
     return drawings.heads(weights, **{"tokens": "abc", "jobs": "ab", "d_model": 8} | changed)
 
@@ -202,6 +208,9 @@ REFUSED = [
         lambda: drawings.matrices(*[Matrix(X, name="x")] * 20),
         "too wide for one drawing: x 4 × 3, x 4 × 3",
     ),
+    (lambda: turning(words=["its"]), "got 1 words and [[1.0, 0.0], [0.0, 1.0], [0.8"),
+    (lambda: turning(W_Q=2 * TURNS["W_Q"]), "arrows of length 1 that point to the right and up"),
+    (lambda: turning(W_K=TURNS["W_Q"]), "arrows of length 1 that point to the right and up"),
     (lambda: drawings.score(X[0], X[:, 0]), "got shapes (3,) and (4,)"),
     (lambda: drawings.score(INFINITE, torch.ones(1)), "q must be finite: got nan"),
     (lambda: drawings.softmax(torch.ones(3), torch.ones(2)), "got shapes (3,) and (2,)"),

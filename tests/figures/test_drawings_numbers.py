@@ -20,6 +20,7 @@ from gallery import (
     SPLITS,
     STATES,
     TOKENS,
+    TURNS,
     TWO_HEADS,
     VALUES,
     WORDS,
@@ -36,6 +37,7 @@ from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.positions import WIDE
 from attnbook.figures.drawings.svg import SOFT, tint
+from attnbook.figures.drawings.turning import BAND, LONG
 from attnbook.positions import sinusoidal_positions
 
 # Looking into an SVG: groups have the names of matrices.
@@ -507,3 +509,29 @@ def test_arrows_between_two_memories_are_as_wide_as_the_bytes_that_move(length, 
         assert torch.allclose(widths / 64, bytes_of / (4 * scores), atol=0.005)
         written = " ".join(text.text or "" for text in parts(drawing, name, "text"))
         assert all(f"{n / 1000:,.0f} kB" in written for n in (*right, sum(right)))
+
+
+def test_turned_words_are_arrows_to_scale_and_the_shadow_is_as_long_as_their_dot_product():
+    drawing = GALLERY["turning"]
+    query = torch.eye(2)[0] @ TURNS["W_Q"]
+    key = torch.eye(2)[1] @ TURNS["W_K"]
+    (shadow,) = (p for p in parts(drawing, "projected", "path") if _thick(p) == BAND)
+    foot = torch.tensor(_ends(shadow)[1]) / LONG
+    assert torch.allclose(foot * torch.tensor([1, -1]), key * (query @ key), atol=0.01)
+    tips = [_ends(path)[0] for path in parts(drawing, "projected", "path") if "fill" in path.attrib]
+    shares = torch.tensor(tips) / LONG * torch.tensor([1, -1])
+    for arrow in (*torch.eye(2), query, key):
+        assert (shares - arrow).abs().amax(dim=1).min() < 0.01
+    assert not any(_thick(path) == BAND for path in parts(drawing, "words", "path"))
+    texts = [text for text in root_of(drawing).itertext() if "=" in text]
+    assert "= 0, no shadow" in texts and "= 0.96, the shadow of q" in texts
+
+
+def _thick(path):
+    return float(path.attrib.get("stroke-width", 0))
+
+
+def _ends(path):
+    """The first two points of a path."""
+    found = re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path.attrib["d"])
+    return [[float(x), float(y)] for x, y in found[:2]]

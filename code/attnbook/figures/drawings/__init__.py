@@ -35,6 +35,7 @@ from attnbook.figures.drawings.softmax import softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
 from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
+from attnbook.figures.drawings.turning import turning
 
 __all__ = [
     "Beginning",
@@ -73,6 +74,7 @@ __all__ = [
     "splits",
     "teacher_forcing",
     "then_and_now",
+    "turning",
     "two_orders",
     "writing",
 ]

@@ -1,7 +1,5 @@
 """A word that asks, with and without its projections: all numbers are PyTorch's."""
 
-import re
-
 import browser
 import examples
 import pytest
@@ -13,20 +11,29 @@ show = examples.show
 
 X, W_Q, W_K, W_V = (ROLES[name].double() for name in ("x", "W_Q", "W_K", "W_V"))
 CASES = {
-    "nothing": (X @ W_Q, X @ W_K, X @ W_V),
-    "separate query": (X @ W_K, X @ W_K, X @ W_V),
-    "value projection": (X @ W_Q, X @ W_K, X),
-    "all projections": (X, X, X),
+    "all three": (X @ W_Q, X @ W_K, X @ W_V),
+    "no query": (X @ W_K, X @ W_K, X @ W_V),
+    "no value": (X @ W_Q, X @ W_K, X),
+    "none": (X, X, X),
 }
 
 
-def bars(page):
-    """Each bar's name, the widths of its parts as shares of the widest bar, and its number."""
-    return page.locator(".after li").evaluate_all(
-        """all => all.map(li => [li.children[0].textContent,
-          [...li.children[1].children].map(part => parseFloat(part.style.width) / 100),
-          li.children[2].textContent])"""
-    )
+def carried(page, case):
+    """What a word carries in a case: of each sum the features with their numbers."""
+    pills = page.locator(".case").nth([*CASES].index(case)).locator(".carries > span")
+    return [
+        dict(item.rsplit(" ", 1) for item in pill.locator("i").all_inner_texts())
+        for pill in pills.all()
+    ]
+
+
+def listed(names, amounts):
+    """The amounts that are not nearly 0, as a figure writes them."""
+    return {
+        name: pytest.approx(a, abs=0.05 + 1e-9)  # 0.25 may be 0.3
+        for name, a in zip(names, amounts.tolist(), strict=True)
+        if a >= 0.05
+    }
 
 
 def ribbons_of(page):
@@ -73,8 +80,6 @@ def test_weights_and_mixture_without_a_projection_are_pytorchs(show, case):
         assert close(column(page, "weight"), weights)
         mixture = torch.tensor([float(text) for text in rows["mixture"][1:]])
         assert close(mixture, weights @ value)
-        shown = page.locator(".weight:not(.label)").all_inner_texts()
-        assert shown == [percent(w) for w in weights]
         shares = page.locator(".shares span").evaluate_all(
             "all => all.map(part => parseFloat(part.style.width) / 100)"
         )
@@ -82,17 +87,32 @@ def test_weights_and_mixture_without_a_projection_are_pytorchs(show, case):
         for widths in (*ribbons_of(page), places_of(page, ".shares span")):
             # with one scale where they leave the words, where they end, and in the bar below
             assert torch.allclose(widths, weights * widths_of_all(page), atol=0.5)
-        drawn = {name: (parts, text) for name, parts, text in bars(page)}
-        parts = weights[:, None] * value  # (word, column)
-        own = X[row]
-        for k, name in enumerate(names):
-            amounts = torch.cat([own[k : k + 1] * (not apart), parts[:, k]])
-            assert re.fullmatch(r"\d+\.\d", drawn[name][1])
-            assert abs(float(drawn[name][1]) - amounts.sum()) < 0.05 + 1e-9  # 0.25 may be 0.3
-            widths = torch.tensor(drawn[name][0])
-            assert torch.allclose(widths * amounts.sum(), amounts.float() * widths.sum(), atol=1e-3)
-        itself = {name for name, k in zip(ROLES["features"], own, strict=True) if k}
-        assert {*drawn} == {*names} | (itself if apart else set())
+
+
+def test_all_four_cases_are_compared_without_a_press(show):
+    page = show(alive("roles"), motion="reduce")
+    for row, word in enumerate(ROLES["words"]):
+        page.locator(".chip").nth(row).click()
+        assert page.locator(".head").inner_text().endswith(f"what “{word}” then carries")
+        for place, (case, (query, key, value)) in enumerate(CASES.items()):
+            weights = (key @ query[row]).softmax(dim=-1)
+            cells = page.locator(".case").nth(place).locator(".weight")
+            assert cells.all_inner_texts() == [percent(w) for w in weights]
+            shades = cells.evaluate_all(
+                "all => all.map(cell => parseFloat(cell.style.getPropertyValue('--share')))"
+            )
+            shades = torch.tensor(shades).double()
+            assert torch.allclose(shades / shades.sum(), weights, atol=1e-3)
+            found = [
+                {name: float(number) for name, number in pill.items()}
+                for pill in carried(page, case)
+            ]
+            mixture = weights @ value
+            if value.shape[1] == len(ROLES["hands"]):  # apart from what the word is
+                own = listed(ROLES["features"], X[row])
+                assert found == [own, listed(ROLES["hands"], mixture)]
+            else:
+                assert found == [listed(ROLES["features"], X[row] + mixture)]
 
 
 def test_without_a_query_of_its_own_a_word_with_no_key_gives_all_the_same_weight(show):
@@ -101,17 +121,16 @@ def test_without_a_query_of_its_own_a_word_with_no_key_gives_all_the_same_weight
     assert said(page).endswith(
         "%). The mixture that it takes in stays apart from its own features."
     )
-    page.get_by_role("button", name="separate query").click()
+    page.get_by_role("button", name="no query").click()
     assert "which is nothing. So every word gets the same weight, 25" in said(page)
-    assert page.locator(".voice").inner_text() == "<i> looks for nothing"
+    assert page.locator(".voice").inner_text() == "With no query, <i> looks for nothing"
 
 
-def test_projections_are_removed_and_words_chosen_by_keyboard_alone(show):
+def test_words_and_cases_are_chosen_by_keyboard_alone(show):
     page = show(alive("roles"))
-    press(page, "Tab", "Tab", "Tab", "Space")
-    pressed = page.locator(".controls [aria-pressed=true]")
-    assert pressed.all_inner_texts() == ["value projection"]
-    assert said(page).startswith("Without a value projection,")
-    press(page, "Tab", "Tab", "Tab", "Enter")
+    press(page, "Tab", "Tab", "Enter")
     assert page.locator(".chip[aria-pressed=true]").all_inner_texts() == ["dog"]
+    press(page, "Tab", "Tab", "Tab", "Tab", "Tab", "Space")
+    assert page.locator(".case [aria-pressed=true]").all_inner_texts() == ["no value"]
+    assert said(page).startswith("Without a value projection,")
     assert "“dog” adds the mixture" in said(page)

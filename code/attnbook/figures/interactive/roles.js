@@ -1,125 +1,135 @@
-// A word asks all others. The reader takes away one of the three projections, or all of them.
-attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softmax, fixed, percent,
+// A word asks all others, with all three projections and without some of them, one below the other.
+// The reader chooses the word, and the case whose keys and values are shown.
+attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixed, percent,
   ribbon }) => {
-  const [WORD, FALL] = [100, 74]; // width of a word and height of the ribbons, in their units
+  const [WORD, FALL] = [100, 64]; // width of a word and height of the ribbons, in their units
   const ALL = 0.92 * WORD; // as wide as all of the weight: each ribbon is as wide as its share
   const HEARD = 0.2; // a weight from which on a word is named
-  const LEGIBLE = 0.3; // of a bar: a part that has room for its word
+  const DARKEST = 45; // percent of the colour of weights in a cell that has all of the weight
   const through = (row, matrix) =>
     matrix[0].map((_, k) => dot(row, matrix.map((cells) => cells[k])));
   const list = (parts) => [parts.slice(0, -1).join(", "), ...parts.slice(-1)]
     .filter(Boolean).join(" and ");
 
-  // what is taken away: its button, and what then makes query, key and value
-  const REMOVED = [
-    { name: "nothing", query: "W_Q", key: "W_K", value: "W_V" },
-    { name: "separate query", query: "W_K", key: "W_K", value: "W_V" },
-    { name: "value projection", query: "W_Q", key: "W_K", value: null },
-    { name: "all projections", query: null, key: null, value: null }];
+  // the cases: a name, what the word then does, and what makes query, key and value
+  const CASES = [
+    { name: "all three", does: "finds what it looks for", query: "W_Q", key: "W_K", value: "W_V" },
+    { name: "no query", does: "asks with its own key", query: "W_K", key: "W_K", value: "W_V" },
+    { name: "no value", does: "adds whole words to itself", query: "W_Q", key: "W_K", value: null },
+    { name: "none", does: "looks for words like itself", query: null, key: null, value: null }];
 
   return class Roles extends Interactive {
-    static LINES = 6;
+    static LINES = 5;
     static STYLE = `
       :host { container-type: inline-size; }
-      .controls { align-items: center; gap: .4rem; }
-      .controls button[aria-pressed="true"] { background: var(--hover); font-weight: 600;
-        box-shadow: inset 0 -3px var(--weights); }
-      .voice { margin: 0 0 .3rem; text-align: center; color: var(--query);
-        font-size: clamp(14px, 4.3cqi, 17px); }
-      .voice i { font-style: normal; letter-spacing: .1em; }
-      .words { display: grid; gap: .1rem .2rem; align-items: center; text-align: center;
-        grid-template-columns: 3rem repeat(var(--words), minmax(0, 1fr)); }
+      .controls { display: none; }
+      .row { display: grid; gap: .15rem .2rem; align-items: center; text-align: center;
+        grid-template-columns: 3.5rem repeat(var(--words), minmax(0, 1fr)); }
       .label { text-align: left; font-size: 13px; }
       .chip { min-width: 0; min-height: 2.1rem; padding: .1rem; font-weight: 600;
         font-size: clamp(14px, 1.7cqi, 16px); border: 1.5px solid var(--line);
         border-radius: .5rem; }
       .chip[aria-pressed="true"] { color: var(--query); border-color: var(--query);
         box-shadow: inset 0 0 0 1px var(--query); }
+      .head { grid-column: 2 / -1; margin: .2rem 0 0; text-align: left; font-size: 13px;
+        color: var(--soft); }
+      .case { padding: .35rem 0; border-bottom: 1px solid var(--line); }
+      .case button { grid-row: 1 / 4; align-self: stretch; padding: .1rem .1rem .1rem .35rem; font-size: 14px;
+        font-weight: 600; line-height: 1.2; text-align: left; border-color: var(--line); }
+      .case button[aria-pressed="true"] { background: var(--hover); border-color: var(--weights);
+        box-shadow: inset 3px 0 var(--weights); }
+      .does, .carries { grid-column: 2 / -1; text-align: left; font-size: 13.5px; }
+      .weight { height: 1.9rem; line-height: 1.9rem; border-radius: .2rem; font-size: 14px;
+        font-weight: 600; font-variant-numeric: tabular-nums; box-shadow: inset 0 0 0 1px var(--line);
+        background: color-mix(in srgb, var(--weights) var(--share), var(--paper)); }
+      .carries { display: flex; flex-wrap: wrap; gap: .15rem .3rem; }
+      .carries > span { padding: 0 .4rem; border: 1.5px solid var(--soft); border-radius: .7rem;
+        font-variant-numeric: tabular-nums; }
+      .carries > .found { border-color: var(--value); color: var(--value); }
+      .carries i { font-style: normal; white-space: nowrap; }
+      .voice { min-height: 2.8em; margin: .7rem 0 .2rem; text-align: center; color: var(--query);
+        font-size: clamp(14px, 4.1cqi, 16px); }
+      .voice i { font-style: normal; letter-spacing: .1em; }
       .has { min-height: 2.5em; align-content: center; line-height: 1.25;
         font-size: clamp(12px, 1.5cqi, 14px); }
       .key { color: var(--key); } .value { color: var(--value); }
-      .weight { color: var(--weights); font-weight: 600; font-variant-numeric: tabular-nums; }
-      .wide { grid-column: 2 / -1; }
+      .wide { grid-column: 2 / span var(--words); }
       .ribbon { fill: var(--weights); opacity: .5; }
-      .shares, .track { display: flex; height: 24px; overflow: hidden; }
-      .shares { width: calc(${100 * ALL / WORD}% / var(--words));
+      .shares { display: flex; height: 24px; overflow: hidden;
+        width: calc(${100 * ALL / WORD}% / var(--words));
         margin-left: calc((var(--row) + ${(1 - ALL / WORD) / 2}) * 100% / var(--words)); }
-      .shares span, .track span { overflow: hidden; font-size: 12px; line-height: 24px;
-        color: var(--paper); text-align: center; box-shadow: inset -1px 0 var(--paper); }
-      .shares span { background: var(--weights); box-shadow: none; }
+      .shares span { overflow: hidden; background: var(--weights); }
       .shares span:nth-child(even) { opacity: .7; }
-      .track span { background: var(--value); line-height: 18px; }
-      .track .own { background: var(--soft); }
-      .after { margin-top: .8rem; min-height: calc(26px * var(--rows) + 2.4rem); }
-      .after p { margin: 0 0 .2rem; font-weight: 600; font-size: 14px; }
-      .after ul + p { margin-top: .5rem; }
-      .after ul { display: grid; grid-template-columns: 4.6rem minmax(3rem, 1fr) 2rem;
-        gap: 0 .5rem; align-items: center; }
-      .after li { display: contents; }
-      .after li > * { line-height: 26px; }
-      .after .track { height: 18px; line-height: 18px; }
-      .after .number { text-align: right; font-variant-numeric: tabular-nums; }
-      @media (prefers-reduced-motion: no-preference) {
-        .shares span, .track span { transition: width .25s; } }
-      @media (min-width: 600.01px) { .said { min-height: 4.2em; } } /* three lines: nothing jumps */
-      @container (min-width: 44rem) {
-        .sides { display: grid; grid-template-columns: minmax(0, 1.35fr) minmax(0, 1fr);
-          column-gap: 2.4rem; align-items: center; }
+      @media (prefers-reduced-motion: no-preference) { .shares span { transition: width .25s; } }
+      @media (min-width: 600.01px) { .said { min-height: 2.8em; } } /* two lines: nothing jumps */
+      @container (min-width: 42rem) {
+        .row { grid-template-columns: 5.6rem repeat(var(--words), minmax(0, 1fr)) 17rem;
+          column-gap: .3rem; }
+        .narrow { display: none; }
+        .voice { min-height: 0; }
+        .head, .carries { grid-column: -2 / -1; padding-left: .9rem; }
+        .head { grid-row: 1; margin: 0; }
+        .does { grid-column: 2 / -2; }
+        .case button { grid-row: 1 / 3; }
+        .carries { grid-row: 1 / 3; }
       }
     `;
 
     build() {
-      const { words, features, hands, row, x } = this.data;
+      const { words, row } = this.data;
       this.row = row;
-      this.removed = REMOVED[0];
-      this.controls.append(element("span", {}, "Remove"));
-      this.buttons = REMOVED.map((removed) => this.button(removed.name, () => {
-        this.removed = removed;
-        this.draw();
-      }));
+      this.case = CASES[0];
+      this.stage.style.setProperty("--words", words.length);
       this.chips = words.map((word, i) => element("button", { type: "button", class: "chip",
         onclick: () => {
           this.row = i;
           this.draw();
         } }, word));
+      this.then = element("span");
       const cells = (kind) => words.map(() => element("span", { class: kind }));
+      this.cases = CASES.map((each) => {
+        const button = element("button", { type: "button", onclick: () => {
+          this.case = each;
+          this.draw();
+        } }, each.name);
+        const [weights, carries] = [cells("weight"), element("div", { class: "carries" })];
+        return { each, button, weights, carries, row: element("div", { class: "row case" }, button,
+          element("span", { class: "does" }, each.does), ...weights, carries) };
+      });
       this.keys = cells("key has");
-      this.given = cells("weight");
       this.values = cells("value has");
       const label = (name) => element("span", { class: `label ${name}` }, name);
       this.ribbons = words.map(() => shape("path", { class: "ribbon" }));
       this.shares = words.map(() => element("span"));
       this.whole = element("div", { class: "wide shares", "aria-hidden": "true" }, ...this.shares);
       this.voice = element("p", { class: "voice", "aria-hidden": "true" });
-      const most = Math.max(...x.map((kinds) => kinds.filter(Boolean).length));
-      const rows = Math.max(features.length, most + hands.length);
-      this.after = element("div", { class: "after", style: `--rows: ${rows}` });
-      this.stage.className = "sides";
-      this.stage.append(element("div", {}, this.voice,
-        element("div", { class: "words", style: `--words: ${words.length}` },
-          element("span"), ...this.chips, label("key"), ...this.keys,
-          label("weight"), ...this.given, label("value"), ...this.values,
-          shape("svg", { class: "wide", preserveAspectRatio: "none", height: FALL,
-            viewBox: `0 0 ${WORD * words.length} ${FALL}`, "aria-hidden": "true" },
-          ...this.ribbons),
-          this.whole)),
-      this.after);
+      const line = (...cells) => element("div", { class: "row" }, ...cells);
+      this.stage.append(
+        line(element("span"), ...this.chips, element("p", { class: "head" },
+          element("span", { class: "narrow" }, "weights, and below them "), this.then)),
+        ...this.cases.map(({ row }) => row),
+        this.voice,
+        line(label("key"), ...this.keys),
+        line(label("value"), ...this.values),
+        line(shape("svg", { class: "wide", preserveAspectRatio: "none", height: FALL,
+          viewBox: `0 0 ${WORD * words.length} ${FALL}`, "aria-hidden": "true" }, ...this.ribbons),
+        this.whole));
     }
 
     // queries, keys and values of all words, the weights of the one that asks, and its mixture
-    attend() {
+    attend(by = this.case) {
       const { x } = this.data;
       const made = (name) => (name ? x.map((own) => through(own, this.data[name])) : x);
-      const [queries, keys, values] = ["query", "key", "value"].map((r) => made(this.removed[r]));
+      const [queries, keys, values] = ["query", "key", "value"].map((r) => made(by[r]));
       const weights = softmax(keys.map((key) => dot(key, queries[this.row])));
-      const parts = values[0].map((_, k) => values.map((value, j) => weights[j] * value[k]));
-      return { query: queries[this.row], keys, values, weights, parts, mixture: parts.map(sum) };
+      const mixture = values[0].map((_, k) => dot(weights, values.map((value) => value[k])));
+      return { query: queries[this.row], keys, values, weights, mixture };
     }
 
     // the names of the columns of queries and keys, or of values
     names(role) {
       const { features, labels, hands } = this.data;
-      return this.removed[role] ? (role === "value" ? hands : labels) : features;
+      return this.case[role] ? (role === "value" ? hands : labels) : features;
     }
 
     has(numbers, role) {
@@ -129,20 +139,38 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
     paint() {
       const now = this.attend();
       const word = this.data.words[this.row];
-      this.buttons.forEach((button, k) =>
-        button.setAttribute("aria-pressed", REMOVED[k] === this.removed));
+      this.then.textContent = `what “${word}” then carries`;
       this.chips.forEach((chip, i) => chip.setAttribute("aria-pressed", i === this.row));
+      this.cases.forEach(({ each, button, weights, carries }) => {
+        const { weights: shares, mixture } = this.attend(each);
+        button.setAttribute("aria-pressed", each === this.case);
+        weights.forEach((cell, j) => {
+          cell.textContent = percent(shares[j]);
+          cell.style.setProperty("--share", `${DARKEST * shares[j]}%`);
+        });
+        carries.replaceChildren(...this.carried(each, mixture));
+      });
       now.weights.forEach((weight, j) => {
         this.keys[j].textContent = this.has(now.keys[j], "key");
-        this.given[j].textContent = percent(weight);
         this.values[j].textContent = this.has(now.values[j], "value");
         this.shares[j].style.width = `${100 * weight}%`;
         this.ribbons[j].setAttribute("d", this.ribbon(j, now.weights));
       });
       this.whole.style.setProperty("--row", this.row);
-      this.voice.replaceChildren(element("b", {}, word), " looks for ", ...this.wish(now.query));
-      this.paintAfter(now);
+      this.voice.replaceChildren(`With ${this.case.name}, `, element("b", {}, word), " looks for ",
+        ...this.wish(now.query));
       this.say(this.explain(word, now));
+    }
+
+    // what the word is and what it takes in: beside each other, or in one sum
+    carried(by, mixture) {
+      const { features, hands, x } = this.data;
+      const pill = (kind, names, amounts) => element("span", { class: kind },
+        ...names.map((name, k) => `${name} ${fixed(amounts[k], 1)}`)
+          .filter((_, k) => amounts[k] >= 0.05).flatMap((text, k) => [k ? " · " : "", element("i", {}, text)]));
+      const own = x[this.row];
+      return by.value ? [pill("own", features, own), pill("found", hands, mixture)]
+        : [pill("sum", features, own.map((amount, k) => amount + mixture[k]))];
     }
 
     wish(query) {
@@ -157,34 +185,6 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
       const start = WORD * (j + 0.5) - width / 2;
       const end = WORD * (this.row + 0.5) - ALL / 2 + ALL * sum(weights.slice(0, j));
       return ribbon([start, start + width, 0], [end, end + width, FALL]);
-    }
-
-    // what the word is afterwards: beside what it was, or in one sum with it
-    paintAfter({ parts, mixture }) {
-      const { words, features, hands, x } = this.data;
-      const [word, own] = [words[this.row], x[this.row]];
-      const none = range(words.length).map(() => 0);
-      const was = features.map((name, k) => ({ name, own: own[k], parts: none }))
-        .filter(({ own }) => own);
-      const found = hands.map((name, k) => ({ name, own: 0, parts: parts[k] }));
-      const both = features.map((name, k) => ({ name, own: own[k], parts: parts[k] }));
-      const most = Math.max(...mixture, ...was.map(({ own }) => own),
-        ...(this.removed.value ? this.data.W_V.flat() : both.map(({ own }, k) => own + mixture[k])));
-      const title = (text) => element("p", {}, text);
-      const bars = (rows) => element("ul", {}, ...rows.map((row) => this.bar(row, most)));
-      this.after.replaceChildren(...(this.removed.value
-        ? [title(`what “${word}” is by itself`), bars(was),
-          title(`what “${word}” takes in`), bars(found)]
-        : [title(`what “${word}” is and takes in, in one sum`), bars(both)]));
-    }
-
-    bar({ name, own, parts }, most) {
-      const part = (amount, text, kind = "") => element("span", { class: kind,
-        style: `width: ${100 * amount / most}%` }, amount / most > LEGIBLE ? text : "");
-      return element("li", {}, element("span", {}, name),
-        element("span", { class: "track" }, part(own, "itself", "own"),
-          ...parts.map((amount, j) => part(amount, this.data.words[j]))),
-        element("span", { class: "number" }, fixed(own + sum(parts), 1)));
     }
 
     explain(word, { query, weights }) {
@@ -204,7 +204,7 @@ attnbook.define("roles", ({ Interactive, element, shape, range, sum, dot, softma
         `Without a value projection, a word hands over all of its features. “${word}” adds the mixture `
           + "to its own features, so the next layer can hardly tell the two apart.",
         `Without any projection, a word looks for words like itself. ${finds} Nothing is left that `
-          + "training could change."][REMOVED.indexOf(this.removed)];
+          + "training could change."][CASES.indexOf(this.case)];
     }
 
     numbers() {

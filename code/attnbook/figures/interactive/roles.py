@@ -1,4 +1,4 @@
-"""A word that asks, and what is left of its answer without one of the three projections."""
+"""A word that asks, with all three projections and without some of them, side by side."""
 
 from collections.abc import Sequence
 
@@ -25,13 +25,14 @@ def roles(
     asks: str,
     alt: str,
 ) -> Interactive:
-    """A word's weights and mixture, with all three projections and without.
+    """A word's weights and what it then carries, in four cases one below the other.
 
     ``x`` says of each word which of the ``features`` it has. The projections make of it a query
     and a key, whose columns are the ``labels``, and a value, whose columns are the ``hands``. A
     score is the product q·k, softmax makes weights of the scores, and these mix the values. The
-    reader takes away the query projection (then the key asks), the value projection (then the
-    word's x is handed over) or all three, and chooses the word that asks, at first ``asks``.
+    cases are: all three projections; no query (then the key asks); no value (then the word's x is
+    handed over, in one sum with the word's own); and none of them. The reader chooses the word
+    that asks, at first ``asks``, and the case whose keys and values are shown.
 
     ``alt`` says what can be seen.
 
@@ -61,9 +62,9 @@ def roles(
         "row": row,
     }
     weights = {
-        "with three": (x @ W_Q)[row] @ (x @ W_K).T,
-        "query = key": (x @ W_K)[row] @ (x @ W_K).T,
-        "with none": x[row] @ x.T,
+        "all three": (x @ W_Q)[row] @ (x @ W_K).T,
+        "no query": (x @ W_K)[row] @ (x @ W_K).T,
+        "none": x[row] @ x.T,
     }
     still = _shares({k: s.double().softmax(dim=-1) for k, s in weights.items()}, words, asks)
     return Interactive("roles", data, alt=alt, still=still)

@@ -17,6 +17,7 @@ from gallery import (
     NEURONS,
     NEWS,
     ONE_OR_TWO,
+    SCORES_AND_VALUES,
     SPLITS,
     STATES,
     TOKENS,
@@ -30,7 +31,7 @@ from gallery import (
 
 from attnbook import figures
 from attnbook.attention import attention
-from attnbook.figures import drawings
+from attnbook.figures import drawings, style
 from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.cost import CELL
 from attnbook.figures.drawings.draw_matrix import SHADES
@@ -166,28 +167,43 @@ def test_a_score_is_drawn_as_its_products_and_as_their_sums():
     assert f"from 0 to {sums[-1]:.0f}".replace("-", "−") in drawn.alt
 
 
-def test_softmax_is_drawn_as_bars_of_scores_exponentials_and_parts_of_one_whole():
-    generator = torch.Generator().manual_seed(0)
-    scores = torch.randn(3, generator=generator)
-    drawn = drawings.softmax(scores, torch.ones(3))
-    widths, ends = {}, {}
-    for name in ("score s", "e^s", "weight w"):
-        bars = parts(drawn, name, "rect")
-        left = torch.tensor([float(bar.attrib["x"]) for bar in bars])
-        widths[name] = torch.tensor([size(bar)[0] for bar in bars])
-        ends[name] = left, left + widths[name]
-    for name, row in (("score s", scores.abs()), ("e^s", scores.exp())):
+def test_scores_divided_by_their_sum_are_drawn_beside_softmax_and_both_outputs_on_one_line():
+    scores, value = SCORES_AND_VALUES
+    drawn = drawings.softmax(scores, value)
+    plain, weights = scores / scores.sum(), scores.softmax(dim=0)
+    bars = parts(drawn, "scores ÷ sum", "rect")
+    inside, outside = (
+        [size(bar)[0] for bar in bars if (bar.attrib["fill"] == style.RED) == red]
+        for red in (False, True)
+    )
+    assert len(inside) == len(outside) == 2  # 1.35 is inside up to 1; −0.85 is outside
+    unit = inside[0]
+    found = torch.tensor([unit + outside[0], inside[1], -outside[1]]) / unit
+    torch.testing.assert_close(found, plain, rtol=0, atol=0.01)
+    found = torch.tensor([size(bar)[0] for bar in parts(drawn, "softmax", "rect")]) / unit
+    torch.testing.assert_close(found, weights, rtol=0, atol=0.01)
+    (band,) = parts(drawn, "outputs", "rect")
+    left, long = float(band.attrib["x"]), size(band)[0]
+    dots = torch.tensor([float(dot.attrib["cx"]) for dot in parts(drawn, "outputs", "circle")])
+    found = value.min() + (dots - left) / long * (value.max() - value.min())
+    expected = torch.stack([plain @ value, weights @ value])
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.1)
+
+
+def test_rules_are_drawn_as_bars_of_their_weights_and_say_which_stay_the_same():
+    scores = torch.tensor([1.1, 0.4, -0.7])
+    tried = {"plain": lambda s: s / s.sum(), "soft": lambda s: s.softmax(dim=0)}
+    drawn = drawings.rules(scores, tried, named="soft")
+    moved = torch.stack([scores, scores + 1, 2 * scores])
+    for name, rule in tried.items():
+        heights = torch.tensor([size(bar)[1] for bar in parts(drawn, name, "rect")]).view(3, 3)
+        weights = torch.stack([rule(row) for row in moved]).abs()
         torch.testing.assert_close(
-            widths[name] / widths[name].max(), row / row.max(), rtol=0, atol=0.01
+            heights / heights.max(), weights / weights.max(), rtol=0, atol=0.01
         )
-    negative = scores < 0
-    left, right = ends["score s"]
-    zero = torch.where(negative, right, left)
-    assert zero.max() - zero.min() < 0.2  # to both sides of one line
-    shares = widths["weight w"] / widths["weight w"].sum()
-    torch.testing.assert_close(shares, scores.softmax(dim=0), rtol=0, atol=0.01)
-    left, right = ends["weight w"]
-    torch.testing.assert_close(left[1:], right[:-1], rtol=0, atol=0.2)  # one after the other
+        words = [text.text for text in parts(drawn, name, "text")]
+        assert words.count("same") == 1  # one of the two changes leaves the weights alone
+        assert len(words) == 3 + 1 + 3
 
 
 @pytest.mark.parametrize("name", SPLITS)

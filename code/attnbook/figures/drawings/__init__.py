@@ -31,7 +31,7 @@ from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.score import score
-from attnbook.figures.drawings.softmax import softmax
+from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
 from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
@@ -66,6 +66,7 @@ __all__ = [
     "one_head_or_two",
     "own_gpt",
     "product",
+    "rules",
     "score",
     "self_attention",
     "shared_heads",

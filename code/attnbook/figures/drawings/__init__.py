@@ -30,6 +30,7 @@ from attnbook.figures.drawings.one_head_or_two import one_head_or_two
 from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.positions import five_marks
+from attnbook.figures.drawings.rotary import dials, rivals
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
@@ -46,6 +47,7 @@ __all__ = [
     "both_ways",
     "caching",
     "decoder_block",
+    "dials",
     "encoder_block",
     "encoder_decoder",
     "five_marks",
@@ -66,6 +68,7 @@ __all__ = [
     "one_head_or_two",
     "own_gpt",
     "product",
+    "rivals",
     "rules",
     "score",
     "self_attention",

@@ -21,7 +21,7 @@ DIAL, ACROSS, DOWN = 30.0, 94.0, 116.0  # the radius, and from one dial to the n
 SLOPE = 0.5  # ALiBi's, as in the laboratory
 BIASES = [0.4, 3.0, 1.8, 1.2, 0.8, 0.5, 0.2, 0.0, -0.2, -0.3, -0.4, -0.5, -0.6, -0.7, -0.8, -0.9]
 TRAINED, NEW = 15, 31  # places of the query
-ROOM, HIGH, ROW = 178.0, 62.0, 96.0  # of a curve its width and height, and the next one's distance
+ROOM, HIGH, ROW = 178.0, 54.0, 84.0  # of a curve its width and height, and the next one's distance
 
 
 def hands() -> Float[Tensor, "two features"]:
@@ -212,7 +212,7 @@ def rivals(right: Mapping[str, float]) -> Drawing:
     for row, (name, (title, how, old, new)) in enumerate(rows.items()):
         with canvas.group(name, 0, row * ROW):
             _rival(canvas, title, how, old, new, right[name])
-    with canvas.group("axis", 0, len(rows) * ROW - 22):
+    with canvas.group("axis", 0, len(rows) * ROW - 12):
         _distances(canvas, ROOM, 0.0)
         canvas.text(middle, 18, "places from k to q", size=SMALL)
     found = {name: f"{share:.0f} %" for name, share in right.items()}
@@ -238,8 +238,8 @@ def _rival(
     """A row: what the design does, its curves at a trained and at a new place, and a result."""
     same = old == new
     color = WEIGHTS if same else INK
-    canvas.text(-132, 8, title, color=color, size=NAME, anchor="start", bold=True)
-    for y, words in zip((30, 47), how, strict=True):
+    canvas.text(-132, 6, title, color=color, size=NAME, anchor="start", bold=True)
+    for y, words in zip((27, 44), how, strict=True):
         canvas.text(-132, y, words, size=SMALL, anchor="start")
     values = [value for _, value in old + new]
     low, high = min(values), max(values)
@@ -250,8 +250,8 @@ def _rival(
     canvas.line((0, HIGH + 5), (ROOM, HIGH + 5), color=tint(LINE, 0.6), thick=1)
     _stroke(canvas, [*map(at, old)], WEIGHTS if same else NEUTRAL)
     _stroke(canvas, [*map(at, new)])
-    canvas.text(ROOM + 60, 20, f"{right:.0f} %", color=color, size=NAME, bold=True)
-    canvas.text(ROOM + 60, 42, "same curve" if same else "new curve", size=SMALL)
+    canvas.text(ROOM + 60, 16, f"{right:.0f} %", color=color, size=NAME, bold=True)
+    canvas.text(ROOM + 60, 37, "same curve" if same else "new curve", size=SMALL)
 
 
 def _stroke(canvas: Canvas, points: list[tuple[float, float]], color: str = "") -> None:

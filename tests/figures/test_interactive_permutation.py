@@ -22,9 +22,14 @@ browser.skip_without()
 show = examples.show
 
 
-def outputs(order, positions):
+def layer(order, positions):
+    """The outputs and the weights."""
     x = EMBEDDINGS[order] + (POSITIONS if positions else 0)
-    return attention(x, x, x)[0]
+    return attention(x, x, x, need_weights=True)
+
+
+def outputs(order, positions):
+    return layer(order, positions)[0]
 
 
 def table(page):
@@ -41,7 +46,9 @@ def shows(page, order, positions=False):
     """Tokens, table and sentence are those of this order."""
     names = [TOKENS[i] for i in order]
     tokens, shown = table(page)
-    right = outputs(order, positions)
+    right, weights = layer(order, positions)
+    cells = page.locator(".cells div").all_inner_texts()
+    on_map = torch.tensor([float(text) for text in cells], dtype=torch.float64).view(5, 5).mT
     change = (right - outputs(range(5), positions)[order]).abs().max()
     if order == [0, 1, 2, 3, 4]:
         sentence = "the original order"
@@ -52,7 +59,9 @@ def shows(page, order, positions=False):
         sentence = "Each token's output is the same as in the original order."
     return (
         page.locator(".places button").all_inner_texts() == tokens == names
-        and close(shown, right)
+        and close(shown, torch.cat([weights, right], dim=1))
+        and (on_map - weights).abs().max() < 0.0051
+        and page.locator(".rows div").all_inner_texts() == names
         and sentence in said(page)
         and f"“{' '.join(names)}”" in said(page)
     )

@@ -1,14 +1,27 @@
-// Tokens to put in another order; under each, its output of self-attention. A column is a place:
-// a token that moves is painted in another column.
+// Tokens to put in another order, a map of their weights, and beside each row its output. A place
+// has a column and a row: a token that moves is painted in others.
 attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) =>
   class Permutation extends Interactive {
     static STYLE = `
-      .places { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column;
-        touch-action: pan-y; user-select: none; -webkit-user-select: none; }
-      .places > div { padding: 0 2px; text-align: center; color: var(--soft); }
-      .places button { width: 100%; margin: .1rem 0 .5rem; padding: .1rem; overflow: hidden;
-        text-overflow: ellipsis; white-space: nowrap; cursor: grab; }
+      .map { display: grid; grid-template-columns: minmax(2.6rem, auto) minmax(0, 1fr) minmax(4.5rem, 30%);
+        column-gap: .5rem; --row: 2.6rem; }
+      .map > :is(.corner, .head) { align-self: end; padding-bottom: .3rem; color: var(--query); font-size: 13px; }
+      .map > .head { color: var(--value); text-align: center; }
+      .places, .cells { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column; }
+      .places { touch-action: pan-y; user-select: none; -webkit-user-select: none; }
+      .places > div { padding: 0 2px; text-align: center; color: var(--soft); font-size: 13px; }
+      .places button { width: 100%; margin: .1rem 0 .3rem; padding: .1rem; overflow: hidden; font-size: 15px;
+        text-overflow: ellipsis; white-space: nowrap; cursor: grab; color: var(--key); }
       .places [aria-pressed="true"] { background: var(--hover); font-weight: 600; }
+      .cells { grid-template-rows: repeat(var(--tokens), var(--row)); }
+      .cells div { margin: 1px; border-radius: 2px; line-height: calc(var(--row) - 2px); text-align: center;
+        font-size: 14px; font-variant-numeric: tabular-nums; color: var(--ink);
+        background: color-mix(in srgb, var(--weights) calc(var(--share) * 45%), var(--tint)); }
+      .many .cells div { font-size: 0; }
+      .rows div { height: var(--row); line-height: var(--row); max-width: 4.5rem; overflow: hidden;
+        text-overflow: ellipsis; white-space: nowrap; text-align: right; color: var(--query); }
+      .rows .picked { font-weight: 600; }
+      .outputs svg { height: var(--row); padding: 3px 0; box-sizing: border-box; }
       .output { fill: var(--value); }
       .first { stroke: var(--ink); stroke-width: 2; vector-effect: non-scaling-stroke; }
     `;
@@ -27,9 +40,11 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       this.columns = this.first.map((place) => {
         const button = element("button", { type: "button", onclick: () => this.pick(place),
           onkeydown: (event) => this.key(event, place) });
-        const bars = shape("svg", { "aria-hidden": "true", height: 16 * embeddings[0].length,
-          viewBox: `0 0 100 ${16 * embeddings[0].length}`, preserveAspectRatio: "none" });
-        return { button, bars, column: element("div", {}, place + 1, button, bars) };
+        const high = 16 * embeddings[0].length;
+        const bars = shape("svg", { "aria-hidden": "true", viewBox: `0 0 100 ${high}`,
+          preserveAspectRatio: "none" });
+        return { button, bars, column: element("div", {}, place + 1, button),
+          row: element("div", {}), cells: this.first.map(() => element("div", {})) };
       });
       this.places = element("div", { class: "places", role: "group",
         "aria-label": "Tokens in order; the left and right arrow keys move the one in focus",
@@ -46,20 +61,31 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         this.moved = null;
         this.draw();
       });
-      this.stage.append(this.places, element("p", { class: "note" }, "The bars show each token's " +
-        "output, one bar for each feature, and point left if negative. The thin lines show the same " +
-        "output in the original order."));
+      const part = (name, ...nodes) => element("div", { class: name, "aria-hidden": "true" }, ...nodes);
+      this.stage.append(element("div", { class: `map${tokens.length > 5 ? " many" : ""}`,
+        style: `--tokens: ${tokens.length}` },
+        part("corner", "looks at"), this.places, part("head", "output"),
+        part("rows", ...this.columns.map(({ row }) => row)),
+        part("cells", ...this.columns.flatMap(({ cells }) => cells)),
+        part("outputs", ...this.columns.map(({ bars }) => bars))),
+      element("p", { class: "note" }, "A row shows the weights that a token gives to all tokens, and " +
+        "its output, one bar for each feature. Bars point left if negative. The thin lines show the " +
+        "same output in the original order."));
     }
 
-    // the output at each place; query, key and value are the vectors themselves
-    outputs(order) {
+    // the weights and the output at each place
+    layer(order) {
       const { embeddings, positions } = this.data;
       const x = order.map((token, place) => embeddings[token].map((number, feature) =>
         number + (this.positions ? positions[place][feature] : 0)));
-      return x.map((query) => {
-        const weights = softmax(x.map((key) => dot(query, key) / Math.sqrt(query.length)));
-        return query.map((_, feature) => dot(weights, x.map((value) => value[feature])));
-      });
+      // query, key and value are the vectors themselves
+      const weights = x.map((query) => softmax(x.map((key) => dot(query, key) / Math.sqrt(query.length))));
+      return { weights, outputs: weights.map((shares) =>
+        x[0].map((_, feature) => dot(shares, x.map((value) => value[feature])))) };
+    }
+
+    outputs(order) {
+      return this.layer(order).outputs;
     }
 
     key(event, place) {
@@ -113,24 +139,39 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
     reorder(order) {
       const before = this.order;
       const step = this.places.clientWidth / order.length;
+      const high = this.columns[0].row.offsetHeight;
+      const come = (node, right, down) => {
+        if (right || down)
+          node.animate([{ transform: `translate(${right}px, ${down}px)` }, { transform: "none" }], 200);
+      };
       this.order = order;
       this.draw();
       if (still()) return;
-      this.columns.forEach(({ column }, place) => {
-        const x = step * (before.indexOf(order[place]) - place);
-        if (x) column.animate([{ transform: `translateX(${x}px)` }, { transform: "none" }], 200);
+      const moved = order.map((token, place) => before.indexOf(token) - place);
+      this.columns.forEach(({ column, row, cells, bars }, place) => {
+        come(column, step * moved[place], 0);
+        for (const node of [row, bars]) come(node, 0, high * moved[place]);
+        // the cells of a column are those of its key, one below the other
+        cells.forEach((cell, query) => come(cell, step * moved[place], high * moved[query]));
       });
     }
 
     paint() {
       const { tokens } = this.data;
-      const now = this.outputs(this.order);
+      const { weights, outputs: now } = this.layer(this.order);
       const first = this.outputs(this.first);
       const last = tokens.length - 1;
       this.largest = Math.max(this.largest, ...[...now, ...first].flat().map(Math.abs));
       const x = (number) => 50 + 48 * number / this.largest;
-      this.columns.forEach(({ button, bars }, place) => {
+      this.columns.forEach(({ button, bars, row, cells }, place) => {
         const token = this.order[place];
+        row.textContent = tokens[token];
+        row.classList.toggle("picked", place === this.picked);
+        cells.forEach((cell, query) => {
+          const share = weights[query][place];
+          cell.textContent = fixed(share);
+          cell.style.setProperty("--share", share);
+        });
         button.textContent = button.title = tokens[token];
         button.setAttribute("aria-label", `${tokens[token]}, position ${place + 1} of ${last + 1}`);
         button.setAttribute("aria-pressed", place === this.picked);
@@ -164,8 +205,10 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
 
     numbers() {
       const { tokens, embeddings } = this.data;
-      return [["", ...embeddings[0].map((_, feature) => `output ${feature + 1}`)],
-        ...this.outputs(this.order).map((output, place) =>
-          [tokens[this.order[place]], ...output.map((number) => fixed(number, 3))])];
+      const { weights, outputs } = this.layer(this.order);
+      return [["", ...this.order.map((token) => `weight of ${tokens[token]}`),
+        ...embeddings[0].map((_, feature) => `output ${feature + 1}`)],
+        ...this.order.map((token, place) => [tokens[token],
+          ...[...weights[place], ...outputs[place]].map((number) => fixed(number, 3))])];
     }
   });

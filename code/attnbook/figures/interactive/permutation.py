@@ -1,4 +1,4 @@
-"""Tokens in any order, and what self-attention makes of them."""
+"""Tokens in any order, the weights of self-attention, and its outputs."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ def permutation(
     positions: Float[Tensor, "tokens d"],
     alt: str,
 ) -> Interactive:
-    """Tokens that the reader puts in another order, with what self-attention makes of each.
+    """Tokens that the reader puts in another order, with a map of weights and the outputs.
 
     There are no projections: query, key and value are the vectors themselves. Without positions
-    each token keeps its output at every position; with them it does not.
+    each token keeps its weights and its output at every position; with them it does not.
 
     ``tokens``, 3 to 8 of them, come in this order first; ``embeddings`` has one vector of 2 to 8
     features for each. ``positions`` has one vector for each place; a switch adds it to that of the
@@ -44,16 +44,18 @@ def permutation(
             f"{tuple(positions.shape)}"
         )
     embeddings, positions = finite(embeddings=embeddings, positions=positions)
-    outputs, _ = attention(embeddings, embeddings, embeddings)
-    still, panels = style.subplots(
-        len(tokens), height=1 + 0.25 * shape[1], sharex=True, sharey=True
-    )
-    for axes, token, output in zip(panels, tokens, outputs, strict=True):
-        axes.barh(range(shape[1]), output.tolist(), color=style.VALUE)
-        axes.axvline(0, color=style.NEUTRAL, linewidth=1)
-        axes.set_title(token.replace("$", r"\$"), loc="center")
-        axes.set_yticks([])
-    panels[0].invert_yaxis()
+    outputs, weights = attention(embeddings, embeddings, embeddings, need_weights=True)
+    still, (left, right) = style.subplots(2, height=1 + 0.5 * len(tokens), sharey=True)
+    names = [token.replace("$", r"\$") for token in tokens]
+    style.heat_map(left, weights, rows=names, columns=names)
+    left.set_aspect("auto")
+    features = shape[1]
+    for i, output in enumerate(outputs.tolist()):
+        places = [i + 0.7 * ((f + 0.5) / features - 0.5) for f in range(features)]
+        right.barh(places, output, height=0.6 / features, color=style.VALUE)
+    right.axvline(0, color=style.NEUTRAL, linewidth=1)
+    right.tick_params(labelleft=False)
+    right.set_title("output")
     data = {
         "tokens": list(tokens),
         "embeddings": rounded(embeddings),

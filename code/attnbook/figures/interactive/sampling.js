@@ -25,6 +25,7 @@ attnbook.define("sampling", ({ Interactive, element, range, sum, fixed, percent 
       .next li { display: grid; grid-template-columns: subgrid; grid-column: 1 / -1; align-items: center; height: 23px; }
       .next .axis { height: 18px; color: var(--soft); font-size: 12.5px; }
       .name { max-width: 8rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right; font-weight: 600; }
+      li:last-child .name { overflow: visible; min-width: 0; } /* without a bar */
       .room { position: relative; height: 17px; }
       .room i { position: absolute; left: 0; height: 100%; } .room i + i { top: 5px; height: 7px; }
       .axis b { position: absolute; transform: translateX(-50%); font-weight: 400; }

@@ -52,7 +52,7 @@ attnbook.define("token", (shared) => {
       .used { box-shadow: inset 0 0 0 2px var(--role); }
       .open { outline: 3px solid var(--ink); outline-offset: 1px; z-index: 1; }
       .cell:focus-visible { outline: 3px solid var(--weights); z-index: 2; }
-      .lens { height: calc(24px + 30px * var(--rows)); margin: .4rem 0; padding: .3rem .5rem;
+      .lens { height: calc(30px + 30px * var(--rows)); margin: .4rem 0; padding: .3rem .5rem;
         align-content: start; overflow: hidden; background: var(--paper); border-radius: .3rem;
         box-shadow: inset 0 0 0 1px var(--line);
         grid-template-columns: auto repeat(var(--cells), minmax(0, 4rem)) auto; }

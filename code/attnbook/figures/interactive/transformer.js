@@ -31,6 +31,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .network { background: color-mix(in srgb, var(--other) 24%, var(--paper));
         border-color: var(--other); }
       .norm { background: color-mix(in srgb, var(--soft) 24%, var(--paper)); }
+      @container (max-width: 320px) { .box { font-size: 10.5px; line-height: 1; } }
       .round { border: 2px solid var(--ink); border-radius: 50%; font-weight: 700; }
       .norms { font-size: 13px; }
       .norms p { margin: .3rem 0 0; color: var(--soft); }

@@ -66,7 +66,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
         .row { grid-template-columns: 5.6rem repeat(var(--words), minmax(0, 1fr)) 17rem;
           column-gap: .3rem; }
         .narrow { display: none; }
-        .voice { min-height: 0; }
+        .voice { min-height: 0; padding: 0 17.3rem 0 5.9rem; } /* above the words */
         .head, .carries { grid-column: -2 / -1; padding-left: .9rem; }
         .head { grid-row: 1; margin: 0; }
         .does { grid-column: 2 / -2; }

@@ -777,7 +777,7 @@ def _(f):
 @letters_to_guess.mistake("neither calls nor numbers compared")
 def _(f):
     """You compare neither two calls with the same texts, nor how many letters are hidden in each
-    text. So your test can't see whether each letter is drawn by itself, and anew in each call."""
+    text. So your test can't see whether each letter is drawn by itself, and again in each call."""
     tokens = _texts()
     hidden, right = f(tokens)
     return _fits(tokens, hidden, right) and _share_fits(tokens, hidden) and _texts_differ(hidden)

@@ -14,7 +14,6 @@ from attnbook.figures.drawings.cost import (
     growth,
     guessing,
     latent,
-    memories,
     shared_heads,
     softmax_in_blocks,
 )
@@ -24,6 +23,7 @@ from attnbook.figures.drawings.in_parallel import in_parallel
 from attnbook.figures.drawings.induction import induction
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
+from attnbook.figures.drawings.memories import memories
 from attnbook.figures.drawings.network import neurons
 from attnbook.figures.drawings.one_block import one_block
 from attnbook.figures.drawings.one_head_or_two import one_head_or_two

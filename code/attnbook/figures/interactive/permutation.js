@@ -12,7 +12,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       .places > div { padding: 0 2px; text-align: center; color: var(--soft); font-size: 13px; }
       .places button { width: 100%; margin: .1rem 0 .3rem; padding: .1rem; overflow: hidden; font-size: 15px;
         text-overflow: ellipsis; white-space: nowrap; cursor: grab; color: var(--key); }
-      .places [aria-pressed="true"] { background: var(--hover); font-weight: 600; }
+      .places [aria-pressed="true"] { outline: 2px solid; font-weight: 600; }
       .cells { grid-template-rows: repeat(var(--tokens), var(--row)); }
       .cells div { margin: 1px; border-radius: 2px; line-height: calc(var(--row) - 2px); text-align: center;
         font-size: 14px; font-variant-numeric: tabular-nums; color: var(--ink);

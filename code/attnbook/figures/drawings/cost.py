@@ -51,21 +51,10 @@ def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
         canvas.text(middle, 18, how, color=WEIGHTS)
     y = 46.0
     for length in lengths:
-        side, blocks = length * CELL, length // tile
+        side = length * CELL
         canvas.text(0, y + side / 2, f"L = {length}", formula=True, size=TEXT, color=INK,
                     anchor="start")  # fmt: skip
-        i, j = blocks // 3 * tile, 2 * blocks // 3 * tile  # where the tile at work begins
-        every = range(length)
-        panels = (  # the rows and columns that are there, how much of each row was, and how many
-            (every, every, [0] * length, f"{length**2} weights"),
-            (
-                range(i, i + tile),
-                range(j, j + tile),
-                [length if row < i else j if row < i + tile else 0 for row in every],
-                f"{tile**2} at a time",
-            ),
-            (every[-1:], every, [row + 1 for row in every[:-1]], f"{length} for token {length}"),
-        )
+        every, panels = range(length), _panels(length, tile)
         for middle, (name, _), (rows, columns, gone, count) in zip(
             middles, heads, panels, strict=True
         ):
@@ -103,6 +92,22 @@ def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
         f"scale for several lengths of a text: {counts}. Attention stores the whole square. Flash "
         f"attention never stores it, and computes a tile of {tile**2} weights at a time. With a "
         "cache, a model that writes computes one row for each new token."
+    )
+
+
+def _panels(length: int, tile: int) -> tuple:
+    """The rows and columns that are there, how much of each row was before, and how many."""
+    every, blocks = range(length), length // tile
+    i, j = blocks // 3 * tile, 2 * blocks // 3 * tile  # where the tile at work begins
+    return (
+        (every, every, [0] * length, f"{length**2} weights"),
+        (
+            range(i, i + tile),
+            range(j, j + tile),
+            [length if row < i else j if row < i + tile else 0 for row in every],
+            f"{tile**2} at a time",
+        ),
+        (every[-1:], every, [row + 1 for row in every[:-1]], f"{length} for token {length}"),
     )
 
 

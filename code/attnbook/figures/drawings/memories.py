@@ -13,6 +13,8 @@ from attnbook.figures.drawings.svg import (
 from attnbook.figures.style import KEY, NEUTRAL, OTHER, QUERY, VALUE, WEIGHTS
 
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
+LEFT_OF = {"Q": 0.0, "K": 16.0, "V": 32.0, "out": 54.0}
+COLORS = {"Q": QUERY, "K": KEY, "V": VALUE, "out": VALUE}
 
 
 def memories(length: int, *, d: int, tile: int, size: int) -> Drawing:
@@ -33,8 +35,6 @@ def memories(length: int, *, d: int, tile: int, size: int) -> Drawing:
     square = length**2 * size
     wide, small, top, low = 212.0, 112.0, 46.0, 152.0
     unit = long / (4 * square)  # of a byte
-    left_of = {"Q": 0.0, "K": 16.0, "V": 32.0, "out": 54.0}
-    colors = {"Q": QUERY, "K": KEY, "V": VALUE, "out": VALUE}
     ins = {"four lines": 4 * strip, "flash attention": 2 * strip}
     through = {"four lines": 4 * square, "flash attention": 2 * strip * blocks}
     for panel, name in enumerate(ins):
@@ -47,7 +47,7 @@ def memories(length: int, *, d: int, tile: int, size: int) -> Drawing:
             held = ["Q", "K", "V", "tile", "out"] if flash else ["Q", "K", "tile"]
             for n, part in enumerate(held):
                 at = wide / 2 + (n - len(held) / 2) * (cell + 8) + 4
-                color = colors.get(part, WEIGHTS)
+                color = COLORS.get(part, WEIGHTS)
                 canvas.box(at, 42, cell, cell, fill=tint(color, STRONG))
             if flash:
                 for n, text in enumerate(("scores", "stay")):
@@ -66,24 +66,7 @@ def memories(length: int, *, d: int, tile: int, size: int) -> Drawing:
             for n, text in enumerate((*words, _kilobytes(through[name]))):
                 canvas.text(middle + (thick / 2 + 8 if flash else 0), ends[0] + 22 + 18 * n, text,
                             anchor="start" if flash else "middle", color=INK)  # fmt: skip
-            canvas.box(0, low, wide, long + 52, fill=tint(NEUTRAL, 0.08), stroke=LINE, round=4)
-            for part, left in left_of.items():
-                color, begin = colors[part], low + 24
-                canvas.text(7 + left + cell / 2, low + 12, part, formula=part != "out",
-                            color=color, bold=True)  # fmt: skip
-                canvas.box(7 + left, begin, cell, long, fill=tint(color, 0.25))
-                at = 1 if part in ("Q", "out") else 2  # the block at work
-                canvas.box(7 + left, begin + at * cell, cell, cell, fill=tint(color, STRONG))
-            if flash:
-                canvas.text(143, low + 24 + long / 2 - 9, "no scores,", color=INK)
-                canvas.text(143, low + 24 + long / 2 + 9, "no weights", color=INK)
-            else:
-                for n, part in enumerate(("scores", "weights")):
-                    left = 76 + n * (long + 3)
-                    canvas.box(left, low + 24, long, long, fill=tint(WEIGHTS, 0.25))
-                    canvas.box(left + 2 * cell, low + 24 + cell, cell, cell,
-                               fill=tint(WEIGHTS, STRONG))  # fmt: skip
-                    canvas.text(left + long / 2, low + 12, part, color=WEIGHTS, bold=True)
+            _slow_memory(canvas, wide, low, long, cell, flash=flash)
             canvas.text(wide / 2, low + long + 39, "slow memory", color=INK)
             canvas.text(wide / 2, low + long + 70, f"{_kilobytes(ins[name] + through[name])} moved",
                         size=TEXT, color=INK, bold=True)  # fmt: skip
@@ -98,6 +81,30 @@ def memories(length: int, *, d: int, tile: int, size: int) -> Drawing:
         f"{_kilobytes(through['flash attention'])}. A tile of its scores never leaves the fast "
         f"memory. In all, {_kilobytes(before)} and {_kilobytes(after)} are moved."
     )
+
+
+def _slow_memory(
+    canvas: Canvas, wide: float, low: float, long: float, cell: float, *, flash: bool
+) -> None:
+    """The whole matrices, each with the block at work."""
+    canvas.box(0, low, wide, long + 52, fill=tint(NEUTRAL, 0.08), stroke=LINE, round=4)
+    for part, left in LEFT_OF.items():
+        color, begin = COLORS[part], low + 24
+        canvas.text(7 + left + cell / 2, low + 12, part, formula=part != "out",
+                    color=color, bold=True)  # fmt: skip
+        canvas.box(7 + left, begin, cell, long, fill=tint(color, 0.25))
+        at = 1 if part in ("Q", "out") else 2  # the block at work
+        canvas.box(7 + left, begin + at * cell, cell, cell, fill=tint(color, STRONG))
+    if flash:
+        canvas.text(143, low + 24 + long / 2 - 9, "no scores,", color=INK)
+        canvas.text(143, low + 24 + long / 2 + 9, "no weights", color=INK)
+    else:
+        for n, part in enumerate(("scores", "weights")):
+            left = 76 + n * (long + 3)
+            canvas.box(left, low + 24, long, long, fill=tint(WEIGHTS, 0.25))
+            canvas.box(left + 2 * cell, low + 24 + cell, cell, cell,
+                       fill=tint(WEIGHTS, STRONG))  # fmt: skip
+            canvas.text(left + long / 2, low + 12, part, color=WEIGHTS, bold=True)
 
 
 def _kilobytes(count: int) -> str:

@@ -51,7 +51,7 @@ def dials() -> Drawing:
     """
     canvas = Canvas()
     omega = frequencies(D)[:PAIRS].tolist()
-    for i, name in enumerate(("fast", "slower", "slowest")):
+    for i, name in enumerate(("fast", "slower", "slower still")):
         canvas.text(i * ACROSS, -70, name, color=INK, bold=True)
         canvas.text(i * ACROSS, -53, f"ω = {omega[i]:.2g}", size=SMALL)
     canvas.text(_total(), -70, "score", color=INK, bold=True)

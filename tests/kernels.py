@@ -12,15 +12,29 @@ import signal
 import subprocess
 import sys
 
+import nbval.kernel
 from jupyter_client.provisioning import local_provisioner
 
 start = local_provisioner.launch_kernel
+start_and_wait = nbval.kernel.start_new_kernel
 
 
 def use_forks() -> None:
     """Let all kernels of this process be forks, where torch is safe after one."""
+    nbval.kernel.start_new_kernel = start_again
     if sys.platform == "linux":
         local_provisioner.launch_kernel = launch
+
+
+def start_again(*arguments: object, **options: object) -> tuple:
+    """Start a kernel for nbval, and another one if the first does not answer.
+
+    Ports are free when they are chosen, but another program may take one before the kernel does.
+    """
+    try:
+        return start_and_wait(*arguments, **options)
+    except RuntimeError:  # no answer in a minute, or dead
+        return start_and_wait(*arguments, **options)
 
 
 def launch(command: list[str], *, env: dict[str, str], cwd: str | None = None, **options: object):

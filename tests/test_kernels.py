@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import kernels
+import nbval.kernel
 import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
@@ -39,3 +40,22 @@ def test_a_variable_that_python_reads_at_its_start_is_heeded(tmp_path, monkeypat
     )
     NotebookClient(notebook, timeout=60).execute()
     assert notebook.cells[0].outputs[0].text == "1\n"
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_kernel_that_does_not_answer_gets_one_successor(failures, monkeypatch):
+    asked = []
+
+    def start(*, kernel_name):
+        asked.append(kernel_name)
+        if len(asked) <= failures:
+            raise RuntimeError("Kernel didn't respond in 60 seconds")
+        return "manager", "client"
+
+    monkeypatch.setattr(kernels, "start_and_wait", start)
+    if failures == 1:
+        assert nbval.kernel.start_new_kernel(kernel_name="python3") == ("manager", "client")
+    else:
+        with pytest.raises(RuntimeError, match="60 seconds"):
+            nbval.kernel.start_new_kernel(kernel_name="python3")
+    assert asked == ["python3"] * 2

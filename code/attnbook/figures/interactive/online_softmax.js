@@ -2,8 +2,9 @@
 attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, softmax, fixed }) =>
   class OnlineSoftmax extends Interactive {
     static STYLE = `
-      .keys { display: grid; grid-template-columns: repeat(auto-fill, minmax(4.5rem, 1fr));
-        gap: .3rem; }
+      .room { container-type: inline-size; }
+      .keys { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .3rem; }
+      @container (min-width: 34rem) { .keys { grid-template-columns: repeat(8, minmax(0, 1fr)); } }
       .keys li { padding: .15rem .2rem; border: 1px solid var(--line); border-radius: .3rem;
         color: var(--soft); font-size: 13px; text-align: center; white-space: nowrap;
         font-variant-numeric: tabular-nums; }
@@ -52,6 +53,7 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
         "ℓ = f · old ℓ + Σ e^(s − m)", "a = f · old a + Σ e^(s − m) · v",
         "output so far, a ÷ ℓ"];
       this.sums = names.map(() => element("dd"));
+      this.stage.className = "room";
       this.stage.append(element("ul", { class: "keys" }, ...this.keys),
         element("dl", { class: "sums" }, ...names.flatMap((name, i) =>
           [element("dt", {}, name), this.sums[i]])));

@@ -25,6 +25,7 @@ LONGEST = 12  # tokens
 CELL, STRIP = 7, 7  # of a matrix without numbers; of a query or key beside it
 TALL, GAP = 28, 24  # of a box with a number; between panels
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
+GONE = 0.3  # of a weight that was dropped: still seen by night
 MOST_STEP, MOST_SHARED = 6, 12
 
 
@@ -61,9 +62,9 @@ def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
             with canvas.group(f"{name}, {length} tokens", middle - side / 2 + STRIP / 2, y):
                 for row, until in enumerate(gone):
                     if until:
-                        canvas.box(0, row * CELL, until * CELL, CELL, fill=tint(WEIGHTS, PALE * 2))
+                        canvas.box(0, row * CELL, until * CELL, CELL, fill=tint(WEIGHTS, GONE))
                 there = columns[0] * CELL, rows[0] * CELL, len(columns) * CELL, len(rows) * CELL
-                canvas.box(*there, fill=tint(WEIGHTS, 0.5))
+                canvas.box(*there, fill=tint(WEIGHTS, 0.7))
                 lines = [n * CELL for n in range(1, length)]
                 canvas.grid(lines, side, lines, side)
                 canvas.box(0, 0, side, side, stroke=LINE, thick=1)
@@ -74,7 +75,7 @@ def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
                 ):
                     shades: dict[str, list[tuple[float, float]]] = {}
                     for n, place in enumerate(places):
-                        shade = tint(color, STRONG if n in used else PALE * 2)
+                        shade = tint(color, STRONG if n in used else GONE)
                         shades.setdefault(shade, []).append(place)
                     canvas.cells(shades, CELL - 1, CELL - 1)
                 canvas.text(side / 2, side + 13, count, color=INK)

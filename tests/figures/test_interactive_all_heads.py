@@ -68,10 +68,11 @@ def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
     assert percents([score for _, score in strongest]).sub(right[order[:5]]).abs().max() < 0.01
     chosen = page.get_by_role("option", selected=True).and_(page.locator("[id^=head-]"))
     assert chosen.get_attribute("id") == f"head-{right.argmax()}"
-    told = percents(re.findall(r"\d+\s%", said(page) + page.locator(".strongest + p").inner_text()))
+    rank = page.locator(".strongest + p").inner_text()
+    told = percents(re.findall(r"\d+\s%", said(page) + rank))
     assert told.sub(right[[order[0], order[6]]]).abs().max() < 0.01
-    assert f"({name(order[0])})" in said(page)
-    assert "number 1 of 12" in page.locator(".strongest + p").inner_text()
+    assert said(page).startswith("The head that looks most ") and ", of 12:" in said(page)
+    assert f"{name(order[0])} is number 1 of 12".capitalize() in rank
 
 
 def test_the_weights_of_a_head_are_pytorchs_in_every_sentence(show):
@@ -136,5 +137,8 @@ def test_on_a_phone_heading_and_shares_stay_in_sight_wherever_a_head_is_pressed(
         assert max(box["y"] + box["height"] for box in boxes) <= square.bounding_box()["y"]
         shares = percents(page.locator(".tokens span + span").all_inner_texts()[:4])
         assert shares.sub(OF_HEADS.flatten(0, 1)[place, 3, :4]).abs().max() < 0.01
+        rank = 1 + int((OF_HEADS[..., 3, 1] > OF_HEADS.flatten(0, 1)[place, 3, 1]).sum())
+        told = "The head that looks most" if rank == 1 else f"Number {rank} of 12 in looking"
+        assert said(page).startswith(f"{told} from “book” to “reads”")
     page.evaluate("scrollTo(0, 1500)")
     assert parts.first.bounding_box()["y"] < 0, "it stays within the figure"

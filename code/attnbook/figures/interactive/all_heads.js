@@ -11,21 +11,23 @@ attnbook.define("all-heads", (shared) => {
   const over = (map, first, score) =>
     sum(map.slice(first).map((row, i) => score(row, i + first))) / (map.length - first);
   const SEARCHES = [
-    ["the blue word looks at", null],
-    ["each word looks at the word before it", (map) => over(map, 1, (row, i) => row[i - 1])],
-    ["each word looks at itself", (map) => over(map, 1, (row, i) => row[i])],
-    ["each word looks at the first word", (map) => over(map, 1, (row) => row[0])],
+    ["the blue word looks at", "", null],
+    ["each word looks at the word before it", "from each word to the word before it",
+      (map) => over(map, 1, (row, i) => row[i - 1])],
+    ["each word looks at itself", "from each word to itself", (map) => over(map, 1, (row, i) => row[i])],
+    ["each word looks at the first word", "from each word to the first word",
+      (map) => over(map, 1, (row) => row[0])],
     // entropy, as a share of the largest that a row can have
-    ["each word looks at all words evenly", (map) => over(map, 1, (row, i) =>
+    ["each word looks at all words evenly", "evenly at all words", (map) => over(map, 1, (row, i) =>
       -sum(row.map((weight) => (weight ? weight * Math.log(weight) : 0))) / Math.log(i + 1))],
   ];
 
   return class AllHeads extends Interactive {
-    static LINES = 2;
     static TABLE = "The weights of this head";
     static STYLE = `
       :host { container-type: inline-size; }
-      .said { min-height: 1.4em; margin: .2rem 0 .7rem; font-size: 1.2rem; font-weight: 600; }
+      .said { min-height: 1.4em; margin: .2rem 0; font-size: 1.1rem; font-weight: 600; }
+      .does { margin: .2rem 0 .7rem; }
       .looks { position: relative; display: grid; gap: 7rem .3rem; justify-content: space-between;
         grid-template-columns: repeat(var(--words), auto); }
       .looks svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
@@ -43,6 +45,10 @@ attnbook.define("all-heads", (shared) => {
         box-shadow: inset 0 0 0 1px var(--query); }
       .looks .later { font-weight: 400; border-style: dashed; border-color: var(--line); }
       .looks .later span { color: var(--soft); }
+      .unread { grid-area: 1 / var(--from) / auto / -1; align-self: end; margin-bottom: -1.9rem;
+        text-align: center; }
+      .added { grid-area: 2 / 1 / auto / var(--from); margin-right: 3.6rem; text-align: right; }
+      :is(.unread, .added) { contain: inline-size; color: var(--soft); font-size: 14px; }
       .caption { margin: 1.1rem 0 .3rem; color: var(--soft); font-size: 14px; }
       .caption b { color: var(--ink); }
       .scale { white-space: nowrap; }
@@ -75,21 +81,30 @@ attnbook.define("all-heads", (shared) => {
       .map text.top { text-anchor: start; }
       .map .chosen { fill: var(--query); font-weight: 600; }
       .map .row { fill: none; stroke: var(--query); stroke-width: .12; }
+      @container (min-width: 52rem) {
+        .said { font-size: 1.25rem; }
+      }
       @container (min-width: 42rem) {
         .across { grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); }
         .grid { grid-template: repeat(var(--heads), 19px) / none; grid-auto-flow: column;
           grid-auto-columns: minmax(0, 1fr); }
         .both { grid-template-columns: minmax(0, 1fr) 17rem; align-items: start; }
         .narrow { display: none; }
+        .all { display: flex; flex-direction: column; }
+        .head { display: contents; }
+        :is(.said, .does) { order: -2; }
+        .looks { order: -1; }
       }
       /* on a telephone, words come one below the other, and a block is a row */
       @container (max-width: 41.99rem) {
-        .wide, .map { display: none; }
+        .wide, .map, .added { display: none; }
+        .said { min-height: 2.8em; }
         .looks { grid-template-columns: auto auto; gap: .1rem 5.5rem; }
         .looks :is(button, .looker) { grid-area: calc(var(--i) + 1) / 1; align-self: center; }
         .looks button { display: flex; justify-content: space-between; align-items: center;
           gap: .8rem; min-height: 1.6rem; padding-block: 0; }
         .looks .looker { grid-column: 2; }
+        .unread { grid-area: var(--from) / 2; margin: 0 0 0 -4.9rem; text-align: left; contain: none; }
         /* a press far down in the map changes what is seen */
         .head { position: sticky; top: var(--figure-top, 0); z-index: 2; padding-block: .5rem .4rem;
           border-bottom: 1px solid var(--line); background: var(--paper); }
@@ -130,7 +145,10 @@ attnbook.define("all-heads", (shared) => {
         "aria-label": "Words: choose the one that looks" });
       this.looker = element("span", { class: "looker", "aria-hidden": "true" });
       this.ribbons = shape("svg", { "aria-hidden": "true" });
-      this.words = element("div", { class: "looks" }, this.ribbons, this.tokens, this.looker);
+      this.added = element("span", { class: "added" }, "this mix is added to");
+      this.unread = element("span", { class: "unread" }, "not read yet");
+      this.words = element("div", { class: "looks" }, this.ribbons, this.tokens, this.added, this.looker,
+        this.unread);
       this.squares = range(blocks * heads).map((place) => element("div", { role: "option",
         id: `head-${place}`, onclick: () => this.choose(place) }));
       this.grid = element("div", { class: "grid", role: "listbox", tabindex: 0,
@@ -140,9 +158,11 @@ attnbook.define("all-heads", (shared) => {
       this.rank = element("p", { class: "caption" });
       this.map = shape("svg", { class: "map", "aria-hidden": "true" });
       this.caption = element("p", { class: "caption" });
+      this.does = element("p", { class: "does" }, "A head adds to each word a mix of the words so "
+        + "far. A wider ribbon brings more of its word.");
       this.stage.style.setProperty("--heads", heads);
-      this.stage.append(element("div", {}, element("div", { class: "head" }, this.said, this.words),
-        this.caption, this.heads(blocks, heads)),
+      this.stage.append(element("div", { class: "all" }, element("div", { class: "head" }, this.said, this.words),
+        this.does, this.caption, this.heads(blocks, heads)),
       element("details", { class: "explore", open: explore }, element("summary", {}, "Choose other words, or see all weights of a head"),
           this.controls, element("div", { class: "both" }, element("div", {},
             element("p", { class: "caption" }, "The strongest heads"), this.strongest, this.rank),
@@ -194,13 +214,16 @@ attnbook.define("all-heads", (shared) => {
         } }, element("span", {}, name), element("span")));
       this.looker.style.setProperty("--i", this.looks);
       this.looker.textContent = names[this.looks];
+      this.words.style.setProperty("--from", this.looks + 2);
+      this.unread.hidden = this.looks === tokens.length - 1;
+      this.added.hidden = this.looks < 3; // no room on its left
       this.tokens.replaceChildren(...this.chips);
     }
 
     maps() { return this.unpacked[this.text]; }
 
     scores() {
-      const [, score] = SEARCHES[this.search];
+      const [, , score] = SEARCHES[this.search];
       return this.maps().map((map) => (score ? score(map) : map[this.looks][this.lookedAt]));
     }
 
@@ -258,17 +281,19 @@ attnbook.define("all-heads", (shared) => {
       this.join();
       this.drawMap(map);
       const [looks, lookedAt] = [this.looks, this.lookedAt].map((i) => tokens[i].trim());
-      const what = this.search ? SEARCHES[this.search][0] : `“${looks}” looks at “${lookedAt}”`;
-      this.say(`${what[0].toUpperCase()}${what.slice(1)}: ${percent(scores[this.chosen])} `
-        + `(${this.name(this.chosen)})`);
+      const what = SEARCHES[this.search][1] || `from “${looks}” to “${lookedAt}”`;
+      const rank = order.indexOf(this.chosen) + 1;
+      this.say(rank === 1 ? `The head that looks most ${what}, of ${scores.length}: `
+        + percent(scores[this.chosen])
+        : `Number ${rank} of ${scores.length} in looking ${what}: ${percent(scores[this.chosen])}`);
       this.caption.replaceChildren(
         element("b", {}, `And the other ${scores.length - 1} heads? `),
         `In ${scores.filter((score) => score >= LEAST).length} of all ${scores.length}, this weight is ${percent(LEAST)} `
         + `or more. Empty squares have less. `,
         element("span", { class: "scale" }, percent(LEAST),
           element("i", { style: `--least: ${100 * LEAST / darkest}%` }), percent(darkest)));
-      this.rank.textContent = `The chosen head is number ${order.indexOf(this.chosen) + 1} of `
-        + `${scores.length}. The head in the middle of the list has `
+      this.rank.textContent = `${this.name(this.chosen)[0].toUpperCase()}${this.name(this.chosen).slice(1)}`
+        + ` is number ${rank} of ${scores.length}. The head in the middle of the list has `
         + `${percent(scores[order[Math.floor(scores.length / 2)]])}.`;
     }
 

@@ -115,6 +115,25 @@ BOTH_WAYS = {
         drawings.Reading("in both directions", [0.06, 0.08, 0.04, 0.1], 0.94),
     ],
 }
+PATH = {
+    "tokens": ["The", "capital", "of", "France", "is"],
+    "shares": torch.tensor(
+        [
+            [0.0, 0, 0, 0, 0],
+            [0, 0, 0, 0, 0],
+            [0, 0, 0.01, 0, 0],
+            [1, 0.8, 0.9, -0.1, 0],
+            [-0.02, 0.05, 0.2, 1.1, 1],
+        ]
+    ),
+    "after": [0, 8, 15, 16, 23],
+    "head": (16, 3),
+    "weight": 0.7,
+    "moved": 0.5,
+    "ranks": {6: 3120, 11: 2999, 16: 96, 23: 1},
+    "answers": ("Paris", "Berlin"),
+    "other": "Germany",
+}
 INDUCTION = {
     "words": ["The", "owl", "Zibo", "slept", ".", "Then", "Zibo"],
     "before": ["start", "The", "owl", "Zibo", "slept", ".", "Then"],
@@ -173,6 +192,7 @@ def _gallery():
         ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
         "induction": drawings.induction(**INDUCTION),
+        "path of a fact": drawings.path_of_a_fact(**PATH),
         "both ways": drawings.both_ways(**BOTH_WAYS),
         "in parallel": drawings.in_parallel(["The", "cat", "drank", "its", "milk"], link=(0, 1)),
         "one vector": drawings.encoder_decoder(["forty", "-two"], ["quarante", "-deux"]),

@@ -360,6 +360,28 @@ def test_an_induction_head_looks_at_notes_as_much_as_its_weights_say():
     assert "2  The last word asks: who comes after “Zibo”?" in dict(at)
 
 
+def test_the_path_of_a_fact_is_as_wide_as_what_each_vector_and_the_head_decide():
+    root = root_of(GALLERY["path of a fact"])
+    areas = []
+    for path in root.iter("path"):
+        if path.get("d").endswith("z") and path.get("d").count("L") > 2:
+            points = re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", path.get("d"))
+            ys = [float(y) for _, y in points]
+            half = len(ys) // 2
+            areas.append(
+                [low - high for high, low in zip(ys[:half], ys[: half - 1 : -1], strict=True)]
+            )
+    france, early, late = areas  # the ends are as wide as the blocks beside them
+    assert france[1:-1] == pytest.approx([30, 24, 27], abs=0.2)
+    assert early[1:-1] == pytest.approx([1.5, 6], abs=0.2)
+    assert late[1:-1] == pytest.approx([33, 30], abs=0.2)
+    (ribbon,) = (path for path in root.iter("path") if path.get("stroke") == style.WEIGHTS)
+    assert float(ribbon.get("stroke-width")) == 15
+    said = " ".join(text for text in root.itertext())
+    assert "“is” looks at “France”, 70 %" in said and "3,120" in said
+    assert "90 %" in said and "100 %" in said
+
+
 def test_a_word_read_both_ways_has_lines_as_thick_as_its_weights_and_pale_words_unread():
     root = root_of(GALLERY["both ways"])
     thick = [

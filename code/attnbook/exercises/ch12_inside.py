@@ -9,34 +9,34 @@ from attnbook.exercises.declare import Construction, Exercise, MultipleChoice, N
 from attnbook.exercises.properties import changed
 from attnbook.exercises.report import describe, told_apart
 
-where_the_country_is = MultipleChoice(
+one_head_twelve_countries = MultipleChoice(
     "12.0",
-    "Where the country is",
+    "One head and twelve countries",
     hints=[
-        "From which token's vector are the logits of the next word computed?",
-        "Which tokens can read the country at all, and after how many blocks?",
+        "Is there anything special about France and Germany for a head that carries a country?",
+        "Each head has its own projections. What would another head have to look at?",
     ],
     answer="C",
-    because="The early blocks keep the country at *France*. Somewhere in between, attention moves "
-    "it to the last word, from whose vector the logits are computed.",
+    because="Head 4 carries the country, whichever it is. No other head of the block does so, and "
+    "the other heads' outputs alone leave the original country where head 4 finds it.",
 )
-where_the_country_is.wrong_option(
+one_head_twelve_countries.wrong_option(
     "A",
-    "the country stays where it was read",
-    "This forgets where the answer comes from. The logits are computed from the vector of the last "
-    "word alone, so nothing at *France* can change them after the last block.",
+    "one sentence is an accident",
+    "This takes the head for a memory of one country. But a head's projections are the same for "
+    "all countries, and it moves what it finds.",
 )
-where_the_country_is.wrong_option(
+one_head_twelve_countries.wrong_option(
     "B",
-    "only the last word counts",
-    "This forgets how the last word learns of the country. In the early blocks, its vector has not "
-    "read the country yet.",
+    "the work is shared",
+    "This spreads the work over the block. But one head of all 270 was enough to turn *Paris* into "
+    "*Berlin*, and the next best ones were not.",
 )
-where_the_country_is.wrong_option(
+one_head_twelve_countries.wrong_option(
     "D",
-    "the fact belongs to the relation",
-    "This forgets the mask. The word *capital* comes before the country, so its vectors are the "
-    "same in both sentences.",
+    "a block works as a whole",
+    "This takes the block for the part that carries the country. But each head has its own "
+    "weights, and the others look elsewhere.",
 )
 
 

@@ -29,6 +29,7 @@ from attnbook.figures.drawings.one_block import one_block
 from attnbook.figures.drawings.one_head_or_two import one_head_or_two
 from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.own_gpt import own_gpt
+from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
 from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.rotary import dials, rivals
 from attnbook.figures.drawings.score import score
@@ -67,6 +68,7 @@ __all__ = [
     "one_block",
     "one_head_or_two",
     "own_gpt",
+    "path_of_a_fact",
     "product",
     "rivals",
     "rules",

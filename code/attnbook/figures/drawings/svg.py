@@ -195,6 +195,24 @@ class Canvas:
         self.elements.append(f'<path d="{path}" fill="{fill}" stroke="{stroke}"/>')
         self.reach(min(a, c), top, max(b, d), bottom)
 
+    def area(self, points: Sequence[tuple[float, float]], *, fill: str) -> None:
+        """Fill what is between the points."""
+        path = "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
+        self.elements.append(f'<path d="M{path}z" fill="{fill}"/>')
+        for x, y in points:
+            self.reach(x, y, x, y)
+
+    def bend(
+        self, start: tuple[float, float], end: tuple[float, float], half: float, *, fill: str
+    ) -> None:
+        """Draw a band of twice ``half`` that leaves and arrives across, in the shape of an S."""
+        (a, b), (c, d) = start, end
+        middle = (a + c) / 2
+        path = f"M{_n(a)} {_n(b)}C{_n(middle)} {_n(b)} {_n(middle)} {_n(d)} {_n(c)} {_n(d)}"
+        style = f'fill="none" stroke="{fill}" stroke-width="{_n(2 * half)}"'
+        self.elements.append(f'<path d="{path}" {style}/>')
+        self.reach(a, min(b, d) - half, c, max(b, d) + half)
+
     def arrow(self, *points: tuple[float, float], color: str = SOFT) -> None:
         """Draw a line through the points with a head at the last, which comes across or upright."""
         (before_x, before_y), (x, y) = points[-2:]

@@ -78,7 +78,7 @@ class Veil extends HTMLElement {
 
   // once all of it has been read
   glimpse() {
-    const picture = this.querySelector(".cell_output :is(svg, img)")?.cloneNode(true);
+    const picture = this.querySelector(".cell_output :is(svg, img):not(button *)")?.cloneNode(true);
     if (!picture) return;
     picture.removeAttribute("aria-label");
     picture.setAttribute("role", "presentation");

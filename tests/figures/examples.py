@@ -109,6 +109,12 @@ FIGURES = {
     ),
     "roles": lambda: interactive.roles(**ROLES, asks="<i>", alt="Four words."),
     "sampling": lambda: interactive.sampling(PROMPTS, decode=" <{}>".format, alt="Next tokens."),
+    "softmax": lambda: interactive.softmax(
+        torch.tensor([3.0, 1.5, 0.5]).log(),
+        torch.tensor([10.0, 20.0, 60.0]),
+        words=["cat", "<i>", "drank"],
+        alt="Three words.",
+    ),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
     "attention_map": lambda: interactive.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'

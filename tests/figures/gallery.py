@@ -179,9 +179,9 @@ def _gallery():
             of_tokens, projection, name="Q", color=figures.QUERY, row=1, column=3
         ),
         "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
-        "softmax": drawings.softmax(*SCORES_AND_VALUES),
+        "softmax": drawings.softmax(*SCORES_AND_VALUES, labels=WORDS),
         "softmax of extremes": drawings.softmax(
-            torch.tensor([2.0, -2.0, 1.0]), torch.tensor([10.0, -20.0, 60.0])
+            torch.tensor([2.0, -2.0, 1.0]), torch.tensor([10.0, -20.0, 60.0]), labels=WORDS
         ),
         "rules": drawings.rules(SCORES_AND_VALUES[0], RULES, named="softmax"),
         "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),

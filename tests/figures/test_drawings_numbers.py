@@ -171,7 +171,7 @@ def test_a_score_is_drawn_as_its_products_and_as_their_sums():
 
 def test_scores_divided_by_their_sum_are_drawn_beside_softmax_and_both_outputs_on_one_line():
     scores, value = SCORES_AND_VALUES
-    drawn = drawings.softmax(scores, value)
+    drawn = drawings.softmax(scores, value, labels=WORDS)
     plain, weights = scores / scores.sum(), scores.softmax(dim=0)
     bars = parts(drawn, "scores ÷ sum", "rect")
     inside, outside = (

@@ -91,6 +91,7 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
         ("hero", "place"),
         ("stack", "drawCurves"),
         ("clocks", "paint"),
+        ("softmax", "paint"),
         ("two_translators", "place"),
         ("waves", "paint"),
     ],
@@ -121,7 +122,7 @@ def test_where_scripts_do_not_run_a_picture_with_its_text_stands(show):
         make_small(output)  # as attncourse.run stores it
     page = show("".join(output["text/html"] for output in stored))
     pictures = page.locator("img").evaluate_all("all => all.map(e => [e.alt, e.naturalWidth])")
-    assert [alt for alt, _ in pictures] == [figure(kind).alt for kind in WITH_NUMBERS]
+    assert [alt for alt, _ in pictures] == [figure(kind).still_alt for kind in WITH_NUMBERS]
     assert min(width for _, width in pictures) > 200
     assert page.get_by_text(figure("predict").alt).is_visible()  # what it asks is text
     assert page.get_by_text(STILL).filter(visible=True).count() == len(FIGURES)

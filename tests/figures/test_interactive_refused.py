@@ -44,6 +44,11 @@ def online(scores, values):
     return interactive.online_softmax(scores, values, alt="")
 
 
+def dragged(words, *scores):
+    numbers = torch.tensor(scores)
+    return interactive.softmax(numbers, torch.ones(len(scores)), words=words, alt="")
+
+
 def permuted(tokens, embeddings, positions, factor=1.0):
     vectors = factor * torch.ones(embeddings), torch.ones(positions)
     return interactive.permutation(vectors[0], positions=vectors[1], tokens=["x"] * tokens, alt="")
@@ -115,6 +120,10 @@ REFUSED = [
     (lambda: online(torch.zeros(17), torch.zeros(17)), "2 to 16 scores"),
     (lambda: online(SCORES / 0, HANDED), "scores must be finite: got inf"),
     (lambda: online(SCORES, 1000 * HANDED), "must lie within ±10000: got 100000"),
+    (lambda: dragged("abcd", 1.0, 2.0, 3.0, 4.0), "got 4 words"),
+    (lambda: dragged("ab", 1.0, 2.0, 3.0), "got 2 words and shape (3,)"),
+    (lambda: dragged("ab", 1.0, 4.5), "between −4 and 4: got [1.0, 4.5]"),
+    (lambda: dragged("ab", 1.0, torch.nan), "scores must be finite: got nan"),
     (lambda: permuted(9, (9, 4), (9, 4)), "got 9 tokens"),
     (lambda: permuted(3, (4, 4), (4, 4)), "got 3 tokens, embeddings of shape (4, 4)"),
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),

@@ -36,19 +36,22 @@ UNIT = 44.0  # height of the weight 1
 ROOM = 20.0  # height of the number above a bar
 
 
-def softmax(scores: Float[Tensor, " key"], value: Float[Tensor, " key"]) -> Drawing:
+def softmax(
+    scores: Float[Tensor, " key"], value: Float[Tensor, " key"], *, labels: Sequence[str]
+) -> Drawing:
     """Scores divided by their sum, beside exponentials divided by theirs: softmax.
 
-    What lies outside 0 to 1 is red. Below are both outputs, on a line with the values.
+    What lies outside 0 to 1 is red. Below are both outputs, on a line with the values. ``labels``
+    name the keys.
 
-    Raises ``ValueError`` if there are none or more than 3 keys, not as many values, if a score is
-    below −5 or above 5, if a score divided by the sum is 10 or more, or if a number is not finite
-    or has no room.
+    Raises ``ValueError`` if there are none or more than 3 keys, not as many values or labels, if a
+    score is below −5 or above 5, if a score divided by the sum is 10 or more, or if a number is
+    not finite or has no room.
     """
-    if scores.ndim != 1 or scores.shape != value.shape or not 1 <= len(scores) <= MOST:
+    if not scores.shape == value.shape == (len(labels),) or not 1 <= len(labels) <= MOST:
         raise ValueError(
-            f"needs 1 to {MOST} keys with a score and a value each: "
-            f"got shapes {tuple(scores.shape)} and {tuple(value.shape)}"
+            f"needs 1 to {MOST} keys with a score, a value and a label each: "
+            f"got shapes {tuple(scores.shape)} and {tuple(value.shape)}, and {len(labels)} labels"
         )
     if not ((scores.abs() <= LARGEST).all() and value.isfinite().all()):
         raise ValueError(
@@ -71,8 +74,9 @@ def softmax(scores: Float[Tensor, " key"], value: Float[Tensor, " key"]) -> Draw
     canvas = Canvas()
     middles = [(i + 0.5) * ROW for i in range(len(scores))]
     for i, y in enumerate(middles):
-        canvas.text(0, y, f"key {i + 1}", color=KEY, anchor="start")
-    end = _column(canvas, "value", text_width("key 1", TEXT) + GAP, middles, texts[1], VALUE)
+        canvas.text(0, y, labels[i], color=KEY, anchor="start")
+    names = max(text_width(label, TEXT) for label in labels)
+    end = _column(canvas, "value", names + GAP, middles, texts[1], VALUE)
     least, most = min(0.0, divided.min().item()), max(1.0, divided.max().item())
     unit = PANEL / (most - least)
     for name, color, row, parts, share, total, used, short in (
@@ -91,7 +95,7 @@ def softmax(scores: Float[Tensor, " key"], value: Float[Tensor, " key"]) -> Draw
     with canvas.group("outputs", 0, len(scores) * ROW + 66):
         _draw_outputs(canvas, end, value, texts[1], outputs, ends)
     return canvas.finish(
-        f"{len(scores)} keys with the scores {', '.join(texts[0])} and the values "
+        f"The keys {', '.join(labels)} with the scores {', '.join(texts[0])} and the values "
         f"{', '.join(texts[1])}. The scores divided by their sum {sums[0]} are "
         f"{', '.join(shares[0])}, drawn as bars beside a box from 0 to 1. With them as weights the "
         f"output is {ends[0]}. The exponentials {', '.join(texts[2])} divided by their sum "

@@ -28,6 +28,7 @@ from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.roles import roles
 from attnbook.figures.interactive.sampling import sampling
 from attnbook.figures.interactive.scale import scale
+from attnbook.figures.interactive.softmax import softmax
 from attnbook.figures.interactive.stack import stack
 from attnbook.figures.interactive.stretch import stretch
 from attnbook.figures.interactive.token import token
@@ -53,6 +54,7 @@ __all__ = [
     "roles",
     "sampling",
     "scale",
+    "softmax",
     "stack",
     "stretch",
     "token",

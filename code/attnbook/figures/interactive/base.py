@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnbook import figure_assets
 from attnbook.figures import style
+from attnbook.figures.drawings.svg import Drawing
 
 DIGITS = 4  # of the numbers that a figure carries
 MOST_KEYS = 12
@@ -22,13 +23,17 @@ class Interactive:
 
     ``kind`` is the name of the script beside this module that draws it, ``data`` what this script
     reads, as JSON. ``alt`` says in a sentence or two what the figure shows; ``still`` is the
-    picture for places where scripts do not run. Without one, ``alt`` takes its place.
+    picture for places where scripts do not run. Without one, ``alt`` takes its place. A drawing
+    says itself what it shows.
 
     Raises ``ValueError`` if the data has a number that is not finite.
     """
 
-    def __init__(self, kind: str, data: dict, *, alt: str, still: plt.Figure | None = None) -> None:
+    def __init__(
+        self, kind: str, data: dict, *, alt: str, still: plt.Figure | Drawing | None = None
+    ) -> None:
         self.kind, self.data, self.alt = kind, data, alt
+        self.still_alt = still.alt if isinstance(still, Drawing) else alt
         self._still = _encoded(still) if still else None
         self._json = json.dumps(data, ensure_ascii=False, allow_nan=False)
 
@@ -40,7 +45,8 @@ class Interactive:
         alt = html.escape(self.alt, quote=True)
         still = f"<p>{alt}</p>"
         if self._still:
-            still = f'<img alt="{alt}" src="data:image/png;base64,{self._still}">'
+            still_alt = html.escape(self.still_alt, quote=True)
+            still = f'<img alt="{still_alt}" src="data:image/{self._still}">'
         return (
             f'<{element} label="{alt}"><script type="application/json">{data}</script>'
             f"{still}<p>Run this cell, or allow scripts, to use the figure.</p></{element}>"
@@ -57,13 +63,15 @@ def without_script(figure: str) -> str:
     return figure.split(_SCRIPT_START)[0]
 
 
-def _encoded(still: plt.Figure) -> str:
-    """A picture as PNG in base64; it is closed."""
+def _encoded(still: plt.Figure | Drawing) -> str:
+    """A drawing as SVG, or a plot as PNG, in base64; the plot is closed."""
+    if isinstance(still, Drawing):
+        return f"svg+xml;base64,{base64.b64encode(still.svg.encode()).decode('ascii')}"
     picture = io.BytesIO()
     still.savefig(picture, format="png", dpi=90)
     plt.close(still)
     few = style.with_fewer_colours(picture.getvalue(), 32)
-    return base64.b64encode(few).decode("ascii")
+    return f"png;base64,{base64.b64encode(few).decode('ascii')}"
 
 
 def finite(**tensors: Tensor) -> list[Tensor]:

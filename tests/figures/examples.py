@@ -66,6 +66,8 @@ ROLES = {
     "labels": ["animal", "thing"],
     "hands": ["soft", "wet"],
 }
+TURNED = torch.tensor([[1.2, 0.5, 0.4, -1.1, 0.8, 1.0], [-0.7, 1.3, 0.9, 0.2, -0.5, -0.8]])
+STRANGE = ["so", "<b>", "cat", "and", "</script>", "its", "i", "x", "it"]
 STAGES = 3 * torch.randn(4, 3, 40, generator=torch.Generator().manual_seed(7))
 STAGES[2, 1] = STAGES[3, 1]  # the second token has its final guess before the last stage
 STAGES[1, 0, STAGES[3, 0].argmax()] = STAGES[1, 0].max() - 0.1  # the first has it in place 2
@@ -114,6 +116,9 @@ FIGURES = {
         torch.tensor([10.0, 20.0, 60.0]),
         words=["cat", "<i>", "drank"],
         alt="Three words.",
+    ),
+    "rotary": lambda: interactive.rotary(
+        *TURNED, tokens=STRANGE, asks=5, found=2, d_features=12, alt="Two arrows."
     ),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
     "attention_map": lambda: interactive.attention_map(

@@ -223,7 +223,6 @@ def _gallery():
         ),
         "four neurons": drawings.neurons(**NEURONS, token="milk"),
         "five marks": drawings.five_marks(),
-        "dials": drawings.dials(),
         "rivals": drawings.rivals(
             {"rotary": 96.6, "numbers": 100.0, "ALiBi": 99.7, "sinusoids": 4.0}
         ),

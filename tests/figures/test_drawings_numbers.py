@@ -40,7 +40,6 @@ from attnbook.figures.drawings.positions import WIDE
 from attnbook.figures.drawings.rotary import hands
 from attnbook.figures.drawings.svg import SOFT, tint
 from attnbook.figures.drawings.turning import BAND, LONG
-from attnbook.figures.style import KEY, QUERY
 from attnbook.positions import rotary, sinusoidal_positions
 
 # Looking into an SVG: groups have the names of matrices.
@@ -487,41 +486,6 @@ def test_five_marks_are_the_number_the_share_one_hot_digits_and_waves():
         assert torch.allclose((0.76 * shown - 0.06) / 0.7, right.float(), atol=0.02), name
 
 
-def hands_of(drawn, name):
-    """The directions of all hands in a row of dials, the key's before the query's: (dials, 2)."""
-    strokes = [
-        [*map(float, re.findall(r"-?[\d.]+", path.attrib["d"]))]
-        for path in parts(drawn, name, "path")
-        if path.attrib.get("stroke") in (KEY, QUERY)
-    ]
-    x, y, to_x, to_y = torch.tensor(strokes).T
-    return torch.atan2(y - to_y, to_x - x).view(-1, 2)
-
-
-def test_dials_rotate_by_their_frequency_and_add_up_to_the_score():
-    drawn = GALLERY["dials"]
-    omega = 10000 ** (-torch.arange(3) / 8)
-    places = (3, 0), (7, 4), (8, 4)
-    hands = torch.stack([hands_of(drawn, f"q at {p}, k at {r}") for p, r in places])
-    moved = hands - hands[0]  # the key by r, the query by p - 3
-    right = torch.tensor([[r, p - 3] for p, r in places])[:, None] * omega[:, None]
-    assert torch.allclose((moved - right).cos(), torch.ones(3, 3, 2), atol=0.01)
-    for (p, r), row in zip(places, hands, strict=True):
-        cosines = (row[:, 1] - row[:, 0]).cos()
-        texts = [plain(text.text) for text in parts(drawn, f"q at {p}, k at {r}", "text")]
-        *shown, total = [float(t) for t in texts if re.fullmatch(r"-?\d\.\d\d", t)]
-        assert shown == pytest.approx(cosines.tolist(), abs=0.04)
-        assert total == pytest.approx(sum(shown), abs=0.011)
-    query, key = torch.zeros(2, 1, 16)
-    pairs = torch.stack([hands[0].cos(), hands[0].sin()], dim=-1)  # (dials, 2, 2)
-    key[0, :6], query[0, :6] = pairs[:, 0].flatten(), pairs[:, 1].flatten()
-    score = [(rotary(query, start=97 + k) * rotary(key, start=100)).sum() for k in range(16)]
-    curve = points_of(parts(drawn, "curve", "path")[1])[::8, 1]
-    height = (curve - curve[1]) / (curve[10] - curve[1])
-    score = torch.stack(score)
-    assert torch.allclose(height, (score - score[1]) / (score[10] - score[1]), atol=0.04)
-
-
 def points_of(path):
     numbers = re.findall(r"-?[\d.]+", path.attrib["d"])
     return torch.tensor([*map(float, numbers)]).view(-1, 2)
@@ -536,9 +500,12 @@ def test_rivals_have_the_same_curve_at_both_places_if_scores_see_the_distance():
     assert len(points_of(parts(drawn, "ALiBi", "path")[1])) == 2  # a straight line
     steps = points_of(parts(drawn, "numbers", "path")[1]).view(-1, 2, 2)
     assert (steps[:, 0, 1] == steps[:, 1, 1]).all() and len({*steps[:, 0, 1].tolist()}) == 16
-    waves = points_of(parts(drawn, "rotary", "path")[1])[:, 1]
-    dials = points_of(parts(GALLERY["dials"], "curve", "path")[1])[:, 1]
-    shapes = [(y - y.min()) / (y.max() - y.min()) for y in (waves, dials)]
+    wave = points_of(parts(drawn, "rotary", "path")[1])[::8, 1]  # at whole distances
+    query, key = hands().view(2, 1, 16)
+    score = torch.stack(
+        [(rotary(query, start=97 + k) * rotary(key, start=97)).sum() for k in range(16)]
+    )
+    shapes = [(x - x[1]) / (x[10] - x[1]) for x in (wave, score.float())]
     assert torch.allclose(*shapes, atol=0.01)
     _, old, new = parts(drawn, "sinusoids", "path")
     shown = torch.cat([points_of(path)[::8, 1] for path in (old, new)])  # at whole distances

@@ -63,6 +63,12 @@ def stretch(d_features=16, pairs=6, trained_length=32):
     return interactive.stretch(**sizes, alt="")
 
 
+def turned(query=6, key=6, tokens="abc", asks=2, found=0, d_features=6, factor=1.0):
+    vectors = factor * torch.ones(query), torch.ones(key)
+    places = {"asks": asks, "found": found}
+    return interactive.rotary(*vectors, tokens=tokens, d_features=d_features, **places, alt="")
+
+
 def waves(*shape, tokens="ab"):
     return interactive.waves(torch.ones(shape), tokens=tokens, d_model=6, alt="")
 
@@ -131,6 +137,12 @@ REFUSED = [
     (lambda: permuted(3, (3, 2), (3, 2), factor=torch.nan), "embeddings must be finite: got nan"),
     (lambda: stretch(pairs=1), "at most half of d_features: got pairs=1 and d_features=16"),
     (lambda: stretch(d_features=8), "at most half of d_features: got pairs=6 and d_features=8"),
+    (lambda: turned(key=4), "got shapes (6,) and (4,), and d_features=6"),
+    (lambda: turned(d_features=4), "and d_features=4"),
+    (lambda: turned(asks=0), "got 3 tokens, found=0 and asks=0"),
+    (lambda: turned(tokens="x" * 11), "got 11 tokens"),
+    (lambda: turned(tokens="x" * 10, d_features=512), "rotates by 497° over 10 tokens"),
+    (lambda: turned(factor=torch.inf), "query must be finite: got inf"),
     (lambda: stretch(trained_length=7), "trained_length must be from 8 to 128: got 7"),
     (lambda: interactive.cache([], first="GPT", alt=""), "first must be one of []: got 'GPT'"),
     (lambda: clocks(5, 9), "d_model must be even and from 2 to 512: got 5"),

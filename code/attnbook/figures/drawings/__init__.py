@@ -31,7 +31,7 @@ from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
 from attnbook.figures.drawings.positions import five_marks
-from attnbook.figures.drawings.rotary import dials, rivals
+from attnbook.figures.drawings.rotary import rivals
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
@@ -48,7 +48,6 @@ __all__ = [
     "both_ways",
     "caching",
     "decoder_block",
-    "dials",
     "encoder_block",
     "encoder_decoder",
     "five_marks",

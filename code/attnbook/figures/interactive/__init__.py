@@ -26,6 +26,7 @@ from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.roles import roles
+from attnbook.figures.interactive.rotary import rotary
 from attnbook.figures.interactive.sampling import sampling
 from attnbook.figures.interactive.scale import scale
 from attnbook.figures.interactive.softmax import softmax
@@ -52,6 +53,7 @@ __all__ = [
     "predict",
     "query",
     "roles",
+    "rotary",
     "sampling",
     "scale",
     "softmax",

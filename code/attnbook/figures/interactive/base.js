@@ -138,6 +138,18 @@ window.attnbook ??= (() => {
     };
   }
 
+  const degrees = (angle) => {
+    const size = 180 * angle / Math.PI;
+    return `${size < 10 ? Number(size.toPrecision(2)) : fixed(size, 0)}°`;
+  };
+
+  // a sector of a circle about the origin; angles are 0 at the right and grow to the left
+  function sector(radius, from, to) {
+    const at = (angle) => `${radius * Math.cos(angle)},${-radius * Math.sin(angle)}`;
+    const [wide, clockwise] = [Math.abs(to - from) > Math.PI, to < from].map(Number);
+    return `M0,0 L${at(from)} A${radius},${radius} 0 ${wide} ${clockwise} ${at(to)} Z`;
+  }
+
   const PREFERS_STILL = matchMedia("(prefers-reduced-motion: reduce)");
   const still = () => PREFERS_STILL.matches; // nothing moves by itself
 
@@ -228,6 +240,18 @@ window.attnbook ??= (() => {
       this.showNumbers();
     }
 
+    // draw what moves, with parts from 0 to 1, or at once if it has no way to go or may not move
+    glide(draw, quiet = false) {
+      cancelAnimationFrame(this.frame);
+      const start = performance.now();
+      const move = (now) => {
+        const part = quiet || still() ? 1 : Math.min(1, Math.max(0, (now - start) / 250));
+        draw(part * (2 - part));
+        if (part < 1) this.frame = requestAnimationFrame(move);
+      };
+      move(start);
+    }
+
     // what has not changed is not spoken again
     say(text) {
       if (this.said.textContent !== whole(text)) this.said.textContent = whole(text);
@@ -303,7 +327,7 @@ window.attnbook ??= (() => {
   }
 
   const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, towards, ribbon,
-    ribbons, percent, boxesIn, still };
+    ribbons, percent, boxesIn, degrees, sector, still };
 
   // The element of one kind, unless another figure of this page has brought it.
   function define(kind, classFrom) {

@@ -1,5 +1,5 @@
 // Sinusoidal positions: each pair of features is a clock with a hand at p and one at p + k.
-attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed }) =>
+attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sector }) =>
   class Clocks extends Interactive {
     static STYLE = `
       .clocks { display: grid; grid-template-columns: repeat(8, minmax(0, 6rem)); gap: .3rem .2rem;
@@ -63,15 +63,15 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed }) =
       const { p, k } = this;
       for (const { pair, hands, cosine } of this.clocks) {
         const frequency = this.frequencies[pair];
-        const at = (position, radius) => // sine and cosine are the hand's x and y
-          `${radius * Math.sin(position * frequency)},${-radius * Math.cos(position * frequency)}`;
-        const wide = (k * frequency) % (2 * Math.PI) > Math.PI ? 1 : 0;
+        const at = (position) => // sine and cosine are the hand's x and y
+          `${40 * Math.sin(position * frequency)},${-40 * Math.cos(position * frequency)}`;
+        const first = Math.PI / 2 - p * frequency;
         hands.replaceChildren(
           shape("circle", { class: "face", r: 46 }),
           shape("path", { class: "rotation",
-            d: `M0,0 L${at(p, 30)} A30,30 0 ${wide} 1 ${at(p + k, 30)} Z` }),
-          shape("path", { class: "hand", d: `M0,0 L${at(p, 40)}` }),
-          shape("path", { class: "hand later", d: `M0,0 L${at(p + k, 40)}` }));
+            d: sector(30, first, first - (k * frequency) % (2 * Math.PI)) }),
+          shape("path", { class: "hand", d: `M0,0 L${at(p)}` }),
+          shape("path", { class: "hand later", d: `M0,0 L${at(p + k)}` }));
         cosine.textContent = fixed(Math.cos(k * frequency));
       }
       this.plot();

@@ -1,11 +1,7 @@
 // Rotary positions in texts longer than in training: where each pair meets new angles.
-attnbook.define("stretch", ({ Interactive, element, shape, range, fixed }) => {
+attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees }) => {
   const TURN = 2 * Math.PI;
   const HIGH = 40; // of a row
-  const degrees = (angle) => {
-    const size = 180 * angle / Math.PI;
-    return `${size < 10 ? Number(size.toPrecision(2)) : fixed(size, 0)}°`;
-  };
   const list = (names) =>
     names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 

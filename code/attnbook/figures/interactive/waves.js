@@ -1,6 +1,6 @@
 // Sinusoidal positions as waves under a row of words. A line reads their heights off at a position,
 // and under each word stand three rows of bars: these heights, the word's vector, and the sum.
-attnbook.define("waves", ({ Interactive, element, shape, range, fixed, still }) => {
+attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
   const BAND = 28; // the room of a wave
   const HIGH = 11; // of its top above its middle
   const UNIT = 21; // the length of a bar for the number 1
@@ -93,7 +93,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed, still }) 
         height: place.height - 26 });
       this.drawing.replaceChildren(this.column, ...this.words(), ...this.waves(), ...this.rows(),
         this.reading);
-      this.glide();
+      this.follow();
       this.say(this.sentence());
     }
 
@@ -170,17 +170,12 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed, still }) 
     }
 
     // take the line to its position
-    glide() {
-      cancelAnimationFrame(this.frame);
-      const [from, start] = [this.at, performance.now()];
-      const quiet = from === this.position || still();
-      const move = (now) => {
-        const part = quiet ? 1 : Math.min(1, Math.max(0, (now - start) / 250));
-        this.at = from + (this.position - from) * part * (2 - part);
+    follow() {
+      const from = this.at;
+      this.glide((part) => {
+        this.at = from + (this.position - from) * part;
         this.read();
-        if (part < 1) this.frame = requestAnimationFrame(move);
-      };
-      move(start);
+      }, from === this.position);
     }
 
     // the line where it is now, and the heights that it reads off

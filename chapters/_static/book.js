@@ -76,7 +76,7 @@ class Veil extends HTMLElement {
     this.draw();
   }
 
-  // once all of it has been read
+  // once all of it has been read; the icon in a button to copy text is no picture
   glimpse() {
     const picture = this.querySelector(".cell_output :is(svg, img):not(button *)")?.cloneNode(true);
     if (!picture) return;

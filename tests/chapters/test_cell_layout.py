@@ -74,7 +74,7 @@ def small(tmp_path_factory):
         text("*Figure 2.1. What it shows.*\n\nWhat it means."),
         text("What follows.\n\n## Two\n\n> **Predict.** X or Y?"),
         asking(x_or_y),
-        cell("1 + 1", "answer", stdout="Another answer."),
+        cell("1 + 1", "answer", stdout="Another answer.", html="<svg class='result'></svg>"),
         text("## Three\n\nThe end."),
     ]
     for name, cells in {"page": page, "choice": choice}.items():
@@ -213,6 +213,15 @@ def test_results_are_shown_always_once_one_has_asked_for_it_on_every_page(choosi
     assert seen(choosing, "The first result.", "The second result.") == []
     choosing.goto((pages / "choice.html").as_uri())
     assert seen(choosing, *ANSWER, "Another answer.") == []
+
+
+def test_the_preview_of_a_result_is_its_own_picture_and_never_the_icon_to_copy_it(choosing):
+    icons = choosing.locator("book-veil .cell_output button.copybtn svg")
+    assert icons.count() == 2, "both results are texts with a button to copy them"
+    previews = choosing.locator(".glimpse").evaluate_all(
+        "all => all.map(one => [...one.children].map(child => child.getAttribute('class')))"
+    )
+    assert previews == [[], ["result"]]
 
 
 def test_where_nothing_may_be_stored_the_switch_works_for_the_page(open_alone, pages):

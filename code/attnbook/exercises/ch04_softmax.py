@@ -627,6 +627,7 @@ def _(generator):
     far = [-999.0, -1000.0]  # letters far from the query, beside various scores of padding
     yield torch.tensor([[[*far, -998.0]], [[*far, 0.0]]]), torch.tensor([2, 2])
     yield torch.tensor([[[*far, -998.0], [-2.0, 0.0, -3.0]]]), torch.tensor([2])
+    yield torch.tensor([[[-90.0, -91.0, 0.0]]]), torch.tensor([2])  # e⁻⁹⁰ is no 0, but e⁹⁰ is ∞
     for batch, queries, keys in ((3, 2, 5), (2, 3, 4), (2, 2, 1), (1, 4, 3)):
         lengths = torch.randint(1, keys + 1, (batch,), generator=generator)
         lengths[-1] = keys  # of a batch, the longest text has no padding
@@ -689,6 +690,17 @@ def _(scores, lengths):
     that of padding. If all letters are far from the query, their exponentials are rounded to 0, and
     the result is 0/0."""
     exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp() * ~_padding(scores, lengths)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@weigh.mistake("padding hidden only after the exponential")
+def _(scores, lengths):
+    """You take away the largest score of a letter, but hide the padding only after the exponential.
+    If the score of padding is far above it, this exponential is infinite, and infinity times 0 is
+    NaN."""
+    padding = _padding(scores, lengths)
+    largest = scores.masked_fill(padding, -math.inf).amax(dim=-1, keepdim=True)
+    exponentials = (scores - largest).exp() * ~padding
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 

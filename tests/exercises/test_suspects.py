@@ -1,12 +1,13 @@
 """Exercises whose answer is a test: what is said about tests that are right, weak or no tests."""
 
 import random
+import time
 
 import numpy as np
 import pytest
 import torch
 
-from attnbook.exercises import Suspects, sandbox, suspects
+from attnbook.exercises import Suspects, sandbox, suspects, verdicts
 from attnbook.exercises.grade import grade
 
 
@@ -143,6 +144,20 @@ def test_a_test_that_never_ends_is_stopped(double, monkeypatch):
             pass
 
     assert "It did not finish within 0.3 seconds" in failures_of(double, endless)
+
+
+def test_a_slow_test_is_told_to_call_less_often(double, monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS_PER_CHECK", 0.2)
+    said = failures_of(double, lambda f: (time.sleep(0.1), right(f))[1])
+    assert "Trying your test on all functions took more than 0.2 seconds." in said
+    assert "call each of them less often" in said and "matrix" not in said
+
+
+def test_a_slow_test_is_tried_with_one_draw_only(double, monkeypatch):
+    monkeypatch.setattr(verdicts, "SLOW", 0.0)
+    tried = []
+    assert grade(double, lambda f: (tried.append(f), right(f))[1]).passed
+    assert len(tried) == len(double.suspects)
 
 
 def test_only_exercises_with_suspects_have_them():

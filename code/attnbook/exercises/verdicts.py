@@ -1,5 +1,6 @@
 """Trying a learner's test on suspects, the functions that it must sort into right and wrong."""
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -9,9 +10,10 @@ from attnbook.exercises import sandbox
 from attnbook.exercises.compare import error_sentence
 from attnbook.exercises.declare import Suspect, Suspects, Verdict
 from attnbook.exercises.report import Report, describe
-from attnbook.exercises.sandbox import Sandbox
+from attnbook.exercises.sandbox import CheckIsOver, Sandbox, TimeIsUp
 
 DRAWS = 3  # how often a test is tried, each time with other random numbers of its own
+SLOW = 4.0  # seconds; a test that needs more is tried once
 
 
 class NoVerdict(Exception):
@@ -20,22 +22,23 @@ class NoVerdict(Exception):
 
 def judge_test(exercise: Suspects, test: Callable, seed: int, report: Report) -> None:
     """Say which right functions a test accuses, and which wrong ones it lets pass."""
-    with Sandbox() as box:
-        for draw in range(DRAWS):
-            try:
+    for draw in range(DRAWS):
+        began = time.monotonic()
+        try:
+            with Sandbox() as box:
                 verdicts = verdicts_of(exercise, test, box, seed + draw)
-            except NoVerdict as nothing:
-                report.failures.append(str(nothing))
-                return
-            if any(verdict.right != verdict.suspect.right for verdict in verdicts):
-                _report_errors(exercise, verdicts, draw, report)
-                break
-        else:
-            report.holds += [item.sentence for item in exercise.properties]
-            report.holds += _sorted_out(exercise)
+        except NoVerdict as nothing:
+            report.failures.append(str(nothing))
             return
-    if draw == 0:
-        _recognise(exercise, verdicts, seed, report)
+        if any(verdict.right != verdict.suspect.right for verdict in verdicts):
+            _report_errors(exercise, verdicts, draw, report)
+            if draw == 0:
+                _recognise(exercise, verdicts, seed, report)
+            return
+        if time.monotonic() - began > SLOW:
+            break
+    report.holds += [item.sentence for item in exercise.properties]
+    report.holds += _sorted_out(exercise)
 
 
 def verdicts_of(exercise: Suspects, test: Callable, box: Sandbox, seed: int) -> list[Verdict]:
@@ -65,11 +68,13 @@ def _ask(test: Callable, suspect: Suspect, box: Sandbox, seed: int) -> tuple[Ver
         sentence = error_sentence(outcome, test).removeprefix("It raises ")
         return Verdict(suspect, False, sentence), calls
     which = suspect.letter or "a function that you have not seen"
+    if outcome.timed_out:
+        raise NoVerdict(_too_slow(outcome.error))
     if outcome.error:
         sentence = error_sentence(outcome, test)
         if isinstance(outcome.error, AssertionError):
             sentence += " A test returns True or False here, so write `return` for `assert`."
-        raise NoVerdict(sentence if outcome.timed_out else f"Given {which}, {_lower(sentence)}")
+        raise NoVerdict(f"Given {which}, {_lower(sentence)}")
     value = outcome.value
     if isinstance(value, torch.Tensor) and value.dtype == torch.bool and value.numel() == 1:
         value = value.item()
@@ -79,6 +84,19 @@ def _ask(test: Callable, suspect: Suspect, box: Sandbox, seed: int) -> tuple[Ver
             + (" Does each way through it end with a `return`?" if value is None else "")
         )
     return Verdict(suspect, bool(value)), calls
+
+
+def _too_slow(error: TimeIsUp) -> str:
+    if isinstance(error, CheckIsOver):
+        return (
+            "Trying your test on all functions took more than "
+            f"{sandbox.SECONDS_PER_CHECK:g} seconds. Can it call each of them less often, or with "
+            "smaller inputs?"
+        )
+    return (
+        f"It did not finish within {sandbox.SECONDS_PER_CALL:g} seconds. Is there a loop that "
+        "never ends? If not, call the function less often, or with smaller inputs."
+    )
 
 
 def _lower(sentence: str) -> str:

@@ -593,7 +593,7 @@ letters_to_guess = Suspects(
         "How many of 10,000 letters are hidden, roughly? Choose bounds that a right function "
         "hardly ever leaves, and a wrong one does.",
         "Compare two texts of a batch, and two calls with the same texts. Which places are "
-        "hidden in each? And how many?",
+        "hidden in each? And how many of a single text?",
     ],
 )
 
@@ -667,6 +667,22 @@ def _(tokens):
     return _hide(tokens, _drawn(tokens, 1 - _CHANCE))
 
 
+@letters_to_guess.wrong("hides each letter with a probability of 0.2", kept_back=True)
+def _(tokens):
+    return _hide(tokens, _drawn(tokens, 0.2))
+
+
+@letters_to_guess.wrong("hides each letter with a probability of 0.1", kept_back=True)
+def _(tokens):
+    return _hide(tokens, _drawn(tokens, 0.1))
+
+
+@letters_to_guess.wrong("hides 15 % of the texts, and all letters of these", kept_back=True)
+def _(tokens):
+    whole = torch.rand(len(tokens), 1).argsort(dim=0) < _CHANCE * len(tokens)
+    return _hide(tokens, whole & (tokens != _PAD))
+
+
 @letters_to_guess.wrong("asks for the visible letters instead of the hidden ones", kept_back=True)
 def _(tokens):
     chosen = _drawn(tokens)
@@ -696,9 +712,14 @@ def _fits(tokens, hidden, right):
     )
 
 
-def _share_fits(tokens, hidden):
-    share = (hidden == _MASK).sum() / (tokens != _PAD).sum()
-    return bool(0.12 < share < 0.18)
+def _shares(tokens, hidden):
+    """Which share of each text is hidden."""
+    return (hidden == _MASK).sum(dim=-1) / (tokens != _PAD).sum(dim=-1)
+
+
+def _share_fits(tokens, hidden, low=0.1, high=0.2):
+    shares = _shares(tokens, hidden)
+    return bool(((low < shares) & (shares < high)).all())
 
 
 def _counts_differ(hidden):
@@ -820,11 +841,33 @@ def _(f):
 @letters_to_guess.mistake("the share not tested")
 def _(f):
     """You don't test how many letters are hidden, or your bounds are very wide. A function may then
-    hide far too many."""
+    hide far too many, or far too few."""
     tokens = _texts()
     hidden, right = f(tokens)
     again = not torch.equal(hidden, f(tokens)[0])
     return _fits(tokens, hidden, right) and _counts_differ(hidden) and again
+
+
+@letters_to_guess.mistake("the share of a text")
+def _(f):
+    """You test how many letters of a batch are hidden, but not how many of a single text. A
+    function may hide whole texts and leave all others as they are."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    share = _shares(tokens, hidden).mean().item()
+    return _fits(tokens, hidden, right) and 0.13 < share < 0.17 and _counts_differ(hidden) and again
+
+
+@letters_to_guess.mistake("wide bounds")
+def _(f):
+    """Your bounds for the share of hidden letters are too wide. In long texts, this share is hardly
+    ever far from 0.15, so your bounds can be close to it."""
+    tokens = _texts()
+    hidden, right = f(tokens)
+    again = not torch.equal(hidden, f(tokens)[0])
+    fits = _share_fits(tokens, hidden, 0.02, 0.4)
+    return _fits(tokens, hidden, right) and fits and _counts_differ(hidden) and again
 
 
 @letters_to_guess.mistake("no room for chance")

@@ -137,8 +137,9 @@ def hides_by_numbers(f):
         and (right[at] == tokens[at]).all()
         and (right[~at] == -100).all()
         and not at[0, 300:].any()
-        and 0.1 < at[1:].mean() < 0.2
-        and np.abs(at[1:].sum(axis=0) / 29 - 0.15).max() < 0.5
+        and 0.13 < at[1:].mean() < 0.17
+        and np.abs(at[1:].mean(axis=0) - 0.15).max() < 0.5
+        and np.abs(at[1:].mean(axis=1) - 0.15).max() < 0.1
         and len({*at[1:].sum(axis=1)}) > 1
         and (hidden != again).any()
     )

@@ -903,6 +903,20 @@ class _Layer(nn.Module):
         return x + F.gelu(self.linear(self.norm(x)))
 
 
+class _PackedLayer(nn.Module):
+    """Computes the same with two parameters, the matrix and all other numbers in one row."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.matrix = nn.Parameter(torch.randn(d, d) / math.sqrt(d))
+        self.others = nn.Parameter(torch.tensor([0.0, 1.0, 0.0]).repeat_interleave(d))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        bias, scale, shift = self.others.chunk(3)
+        normalised = F.layer_norm(x, bias.shape, scale, shift)
+        return x + F.gelu(F.linear(normalised, self.matrix, bias))
+
+
 class _Loop(nn.Module):
     """Applies its layers one after the other, however it keeps them."""
 
@@ -961,6 +975,22 @@ def _(n, d):
     for _ in range(n - 1):
         stack = nn.Sequential(stack, _Layer(d))
     return stack
+
+
+@separate_layers.right("has one parameter for the bias and the norm of a layer", kept_back=True)
+def _(n, d):
+    return nn.Sequential(*(_PackedLayer(d) for _ in range(n)))
+
+
+@separate_layers.wrong("uses its second layer for all but the first", kept_back=True)
+def _(n, d):
+    return nn.Sequential(_Layer(d), *[_Layer(d)] * (n - 1))
+
+
+@separate_layers.wrong("starts all layers but the first as copies of the second", kept_back=True)
+def _(n, d):
+    second = _Layer(d)
+    return nn.Sequential(_Layer(d), *(copy.deepcopy(second) for _ in range(n - 1)))
 
 
 @separate_layers.wrong("starts the last layer as a copy of the first", kept_back=True)
@@ -1039,6 +1069,24 @@ def _(f):
     scales of norms at 1."""
     stack = f(3, 6)
     return _grows(f) and _all_differ(stack.parameters()) and _all_used(stack)
+
+
+@separate_layers.mistake("four parameters for each layer")
+def _(f):
+    """You demand that PyTorch finds four parameters for each layer. But a right stack may keep its
+    numbers in fewer or in more parameters."""
+    stack = f(3, 6)
+    found = [*stack.parameters()]
+    return len(found) == 12 and _grows(f) and _all_differ(_drawn(stack)) and _all_used(stack)
+
+
+@separate_layers.mistake("never more than two layers")
+def _(f):
+    """None of your stacks has more than two layers. So your test can't see whether a third layer
+    has numbers of its own."""
+    stack = f(2, 6)
+    twice = _count(stack) == 2 * _count(f(1, 6)) > 0
+    return twice and _all_differ(_drawn(stack)) and _all_used(stack)
 
 
 @separate_layers.mistake("neighbours compared")

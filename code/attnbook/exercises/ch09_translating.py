@@ -1378,6 +1378,13 @@ def _(candidate, reference, n):
     return _share(sum(a == b for a, b in zip(found, wanted, strict=False)), len(found))
 
 
+@clipped_precision.wrong("also multiplies by BLEU's brevity penalty", kept_back=True)
+def _(candidate, reference, n):
+    found = _grams(candidate, n)
+    penalty = math.exp(min(0.0, 1 - len(reference) / max(1, len(candidate))))
+    return penalty * _share(_right(found, _grams(reference, n)), len(found))
+
+
 @clipped_precision.wrong("leaves out the last n-gram of each list", kept_back=True)
 def _(candidate, reference, n):
     found, wanted = _grams(candidate, n)[:-1], _grams(reference, n)[:-1]
@@ -1424,10 +1431,11 @@ def _(f):
     return _gives(f, _REPEATED, ("the cat the cat", "the cat the cat", 1, 1), ("", "cat", 1, 0))
 
 
-@clipped_precision.mistake("nothing longer than pairs")
+@clipped_precision.mistake("the words between the first and the last")
 def _(f):
     """Your test can't see whether a function compares the words in the middle of an n-gram. With
-    n = 1 and n = 2, there are none."""
+    n = 1 and n = 2, there are none. With a larger n, you need an n-gram in which only a word in
+    the middle is wrong."""
     return _gives(f, _ITSELF, _REPEATED, _REORDERED, _SHORT)
 
 

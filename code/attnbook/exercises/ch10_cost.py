@@ -1479,6 +1479,34 @@ def _(query, key, value, cache):
     return _attended(query, keys, values, hidden), (keys, values)
 
 
+@cached_attention.wrong("lets all tokens of a call see what its first one sees", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    return _attended(query, keys, values, _later(query, keys)[:1]), (keys, values)
+
+
+@cached_attention.wrong("hides the other tokens of a call, also the earlier ones", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    hidden = _later(query, keys)
+    hidden[:, -query.shape[1] :] = ~torch.eye(query.shape[1], dtype=torch.bool)
+    return _attended(query, keys, values, hidden), (keys, values)
+
+
+@cached_attention.wrong("hides later tokens only in the first call", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    hidden = _later(query, keys) & (cache is None)
+    return _attended(query, keys, values, hidden), (keys, values)
+
+
+@cached_attention.wrong("keeps only the last token of each call", kept_back=True)
+def _(query, key, value, cache):
+    keys, values = _appended(cache, key, value)
+    kept = _appended(cache, key[:, -1:], value[:, -1:])
+    return _attended(query, keys, values, _later(query, keys)), kept
+
+
 @cached_attention.wrong("keeps only the keys and values of the last call", kept_back=True)
 def _(query, key, value, cache):
     keys, values = _appended(cache, key, value)

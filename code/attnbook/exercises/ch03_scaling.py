@@ -652,6 +652,22 @@ def _(query, key):
     return _unit_rms(query.mT).mT @ _unit_rms(key.mT) / math.sqrt(query.shape[-1])
 
 
+@normalised_scores.wrong("divides by √L_key instead of √d_k", kept_back=True)
+def _(query, key):
+    return _unit_rms(query) @ _unit_rms(key).mT / math.sqrt(key.shape[1])
+
+
+@normalised_scores.wrong("uses the keys of the first sentence for all sentences", kept_back=True)
+def _(query, key):
+    return _unit_rms(query) @ _unit_rms(key[:1]).mT / math.sqrt(query.shape[-1])
+
+
+@normalised_scores.wrong("divides only vectors whose root mean square is above 1", kept_back=True)
+def _(query, key):
+    query, key = (x / x.square().mean(-1, keepdim=True).sqrt().clamp(min=1) for x in (query, key))
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
 def _signs(*shape):
     """Features that are 1 or −1, so that each vector has a root mean square of 1."""
     return torch.randn(shape).sign()

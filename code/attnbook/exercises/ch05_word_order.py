@@ -1118,6 +1118,24 @@ def _(query, x, lengths):
     return _mix(scores.softmax(dim=-1), x).to(query)
 
 
+@set_summary.wrong("divides the scores by √n instead of √d", kept_back=True)
+def _(query, x, lengths):
+    scores = x @ query / math.sqrt(x.shape[1])
+    return _mix(scores.masked_fill(~_real(x, lengths), -math.inf).softmax(dim=-1), x)
+
+
+@set_summary.wrong("divides the scores of a set by the root of its size", kept_back=True)
+def _(query, x, lengths):
+    scores = x @ query / lengths[:, None].sqrt()
+    return _mix(scores.masked_fill(~_real(x, lengths), -math.inf).softmax(dim=-1), x)
+
+
+@set_summary.wrong("gives all sets of a batch the size of the smallest", kept_back=True)
+def _(query, x, lengths):
+    scores = _scores(query, x).masked_fill(~_real(x, lengths.min()[None]), -math.inf)
+    return _mix(scores.softmax(dim=-1), x)
+
+
 @set_summary.wrong("averages the elements, whatever the query is", kept_back=True)
 def _(query, x, lengths):
     return _mix(_real(x, lengths) / lengths[:, None].to(x), x)

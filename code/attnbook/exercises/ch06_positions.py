@@ -191,6 +191,22 @@ def _(positions, d):
     return _waves(positions[..., None] * _frequencies(d, factor=-1.0))
 
 
+@encode.wrong("sorts the positions of a row first", kept_back=True)
+def _(positions, d):
+    return _waves(positions.sort(dim=-1).values[..., None] * _frequencies(d))
+
+
+@encode.wrong("counts on in steps of 1 from the first position", kept_back=True)
+def _(positions, d):
+    places = torch.arange(positions.numel()).view(positions.shape)
+    return _waves((positions.flatten()[:1] + places)[..., None] * _frequencies(d))
+
+
+@encode.wrong("subtracts the first position from all", kept_back=True)
+def _(positions, d):
+    return _waves((positions - positions.flatten()[:1])[..., None] * _frequencies(d))
+
+
 def _with_four_features(p):
     return torch.stack([p.sin(), p.cos(), (p / 100).sin(), (p / 100).cos()], dim=-1)
 
@@ -223,6 +239,24 @@ def _(f):
     its place, so your test can't see which of the two a function uses."""
     p = torch.arange(5.0)
     return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
+
+
+@encode.mistake("positions in increasing order")
+def _(f):
+    """In your test, no position is followed by a smaller one. So your test can't see whether a
+    function sorts the positions."""
+    p = torch.tensor([-7.5, -1.0, 0.5, 30.0])
+    return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
+
+
+@encode.mistake("one position at a time")
+def _(f):
+    """You try one position at a time. So your test can't see what a function does with several
+    positions in one call."""
+    return all(
+        torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
+        for p in torch.tensor([[-2.5], [7.0], [0.5]])
+    )
 
 
 @encode.mistake("only whole numbers")

@@ -870,9 +870,28 @@ def _(merged, output_weight, num_heads, head):
     return torch.einsum("blhd,ohd->blho", features, columns)[:, :, head]
 
 
+@what_a_head_adds.wrong("reshapes `merged` so that a head mixes several tokens", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    batch, length, d = merged.shape
+    parts = merged.reshape(batch, num_heads, length, d // num_heads)
+    return parts[:, head] @ output_weight[:, _own(merged, num_heads, head)].mT
+
+
+@what_a_head_adds.wrong("uses the first sentence for all sentences", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    own = _own(merged, num_heads, head)
+    return merged[:1, :, own].expand(len(merged), -1, -1) @ output_weight[:, own].mT
+
+
 @what_a_head_adds.wrong("returns what the head before adds", kept_back=True)
 def _(merged, output_weight, num_heads, head):
     own = _own(merged, num_heads, (head - 1) % num_heads)
+    return merged[..., own] @ output_weight[:, own].mT
+
+
+@what_a_head_adds.wrong("takes all features from the first of the head on", kept_back=True)
+def _(merged, output_weight, num_heads, head):
+    own = slice(_own(merged, num_heads, head).start, None)
     return merged[..., own] @ output_weight[:, own].mT
 
 
@@ -1022,6 +1041,22 @@ def _(f):
     the other heads begin."""
     merged, weight = torch.randn(2, 4, 12), torch.randn(12, 12)
     return _known_update(f, merged, weight, 3, 0)
+
+
+@what_a_head_adds.mistake("one token only")
+def _(f):
+    """Your sentences have a single token. So your test can't see whether a function keeps the
+    tokens apart."""
+    inputs = torch.randn(2, 1, 12), torch.randn(12, 12), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
+
+
+@what_a_head_adds.mistake("one sentence only")
+def _(f):
+    """Your batch has a single sentence. So your test can't see whether a function keeps the
+    sentences apart."""
+    inputs = torch.randn(1, 4, 12), torch.randn(12, 12), 3
+    return _sum_is_whole(f, *inputs) and _only_own_features(f, *inputs, atol=1e-4)
 
 
 @what_a_head_adds.mistake("a single head")

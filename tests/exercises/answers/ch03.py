@@ -28,10 +28,11 @@ class IsNormalised:
 
 
 def is_normalised_by_hand(f):
-    query = torch.tensor([[[3.0, 4.0], [2.0, 2.0]]])
-    key = torch.tensor([[[5.0, 0.0], [0.0, -0.5]]])
-    right = torch.tensor([[0.6, -0.8], [0.5**0.5, -(0.5**0.5)]]) * 2**0.5
-    return (f(query, key) - right).abs().max() < 1e-4
+    query = torch.tensor([[[3.0, 4.0], [2.0, 2.0]]]).expand(2, 2, 2)
+    key = torch.tensor([[[5.0, 0.0], [0.0, -0.5], [0.3, 0.4]]] * 2)
+    key[1] *= -1
+    right = torch.tensor([[0.6, -0.8, 1.0], [0.5**0.5, -(0.5**0.5), 0.7 * 2**0.5]]) * 2**0.5
+    return (f(query, key) - torch.stack([right, -right])).abs().max() < 1e-4
 
 
 def is_normalised_on_one_axis(f):

@@ -70,7 +70,7 @@ def groups_of_pytorch(query, key, value):
 
 def adds_by_reference(f):
     """A second implementation, in loops over the features."""
-    merged, weight = torch.randn(1, 3, 6), torch.randn(6, 6)
+    merged, weight = torch.randn(2, 3, 6), torch.randn(6, 6)
     for head in range(2):
         expected = sum(merged[..., i, None] * weight[:, i] for i in range(3 * head, 3 * head + 3))
         if not torch.allclose(f(merged, weight, 2, head), expected, atol=1e-4):
@@ -82,10 +82,12 @@ def adds_feature_by_feature(f):
     """If only one feature is not 0, its column of W_O comes from its head, and else nothing."""
     weight = torch.arange(36.0).view(6, 6).cos()
     for i in range(6):
-        merged = torch.eye(6)[i].view(1, 1, 6)
+        merged = torch.zeros(2, 4, 6)
+        merged[1, 2, i] = 1.0
         for head in range(3):
-            expected = weight[:, i] * (i // 2 == head)
-            if (f(merged, weight, 3, head).flatten() - expected).abs().max() > 1e-4:
+            expected = torch.zeros(2, 4, 6)
+            expected[1, 2] = weight[:, i] * (i // 2 == head)
+            if (f(merged, weight, 3, head) - expected).abs().max() > 1e-4:
                 return False
     return True
 

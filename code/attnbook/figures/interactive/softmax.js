@@ -219,7 +219,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
               + `${starts[i]},${WHOLE} H${ends[i]} C${ends[i]},${bend} ${to},${bend} ${to},${top} Z` }),
             text(here, 14, "word", word),
             text(track - 3, 34, "", "score"),
-            text(x + 3, 34, "", "e", raised("score")),
+            text(x + 3, 34, "", ...(over < 4 ? [] : ["e", raised("score")])), // is also below the bar
             shape("path", { class: "track", d: `M${track},${TOP + 6} V${BASE - 6}` }),
             shape("path", { class: "zero", d: `M${track - PILL[0] / 2 - over},${middle} h${PILL[0] + 2 * over}` }),
             text(track - PILL[0] / 2 - 10, middle + 4, "", i && over < 4 ? "" : "0"),

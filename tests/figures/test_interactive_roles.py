@@ -12,18 +12,18 @@ show = examples.show
 X, W_Q, W_K, W_V = (ROLES[name].double() for name in ("x", "W_Q", "W_K", "W_V"))
 CASES = {
     "all three": (X @ W_Q, X @ W_K, X @ W_V),
-    "no query": (X @ W_K, X @ W_K, X @ W_V),
-    "no value": (X @ W_Q, X @ W_K, X),
-    "none": (X, X, X),
+    "without a query of its own": (X @ W_K, X @ W_K, X @ W_V),
+    "without a value of its own": (X @ W_Q, X @ W_K, X),
+    "without any of the three": (X, X, X),
 }
 
 
-def carried(page, case):
-    """What a word carries in a case: of each sum the features with their numbers."""
-    pills = page.locator(".case").nth([*CASES].index(case)).locator(".carries > span")
+def carried(page):
+    """What the word carries: of each sum the features with their numbers."""
     return [
-        dict(item.rsplit(" ", 1) for item in pill.locator("i").all_inner_texts())
-        for pill in pills.all()
+        {name: float(n) for name, n in (text.rsplit(" ", 1) for text in texts)}
+        for pill in page.locator(".carries > span").all()
+        for texts in [pill.locator("i").all_inner_texts()]
     ]
 
 
@@ -89,30 +89,80 @@ def test_weights_and_mixture_without_a_projection_are_pytorchs(show, case):
             assert torch.allclose(widths, weights * widths_of_all(page), atol=0.5)
 
 
-def test_all_four_cases_are_compared_without_a_press(show):
+def named(names, row):
+    """The names that a row of numbers has."""
+    return ", ".join(name for name, n in zip(names, row.tolist(), strict=True) if n) or "–"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_picture_shows_query_keys_scores_values_and_what_the_word_carries(show, case):
     page = show(alive("roles"), motion="reduce")
-    for row, word in enumerate(ROLES["words"]):
+    page.get_by_role("button", name=case, exact=True).click()
+    query, key, value = CASES[case]
+    heading = ROLES["labels" if key.shape[1] == len(ROLES["labels"]) else "features"]
+    hands = value.shape[1] == len(ROLES["hands"])
+    for row in range(len(ROLES["words"])):
         page.locator(".chip").nth(row).click()
-        assert page.locator(".head").inner_text().endswith(f"what “{word}” then carries")
-        for place, (case, (query, key, value)) in enumerate(CASES.items()):
-            weights = (key @ query[row]).softmax(dim=-1)
-            cells = page.locator(".case").nth(place).locator(".weight")
-            assert cells.all_inner_texts() == [percent(w) for w in weights]
-            shades = cells.evaluate_all(
-                "all => all.map(cell => parseFloat(cell.style.getPropertyValue('--share')))"
-            )
-            shades = torch.tensor(shades).double()
-            assert torch.allclose(shades / shades.sum(), weights, atol=1e-3)
-            found = [
-                {name: float(number) for name, number in pill.items()}
-                for pill in carried(page, case)
-            ]
-            mixture = weights @ value
-            if value.shape[1] == len(ROLES["hands"]):  # apart from what the word is
-                own = listed(ROLES["features"], X[row])
-                assert found == [own, listed(ROLES["hands"], mixture)]
-            else:
-                assert found == [listed(ROLES["features"], X[row] + mixture)]
+        weights = (key @ query[row]).softmax(dim=-1)
+        dots = [f"{name} {'●' * int(n)}" for name, n in zip(heading, query[row], strict=True) if n]
+        assert page.locator(".wish").inner_text().split() == (" ".join(dots) or "nothing").split()
+        scores = [f"score {n:.0f}" for n in (key @ query[row]).tolist()]
+        assert page.locator(".weight small").all_inner_texts() == scores
+        cells = page.locator(".weight")
+        texts = [text.split("\n")[-1] for text in cells.all_inner_texts()]
+        assert texts == [percent(w) for w in weights]
+        shades = cells.evaluate_all(
+            "all => all.map(cell => parseFloat(cell.style.getPropertyValue('--share')))"
+        )
+        shades = torch.tensor(shades).double()
+        assert torch.allclose(shades / shades.sum(), weights, atol=1e-3)
+        for name, names, rows in (
+            ("key", heading, key),
+            ("value", ROLES["hands" if hands else "features"], value),
+        ):
+            shown = page.locator(f".has.{name}").all_inner_texts()
+            assert shown == [named(names, numbers) for numbers in rows]
+        mixture = weights @ value
+        if hands:  # apart from what the word is
+            own = listed(ROLES["features"], X[row])
+            assert carried(page) == [own, listed(ROLES["hands"], mixture)]
+        else:
+            assert carried(page) == [listed(ROLES["features"], X[row] + mixture)]
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_query_starts_below_the_word_that_asks_and_meets_every_key(show, width):
+    page = show(alive("roles"), motion="reduce", width=width)
+    middles = (
+        "all => all.map(e => { const r = e.getBoundingClientRect(); return r.x + r.width / 2; })"
+    )
+    for row in range(len(ROLES["words"])):
+        page.locator(".chip").nth(row).click()
+        words = page.locator(".chip").evaluate_all(middles)
+        assert page.locator(".has.key").evaluate_all(middles) == pytest.approx(words, abs=1)
+        ends = page.locator(".fan").evaluate_all(
+            """all => all.map(path => [0, path.getTotalLength()].map(at =>
+              path.getPointAtLength(at).matrixTransform(path.getScreenCTM()).x))"""
+        )
+        assert [x for x, _ in ends] == pytest.approx([words[row]] * len(words), abs=3)
+        assert [x for _, x in ends] == pytest.approx(words, abs=3)
+        bubble = page.locator(".wish").bounding_box()
+        assert bubble["x"] <= words[row] <= bubble["x"] + bubble["width"]
+        assert examples.fits(page)
+
+
+def test_what_a_word_lacks_is_struck_out(show):
+    page = show(alive("roles"))
+    lacks = page.locator(".lacks b")
+    assert lacks.count() == 0
+    for case, names in (
+        ("without a query of its own", ["query"]),
+        ("without a value of its own", ["value"]),
+        ("without any of the three", ["query", "key", "value"]),
+        ("all three", []),
+    ):
+        page.get_by_role("button", name=case).click()
+        assert lacks.all_inner_texts() == names
 
 
 def test_without_a_query_of_its_own_a_word_with_no_key_gives_all_the_same_weight(show):
@@ -121,9 +171,10 @@ def test_without_a_query_of_its_own_a_word_with_no_key_gives_all_the_same_weight
     assert said(page).endswith(
         "%). The mixture that it takes in stays apart from its own features."
     )
-    page.get_by_role("button", name="no query").click()
+    page.get_by_role("button", name="without a query").click()
     assert "which is nothing. So every word gets the same weight, 25" in said(page)
-    assert page.locator(".voice").inner_text() == "With no query, <i> looks for nothing"
+    assert page.locator(".wish").inner_text() == "nothing"
+    assert page.locator(".label.query").inner_text().endswith("“<i>” asks with its key")
 
 
 def test_words_and_cases_are_chosen_by_keyboard_alone(show):
@@ -131,6 +182,8 @@ def test_words_and_cases_are_chosen_by_keyboard_alone(show):
     press(page, "Tab", "Tab", "Enter")
     assert page.locator(".chip[aria-pressed=true]").all_inner_texts() == ["dog"]
     press(page, "Tab", "Tab", "Tab", "Tab", "Tab", "Space")
-    assert page.locator(".case [aria-pressed=true]").all_inner_texts() == ["no value"]
+    assert page.locator(".cases [aria-pressed=true]").all_inner_texts() == [
+        "without a value of its own"
+    ]
     assert said(page).startswith("Without a value projection,")
     assert "“dog” adds the mixture" in said(page)

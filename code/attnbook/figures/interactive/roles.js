@@ -1,8 +1,8 @@
-// A word asks all others, with all three projections and without some of them, one below the other.
-// The reader chooses the word, and the case whose keys and values are shown.
+// A word asks all others with its query, they answer with their keys, and their values come back.
+// The reader chooses the word, and takes some of the three projections away.
 attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixed, percent,
   ribbon }) => {
-  const [WORD, FALL] = [100, 64]; // width of a word and height of the ribbons, in their units
+  const [WORD, FAN, FALL] = [100, 30, 44]; // width of a word, heights of lines and ribbons, in their units
   const ALL = 0.92 * WORD; // as wide as all of the weight: each ribbon is as wide as its share
   const HEARD = 0.2; // a weight from which on a word is named
   const DARKEST = 45; // percent of the colour of weights in a cell that has all of the weight
@@ -11,72 +11,95 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
   const list = (parts) => [parts.slice(0, -1).join(", "), ...parts.slice(-1)]
     .filter(Boolean).join(" and ");
 
-  // the cases: a name, what the word then does, and what makes query, key and value
+  // the cases: a name, and what makes query, key and value
   const CASES = [
-    { name: "all three", does: "finds what it looks for", query: "W_Q", key: "W_K", value: "W_V" },
-    { name: "no query", does: "asks with its own key", query: "W_K", key: "W_K", value: "W_V" },
-    { name: "no value", does: "adds whole words to itself", query: "W_Q", key: "W_K", value: null },
-    { name: "none", does: "looks for words like itself", query: null, key: null, value: null }];
+    { name: "all three", query: "W_Q", key: "W_K", value: "W_V" },
+    { name: "without a query of its own", query: "W_K", key: "W_K", value: "W_V" },
+    { name: "without a value of its own", query: "W_Q", key: "W_K", value: null },
+    { name: "without any of the three", query: null, key: null, value: null }];
+  const TITLES = { query: "query", key: "key", weigh: "weight", value: "value", output: "output" };
+  // what each is for, and what takes its place
+  const JOBS = {
+    query: { W_Q: "what “WORD” looks for", W_K: "“WORD” asks with its key", null: "“WORD” asks as it is" },
+    key: { W_K: "what a word is found by", null: "each answers as it is" },
+    value: { W_V: "what a word hands over", null: "each hands over all it is" } };
 
   return class Roles extends Interactive {
-    static LINES = 5;
+    static LINES = 4;
     static STYLE = `
       :host { container-type: inline-size; }
       .controls { display: none; }
-      .row { display: grid; gap: .15rem .2rem; align-items: center; text-align: center;
-        grid-template-columns: 3.5rem repeat(var(--words), minmax(0, 1fr)); }
-      .label { text-align: left; font-size: 13px; }
-      .chip { min-width: 0; min-height: 2.1rem; padding: .1rem; font-weight: 600;
-        font-size: clamp(14px, 1.7cqi, 16px); border: 1.5px solid var(--line);
-        border-radius: .5rem; }
+      .row { display: grid; gap: 0 .3rem; text-align: center;
+        grid-template-columns: repeat(var(--words), minmax(0, 1fr)); }
+      .label { grid-column: 1 / -1; margin: .3rem 0 .15rem; text-align: left; font-size: 13px;
+        line-height: 1.25; color: var(--soft); }
+      .label b { margin-right: .3rem; font-size: 15px; }
+      .query b, .asks { color: var(--query); } .key b { color: var(--key); }
+      .weigh b, .back { color: var(--weights); } .value b { color: var(--value); }
+      .lacks b { color: var(--soft); text-decoration: line-through; }
+      .chip { min-width: 0; min-height: 2.1rem; padding: .1rem; font-weight: 600; border-radius: .5rem;
+        font-size: clamp(14px, 1.9cqi, 17px); border: 1.5px solid var(--line); }
       .chip[aria-pressed="true"] { color: var(--query); border-color: var(--query);
         box-shadow: inset 0 0 0 1px var(--query); }
-      .head { grid-column: 2 / -1; margin: .2rem 0 0; text-align: left; font-size: 13px;
-        color: var(--soft); }
-      .case { padding: .35rem 0; border-bottom: 1px solid var(--line); }
-      .case button { grid-row: 1 / 4; align-self: stretch; padding: .1rem .1rem .1rem .35rem; font-size: 14px;
-        font-weight: 600; line-height: 1.2; text-align: left; border-color: var(--line); }
-      .case button[aria-pressed="true"] { background: var(--hover); border-color: var(--weights);
-        box-shadow: inset 3px 0 var(--weights); }
-      .does, .carries { grid-column: 2 / -1; text-align: left; font-size: 13.5px; }
-      .weight { height: 1.9rem; line-height: 1.9rem; border-radius: .2rem; font-size: 14px;
-        font-weight: 600; font-variant-numeric: tabular-nums; box-shadow: inset 0 0 0 1px var(--line);
+      .is { margin-top: .15rem; font-size: 12.5px; line-height: 1.2; color: var(--soft); }
+      .at { position: relative; left: var(--at); width: fit-content; max-width: 100%;
+        transform: translateX(calc(-1 * var(--at))); }
+      .wide { grid-column: 1 / -1; }
+      .asks { display: none; }
+      .back { grid-row: 2; grid-column: 1 / -1; margin: 0; text-align: right; } /* beside the bar */
+      .late .back { text-align: left; }
+      .wish { display: block; padding: .1rem .7rem; border-radius: 1rem; border: 1.5px solid; color: var(--query);
+        font-size: clamp(14px, 1.9cqi, 16px); }
+      .wish.key { color: var(--key); } .wish.plain { color: var(--ink); }
+      .wish i { font-style: normal; letter-spacing: .1em; }
+      .fan { fill: none; stroke: var(--query); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+      .has { position: relative; display: grid; align-content: center; min-height: 1.9rem;
+        line-height: 1.2; border: 1.5px solid; border-radius: .3rem; font-size: clamp(12.5px, 1.7cqi, 15px); }
+      .has.key { color: var(--key); } .has.value { color: var(--value); }
+      .has.empty { border-color: var(--line); } .has.plain { color: var(--ink); }
+      .has.key::before { content: ""; position: absolute; top: -2.05rem; left: calc(50% - 5px); border: 5px solid transparent;
+        border-top: 8px solid var(--query); border-bottom: 0; } /* above the label */
+      .weight { padding: .1rem 0; border-radius: .2rem; font-variant-numeric: tabular-nums; line-height: 1.2;
+        font-size: clamp(15px, 1.9cqi, 17px); font-weight: 600; box-shadow: inset 0 0 0 1px var(--line);
         background: color-mix(in srgb, var(--weights) var(--share), var(--paper)); }
-      .carries { display: flex; flex-wrap: wrap; gap: .15rem .3rem; }
-      .carries > span { padding: 0 .4rem; border: 1.5px solid var(--soft); border-radius: .7rem;
-        font-variant-numeric: tabular-nums; }
-      .carries > .found { border-color: var(--value); color: var(--value); }
-      .carries i { font-style: normal; white-space: nowrap; }
-      .voice { min-height: 2.8em; margin: .7rem 0 .2rem; text-align: center; color: var(--query);
-        font-size: clamp(14px, 4.1cqi, 16px); }
-      .voice i { font-style: normal; letter-spacing: .1em; }
-      .has { min-height: 2.5em; align-content: center; line-height: 1.25;
-        font-size: clamp(12px, 1.5cqi, 14px); }
-      .key { color: var(--key); } .value { color: var(--value); }
-      .wide { grid-column: 2 / span var(--words); }
+      .weight small { display: block; font-size: 12.5px; font-weight: 400; }
       .ribbon { fill: var(--weights); opacity: .5; }
-      .shares { display: flex; height: 24px; overflow: hidden;
+      .shares { display: flex; grid-row: 2; height: 16px; overflow: hidden;
         width: calc(${100 * ALL / WORD}% / var(--words));
         margin-left: calc((var(--row) + ${(1 - ALL / WORD) / 2}) * 100% / var(--words)); }
       .shares span { overflow: hidden; background: var(--weights); }
       .shares span:nth-child(even) { opacity: .7; }
+      .carries { display: flex; flex-wrap: wrap; justify-content: center; gap: .2rem .3rem; padding-top: .3rem;
+        font-size: 14px; }
+      .carries > span { padding: .05rem .6rem; border: 1.5px solid var(--soft); border-radius: .8rem;
+        font-variant-numeric: tabular-nums; }
+      .carries small { font-size: 13px; color: var(--soft); }
+      .carries > .found { border-color: var(--value); color: var(--value); }
+      .carries i { font-style: normal; white-space: nowrap; }
+      .cases { display: grid; grid-template-columns: 1fr 1fr; gap: .35rem; margin-top: .9rem; }
+      .cases button { line-height: 1.2; border-color: var(--line); }
+      .cases button[aria-pressed="true"] { background: var(--hover); border-color: var(--weights);
+        box-shadow: inset 0 -3px var(--weights); font-weight: 600; }
       @media (prefers-reduced-motion: no-preference) { .shares span { transition: width .25s; } }
       @media (min-width: 600.01px) { .said { min-height: 2.8em; } } /* two lines: nothing jumps */
       @container (min-width: 42rem) {
-        .row { grid-template-columns: 5.6rem repeat(var(--words), minmax(0, 1fr)) 17rem;
-          column-gap: .3rem; }
-        .narrow { display: none; }
-        .voice { min-height: 0; padding: 0 17.3rem 0 5.9rem; } /* above the words */
-        .head, .carries { grid-column: -2 / -1; padding-left: .9rem; }
-        .head { grid-row: 1; margin: 0; }
-        .does { grid-column: 2 / -2; }
-        .case button { grid-row: 1 / 3; }
-        .carries { grid-row: 1 / 3; }
+        .row { grid-template-columns: 11.5rem repeat(var(--words), minmax(0, 1fr)); }
+        .label { grid-column: 1; margin: 0; align-self: center; }
+        .label b { display: block; }
+        .label.word { grid-row: 1 / 3; }
+        .has.key::before { top: -9px; }
+        .row .asks { display: block; }
+        .asks::after, .back::after { content: " ↘"; }
+        .row .back { grid-row: 1; text-align: left; }
+        .wide { grid-column: 2 / -1; }
+        .row:has(.has, .weight, .carries, .wish) { min-height: 2.3rem; align-items: center; }
+        .row:has(.weight) { padding: .3rem 0; }
+        .cases { grid-template-columns: repeat(4, auto); }
       }
     `;
 
     build() {
-      const { words, row } = this.data;
+      const { words, row, x, features } = this.data;
       this.row = row;
       this.case = CASES[0];
       this.stage.style.setProperty("--words", words.length);
@@ -85,45 +108,51 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
           this.row = i;
           this.draw();
         } }, word));
-      this.then = element("span");
-      const cells = (kind) => words.map(() => element("span", { class: kind }));
-      this.cases = CASES.map((each) => {
-        const button = element("button", { type: "button", onclick: () => {
-          this.case = each;
-          this.draw();
-        } }, each.name);
-        const [weights, carries] = [cells("weight"), element("div", { class: "carries" })];
-        return { each, button, weights, carries, row: element("div", { class: "row case" }, button,
-          element("span", { class: "does" }, each.does), ...weights, carries) };
-      });
-      this.keys = cells("key has");
-      this.values = cells("value has");
-      const label = (name) => element("span", { class: `label ${name}` }, name);
+      const [keys, weights, values] = ["key has", "weight", "value has"].map((name) =>
+        words.map(() => element("span", { class: name })));
+      Object.assign(this, { keys, weights, values });
+      this.jobs = {};
+      // a name, and what it is for, beside its cells or above them
+      const line = (name, text, ...cells) => {
+        const job = element("span", {}, text);
+        const title = name in TITLES ? [element("b", {}, TITLES[name])] : [];
+        this.jobs[name] = job;
+        return element("div", { class: "row" }, element("span", { class: `label ${name}` }, ...title, job), ...cells);
+      };
+      const picture = (high, ...shapes) => shape("svg", { class: "wide", preserveAspectRatio: "none", height: high,
+        viewBox: `0 0 ${WORD * words.length} ${high}`, "aria-hidden": "true" }, ...shapes);
+      this.fan = words.map(() => shape("path", { class: "fan" }));
       this.ribbons = words.map(() => shape("path", { class: "ribbon" }));
       this.shares = words.map(() => element("span"));
-      this.whole = element("div", { class: "wide shares", "aria-hidden": "true" }, ...this.shares);
-      this.voice = element("p", { class: "voice", "aria-hidden": "true" });
-      const line = (...cells) => element("div", { class: "row" }, ...cells);
+      this.wish = element("span", { class: "wish at" });
+      this.carries = element("div", { class: "carries at" });
+      this.cases = CASES.map((each) => element("button", { type: "button", onclick: () => {
+        this.case = each;
+        this.draw();
+      } }, each.name));
       this.stage.append(
-        line(element("span"), ...this.chips, element("p", { class: "head" },
-          element("span", { class: "narrow" }, "weights, and below them "), this.then)),
-        ...this.cases.map(({ row }) => row),
-        this.voice,
-        line(label("key"), ...this.keys),
-        line(label("value"), ...this.values),
-        line(shape("svg", { class: "wide", preserveAspectRatio: "none", height: FALL,
-          viewBox: `0 0 ${WORD * words.length} ${FALL}`, "aria-hidden": "true" }, ...this.ribbons),
-        this.whole));
+        line("word", "Each word has features. Press one to let it ask.", ...this.chips,
+          ...x.map((own) => element("span", { class: "is" }, this.named(features, own)))),
+        line("query", "", element("div", { class: "wide" }, this.wish)),
+        line("asks", "asks every word", picture(FAN, ...this.fan)),
+        line("key", "", ...keys),
+        line("weigh", "how well query and key fit", ...weights),
+        line("value", "", ...values),
+        line("back", "comes back", picture(FALL, ...this.ribbons),
+          element("div", { class: "wide shares", "aria-hidden": "true" }, ...this.shares)),
+        line("output", "", element("div", { class: "wide" }, this.carries)),
+        element("div", { class: "cases", role: "group", "aria-label": "Projections" }, ...this.cases));
     }
 
     // queries, keys and values of all words, the weights of the one that asks, and its mixture
-    attend(by = this.case) {
+    attend() {
       const { x } = this.data;
       const made = (name) => (name ? x.map((own) => through(own, this.data[name])) : x);
-      const [queries, keys, values] = ["query", "key", "value"].map((r) => made(by[r]));
-      const weights = softmax(keys.map((key) => dot(key, queries[this.row])));
+      const [queries, keys, values] = ["query", "key", "value"].map((r) => made(this.case[r]));
+      const scores = keys.map((key) => dot(key, queries[this.row]));
+      const weights = softmax(scores);
       const mixture = values[0].map((_, k) => dot(weights, values.map((value) => value[k])));
-      return { query: queries[this.row], keys, values, weights, mixture };
+      return { query: queries[this.row], keys, values, scores, weights, mixture };
     }
 
     // the names of the columns of queries and keys, or of values
@@ -132,48 +161,58 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       return this.case[role] ? (role === "value" ? hands : labels) : features;
     }
 
-    has(numbers, role) {
-      return this.names(role).filter((_, k) => numbers[k]).join(", ") || "–";
+    named(names, numbers) {
+      return names.filter((_, k) => numbers[k]).join(", ") || "–";
     }
 
     paint() {
       const now = this.attend();
-      const word = this.data.words[this.row];
-      this.then.textContent = `what “${word}” then carries`;
+      const { words } = this.data;
+      const word = words[this.row];
+      const middle = (this.row + 0.5) / words.length;
+      this.stage.style.setProperty("--at", `${100 * middle}%`);
+      this.stage.style.setProperty("--row", this.row);
       this.chips.forEach((chip, i) => chip.setAttribute("aria-pressed", i === this.row));
-      this.cases.forEach(({ each, button, weights, carries }) => {
-        const { weights: shares, mixture } = this.attend(each);
-        button.setAttribute("aria-pressed", each === this.case);
-        weights.forEach((cell, j) => {
-          cell.textContent = percent(shares[j]);
-          cell.style.setProperty("--share", `${DARKEST * shares[j]}%`);
+      this.cases.forEach((button, i) => button.setAttribute("aria-pressed", CASES[i] === this.case));
+      for (const role of ["query", "key", "value"]) {
+        this.jobs[role].textContent = JOBS[role][this.case[role]].replace("WORD", word);
+        this.jobs[role].parentNode.classList.toggle("lacks", this.case[role] !== CASES[0][role]);
+      }
+      this.jobs.output.textContent = `what “${word}” then carries`;
+      this.stage.classList.toggle("late", middle > 0.5);
+      this.wish.replaceChildren(...this.wanted(now.query));
+      this.wish.classList.toggle("key", this.case.query === "W_K");
+      this.wish.classList.toggle("plain", !this.case.query);
+      for (const role of ["key", "value"])
+        this[`${role}s`].forEach((cell, j) => {
+          cell.textContent = this.named(this.names(role), now[`${role}s`][j]);
+          cell.classList.toggle("plain", !this.case[role]);
+          cell.classList.toggle("empty", cell.textContent === "–");
         });
-        carries.replaceChildren(...this.carried(each, mixture));
-      });
       now.weights.forEach((weight, j) => {
-        this.keys[j].textContent = this.has(now.keys[j], "key");
-        this.values[j].textContent = this.has(now.values[j], "value");
+        this.weights[j].replaceChildren(element("small", {}, `score ${now.scores[j]}`), percent(weight));
+        this.weights[j].style.setProperty("--share", `${DARKEST * weight}%`);
         this.shares[j].style.width = `${100 * weight}%`;
         this.ribbons[j].setAttribute("d", this.ribbon(j, now.weights));
+        const [from, to] = [this.row, j].map((i) => WORD * (i + 0.5));
+        this.fan[j].setAttribute("d", `M${from},0 C${from},${FAN / 2} ${to},${FAN / 2} ${to},${FAN - 8}`);
       });
-      this.whole.style.setProperty("--row", this.row);
-      this.voice.replaceChildren(`With ${this.case.name}, `, element("b", {}, word), " looks for ",
-        ...this.wish(now.query));
+      this.carries.replaceChildren(...this.carried(now.mixture));
       this.say(this.explain(word, now));
     }
 
     // what the word is and what it takes in: beside each other, or in one sum
-    carried(by, mixture) {
+    carried(mixture) {
       const { features, hands, x } = this.data;
-      const pill = (kind, names, amounts) => element("span", { class: kind },
-        ...names.map((name, k) => `${name} ${fixed(amounts[k], 1)}`)
-          .filter((_, k) => amounts[k] >= 0.05).flatMap((text, k) => [k ? " · " : "", element("i", {}, text)]));
+      const pill = (kind, title, names, amounts) => element("span", { class: kind },
+        element("small", {}, `${title} `), ...names.map((name, k) => `${name} ${fixed(amounts[k], 1)}`)
+          .filter((_, k) => amounts[k] >= 0.05).flatMap((text, k) => [k ? "\u00a0· " : "", element("i", {}, text)]));
       const own = x[this.row];
-      return by.value ? [pill("own", features, own), pill("found", hands, mixture)]
-        : [pill("sum", features, own.map((amount, k) => amount + mixture[k]))];
+      return this.case.value ? [pill("own", "still", features, own), pill("found", "and takes in", hands, mixture)]
+        : [pill("sum", "mixed up", features, own.map((amount, k) => amount + mixture[k]))];
     }
 
-    wish(query) {
+    wanted(query) {
       const wanted = this.names("query").flatMap((name, k) =>
         (query[k] ? [` ${name} `, element("i", {}, "●".repeat(query[k])), " "] : []));
       return wanted.length ? wanted : ["nothing"];

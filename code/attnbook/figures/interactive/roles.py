@@ -1,7 +1,9 @@
-"""A word that asks, with all three projections and without some of them, side by side."""
+"""A word that asks with its query, the keys that answer, and the values that come back."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import matplotlib.pyplot as plt
 from jaxtyping import Int
 from torch import Tensor
 
@@ -25,14 +27,14 @@ def roles(
     asks: str,
     alt: str,
 ) -> Interactive:
-    """A word's weights and what it then carries, in four cases one below the other.
+    """A word's query, the keys and values of all words, its weights, and what it then carries.
 
     ``x`` says of each word which of the ``features`` it has. The projections make of it a query
     and a key, whose columns are the ``labels``, and a value, whose columns are the ``hands``. A
     score is the product q·k, softmax makes weights of the scores, and these mix the values. The
-    cases are: all three projections; no query (then the key asks); no value (then the word's x is
-    handed over, in one sum with the word's own); and none of them. The reader chooses the word
-    that asks, at first ``asks``, and the case whose keys and values are shown.
+    reader chooses the word that asks, at first ``asks``, and may take away the query (then the key
+    asks), the value (then the word's x is handed over, in one sum with the word's own), or all
+    three projections.
 
     ``alt`` says what can be seen.
 
@@ -61,29 +63,49 @@ def roles(
         "hands": list(hands),
         "row": row,
     }
-    weights = {
-        "all three": (x @ W_Q)[row] @ (x @ W_K).T,
-        "no query": (x @ W_K)[row] @ (x @ W_K).T,
-        "none": x[row] @ x.T,
-    }
-    still = _shares({k: s.double().softmax(dim=-1) for k, s in weights.items()}, words, asks)
+    still = _still(data, x @ W_K, x @ W_V, (x @ W_Q)[row])
     return Interactive("roles", data, alt=alt, still=still)
 
 
-def _shares(weights: dict[str, Tensor], words: Sequence[str], asks: str) -> object:
-    """A still picture: one bar of weights for each case, cut into the words that they go to."""
-    still, axes = style.subplots(height=2.2)
-    for place, shares in enumerate(weights.values()):
-        ends = shares.cumsum(dim=0)
-        for word, share, end in zip(words, shares.tolist(), ends.tolist(), strict=True):
-            left = end - share
-            axes.barh(place, share, left=left, color=style.WEIGHTS, edgecolor="white", height=0.6)
-            if share > 0.1:
-                text = f"{word} {100 * share:.0f} %"
-                axes.text(left + share / 2, place, text, ha="center", va="center", color="white",
-                          fontsize=9)  # fmt: skip
-    axes.set_yticks(range(len(weights)), list(weights))
-    axes.set(xlabel=f"weight that “{asks}” gives", xlim=(0, 1))
-    axes.invert_yaxis()
-    axes.grid(visible=False)
+def _still(data: dict, keys: Tensor, values: Tensor, query: Tensor) -> plt.Figure:
+    """A still picture with all three projections: a query, the keys, the weights, the values."""
+    words, asks = data["words"], data["row"]
+    weights = (keys @ query).double().softmax(dim=-1)
+    still, axes = style.subplots(height=2.9)
+    axes.set(xlim=(-2.3, len(words) - 0.4), ylim=(6.6, -0.5))
+    axes.axis("off")
+
+    def write(column: float | int, line: float | int, text: str, color: str, **options: Any) -> Any:
+        options = {"ha": "center", "va": "center", "fontsize": 9} | options
+        return axes.text(column, line, text.replace("$", r"\$"), color=color, **options)
+
+    wish = [f"{name} {n}" for name, n in zip(data["labels"], query.tolist(), strict=True) if n]
+    word = words[asks]
+    for line, name, job, color in (
+        (1, "query", f"what “{word}” looks for", style.QUERY),
+        (3, "key", "what a word is found by", style.KEY),
+        (4, "weight", "how well they fit", style.WEIGHTS),
+        (5, "value", "what a word hands over", style.VALUE),
+        (6.2, "output", f"what “{word}” takes in", style.VALUE),
+    ):
+        write(-2.3, line - 0.17, name, color, ha="left", weight="bold")
+        write(-2.3, line + 0.22, job, style.NEUTRAL, ha="left", fontsize=8)
+    write(asks, 1, " · ".join(wish) or "nothing", style.QUERY)
+    mixture = zip(data["hands"], (weights @ values.double()).tolist(), strict=True)
+    write(asks, 6.2, " · ".join(f"{name} {n:.1f}" for name, n in mixture), style.VALUE)
+    lines = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
+    for j, share in enumerate(weights.tolist()):
+        write(j, 0, words[j], style.QUERY if j == asks else style.BLACK, weight="bold")
+        for ends, color, width in (
+            (((j, 2.65), (asks, 1.35)), style.QUERY, 0.8),
+            (((asks, 5.85), (j, 5.35)), style.WEIGHTS, 0.8 + 4 * share),
+        ):
+            axes.annotate("", *ends, arrowprops=lines | {"color": color, "linewidth": width})
+        for line, names, row, color in (
+            (3, data["labels"], keys[j], style.KEY),
+            (5, data["hands"], values[j], style.VALUE),
+        ):
+            has = [name for name, n in zip(names, row.tolist(), strict=True) if n]
+            write(j, line, ", ".join(has) or "–", color)
+        write(j, 4, f"{100 * share:.0f} %", style.WEIGHTS, weight="bold")
     return still

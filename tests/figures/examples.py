@@ -133,7 +133,7 @@ FIGURES = {
     ),
     "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
     "permutation": lambda: interactive.permutation(
-        EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, alt="Five <outputs>."
+        EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."
     ),
     "cache": lambda: interactive.cache(CACHES, first="</script>", alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),

@@ -47,8 +47,10 @@ def shows(page, order, positions=False):
     names = [TOKENS[i] for i in order]
     tokens, shown = table(page)
     right, weights = layer(order, positions)
-    cells = page.locator(".cells div").all_inner_texts()
-    on_map = torch.tensor([float(text) for text in cells], dtype=torch.float64).view(5, 5).mT
+    joins = page.locator(".join").evaluate_all(
+        "all => all.map(e => ['x1', 'x2'].map(a => (e.getAttribute(a) - 50) / 100))"
+    )
+    kept = (right - outputs(range(5), positions)[order]).abs().amax(dim=1) < 1e-9
     change = (right - outputs(range(5), positions)[order]).abs().max()
     if order == [0, 1, 2, 3, 4]:
         sentence = "the original order"
@@ -60,8 +62,9 @@ def shows(page, order, positions=False):
     return (
         page.locator(".places button").all_inner_texts() == tokens == names
         and close(shown, torch.cat([weights, right], dim=1))
-        and (on_map - weights).abs().max() < 0.0051
-        and page.locator(".rows div").all_inner_texts() == names
+        and page.locator(".word").all_inner_texts() == TOKENS
+        and joins == [[token, place] for place, token in enumerate(order)]
+        and page.locator(".kept div").all_inner_texts() == ["≠="[same] for same in kept.tolist()]
         and sentence in said(page)
         and f"“{' '.join(names)}”" in said(page)
     )

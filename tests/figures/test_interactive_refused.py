@@ -49,9 +49,10 @@ def dragged(words, *scores):
     return interactive.softmax(numbers, torch.ones(len(scores)), words=words, alt="")
 
 
-def permuted(tokens, embeddings, positions, factor=1.0):
+def permuted(tokens, embeddings, positions, factor=1.0, order=None):
     vectors = factor * torch.ones(embeddings), torch.ones(positions)
-    return interactive.permutation(vectors[0], positions=vectors[1], tokens=["x"] * tokens, alt="")
+    places = {"positions": vectors[1], "order": range(tokens) if order is None else order}
+    return interactive.permutation(vectors[0], tokens=["x"] * tokens, **places, alt="")
 
 
 def clocks(d_model, length):
@@ -130,6 +131,7 @@ REFUSED = [
     (lambda: dragged("ab", 1.0, 2.0, 3.0), "got 2 words and shape (3,)"),
     (lambda: dragged("ab", 1.0, 4.5), "between −4 and 4: got [1.0, 4.5]"),
     (lambda: dragged("ab", 1.0, torch.nan), "scores must be finite: got nan"),
+    (lambda: permuted(3, (3, 4), (3, 4), order=[0, 2, 2]), "order must list each of 3 tokens once"),
     (lambda: permuted(9, (9, 4), (9, 4)), "got 9 tokens"),
     (lambda: permuted(3, (4, 4), (4, 4)), "got 3 tokens, embeddings of shape (4, 4)"),
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),

@@ -1,35 +1,31 @@
-// Tokens to put in another order, a map of their weights, and beside each row its output. A place
-// has a column and a row: a token that moves is painted in others.
-attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) =>
-  class Permutation extends Interactive {
+// A sentence in its original order and, below it, in the reader's. Lines join the outputs of the
+// same token, and say whether they are the same.
+attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) => {
+  return class Permutation extends Interactive {
     static STYLE = `
-      .map { display: grid; grid-template-columns: minmax(2.6rem, auto) minmax(0, 1fr) minmax(4.5rem, 30%);
-        column-gap: .5rem; --row: 2.6rem; }
-      .map > :is(.corner, .head) { align-self: end; padding-bottom: .3rem; color: var(--query); font-size: 13px; }
-      .map > .head { color: var(--value); text-align: center; }
-      .places, .cells { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column; }
+      .row { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column; text-align: center; }
       .places { touch-action: pan-y; user-select: none; -webkit-user-select: none; }
-      .places > div { padding: 0 2px; text-align: center; color: var(--soft); font-size: 13px; }
-      .places button { width: 100%; margin: .1rem 0 .3rem; padding: .1rem; overflow: hidden; font-size: 15px;
-        text-overflow: ellipsis; white-space: nowrap; cursor: grab; color: var(--key); }
-      .places [aria-pressed="true"] { outline: 2px solid; font-weight: 600; }
-      .cells { grid-template-rows: repeat(var(--tokens), var(--row)); }
-      .cells div { margin: 1px; border-radius: 2px; line-height: calc(var(--row) - 2px); text-align: center;
-        font-size: 14px; font-variant-numeric: tabular-nums; color: var(--ink);
-        background: color-mix(in srgb, var(--weights) calc(var(--share) * 45%), var(--tint)); }
-      .many .cells div { font-size: 0; }
-      .rows div { height: var(--row); line-height: var(--row); max-width: 4.5rem; overflow: hidden;
-        text-overflow: ellipsis; white-space: nowrap; text-align: right; color: var(--query); }
-      .rows .picked { font-weight: 600; }
-      .outputs svg { height: var(--row); padding: 3px 0; box-sizing: border-box; }
-      .output { fill: var(--value); }
-      .first { stroke: var(--ink); stroke-width: 2; vector-effect: non-scaling-stroke; }
+      .row > div { padding: 0 2px; min-width: 0; }
+      .row button, .word { width: 100%; box-sizing: border-box; padding: .1rem; overflow: hidden; font-size: 16px; line-height: 1.8;
+        text-overflow: ellipsis; white-space: nowrap; color: var(--ink); }
+      .row button { cursor: grab; }
+      .word { border: 1px solid var(--line); border-radius: .3rem; }
+      .places [aria-pressed="true"] { outline: 2px solid var(--key); font-weight: 600; }
+      .layer { margin: .3rem 2px; border-radius: .3rem; text-align: center; font-size: 13px; line-height: 1.5rem;
+        color: var(--ink); background: color-mix(in srgb, var(--weights) 18%, var(--paper)); }
+      .outputs svg { height: 2.8rem; width: min(100%, 8rem); margin: auto; }
+      .output, .before { fill: var(--value); }
+      .join { stroke: var(--value); stroke-width: 2.5; vector-effect: non-scaling-stroke; }
+      .differs.join { stroke: var(--soft); stroke-dasharray: 5 4; stroke-width: 1.5; }
+      .kept { margin: 0 0 .2rem; font-size: 14px; font-weight: 600; line-height: 1.3; color: var(--value); }
+      .kept .differs { color: var(--ink); }
+      .note { margin: .2rem 2px; }
     `;
 
     build() {
       const { tokens, embeddings } = this.data;
       this.first = range(tokens.length);
-      this.order = this.first; // the token at each place
+      this.order = this.data.order; // the token at each place
       this.moved = null; // the token moved last
       this.picked = 0; // the place whose token the two buttons move
       // of the first order, with and without positions, so that the scale changes seldom
@@ -37,16 +33,15 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         this.positions = on;
         return this.outputs(this.first).flat().map(Math.abs);
       }));
+      const high = 16 * embeddings[0].length;
+      const bars = () => shape("svg", { viewBox: `0 0 100 ${high}`, preserveAspectRatio: "none" });
       this.columns = this.first.map((place) => {
         const button = element("button", { type: "button", onclick: () => this.pick(place),
           onkeydown: (event) => this.key(event, place) });
-        const high = 16 * embeddings[0].length;
-        const bars = shape("svg", { "aria-hidden": "true", viewBox: `0 0 100 ${high}`,
-          preserveAspectRatio: "none" });
-        return { button, bars, column: element("div", {}, place + 1, button),
-          row: element("div", {}), cells: this.first.map(() => element("div", {})) };
+        return { button, column: element("div", {}, button), before: bars(), bars: bars(),
+          join: shape("line", { class: "join", y1: 0, y2: 100 }), said: element("div") };
       });
-      this.places = element("div", { class: "places", role: "group",
+      this.places = element("div", { class: "row places", role: "group",
         "aria-label": "Tokens in order; the left and right arrow keys move the one in focus",
         onpointerdown: (event) => this.take(event),
         onpointermove: (event) => this.drag(event),
@@ -62,15 +57,19 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         this.draw();
       });
       const part = (name, ...nodes) => element("div", { class: name, "aria-hidden": "true" }, ...nodes);
-      this.stage.append(element("div", { class: `map${tokens.length > 5 ? " many" : ""}`,
-        style: `--tokens: ${tokens.length}` },
-        part("corner", "looks at"), this.places, part("head", "output"),
-        part("rows", ...this.columns.map(({ row }) => row)),
-        part("cells", ...this.columns.flatMap(({ cells }) => cells)),
-        part("outputs", ...this.columns.map(({ bars }) => bars))),
-      element("p", { class: "note" }, "A row shows the weights that a token gives to all tokens, and " +
-        "its output, one bar for each feature. Bars point left if negative. The thin lines show the " +
-        "same output in the original order."));
+      const layer = () => part("layer", "attention");
+      const outputs = (name) =>
+        part("row outputs", ...this.columns.map((column) => element("div", {}, column[name])));
+      this.stage.append(
+        element("p", { class: "note" }, "The original order: below each word is its output, "
+          + "with one bar for each feature."),
+        part("row", ...tokens.map((token) => element("div", {}, element("div", { class: "word" }, token)))),
+        layer(), outputs("before"),
+        shape("svg", { viewBox: `0 0 ${100 * tokens.length} 100`, preserveAspectRatio: "none", height: 60,
+          "aria-hidden": "true" }, ...this.columns.map(({ join }) => join)),
+        part("row kept", ...this.columns.map(({ said }) => said)),
+        outputs("bars"), layer(), this.places,
+        element("p", { class: "note" }, "Your order: drag a word."));
     }
 
     // the weights and the output at each place
@@ -139,54 +138,51 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
     reorder(order) {
       const before = this.order;
       const step = this.places.clientWidth / order.length;
-      const high = this.columns[0].row.offsetHeight;
-      const come = (node, right, down) => {
-        if (right || down)
-          node.animate([{ transform: `translate(${right}px, ${down}px)` }, { transform: "none" }], 200);
-      };
       this.order = order;
       this.draw();
       if (still()) return;
-      const moved = order.map((token, place) => before.indexOf(token) - place);
-      this.columns.forEach(({ column, row, cells, bars }, place) => {
-        come(column, step * moved[place], 0);
-        for (const node of [row, bars]) come(node, 0, high * moved[place]);
-        // the cells of a column are those of its key, one below the other
-        cells.forEach((cell, query) => come(cell, step * moved[place], high * moved[query]));
+      this.columns.forEach(({ column, bars }, place) => {
+        const right = step * (before.indexOf(order[place]) - place);
+        for (const node of right ? [column, bars] : [])
+          node.animate([{ transform: `translate(${right}px)` }, { transform: "none" }], 200);
       });
     }
 
     paint() {
       const { tokens } = this.data;
-      const { weights, outputs: now } = this.layer(this.order);
+      const now = this.outputs(this.order);
       const first = this.outputs(this.first);
       const last = tokens.length - 1;
       this.largest = Math.max(this.largest, ...[...now, ...first].flat().map(Math.abs));
       const x = (number) => 50 + 48 * number / this.largest;
-      this.columns.forEach(({ button, bars, row, cells }, place) => {
+      const draw = (bars, output, name) => bars.replaceChildren(
+        ...output.map((number, feature) => shape("rect", { class: name, x: Math.min(50, x(number)),
+          width: Math.abs(x(number) - 50), y: 16 * feature + 2, height: 12 })),
+        shape("path", { class: "axis", d: `M50,0 V${16 * output.length}` }));
+      const [same, differs] = tokens.length > 3 ? "=≠" : ["the same", "differs"];
+      this.columns.forEach(({ button, bars, before, join, said }, place) => {
         const token = this.order[place];
-        row.textContent = tokens[token];
-        row.classList.toggle("picked", place === this.picked);
-        cells.forEach((cell, query) => {
-          const share = weights[query][place];
-          cell.textContent = fixed(share);
-          cell.style.setProperty("--share", share);
-        });
+        draw(before, first[place], "before");
+        draw(bars, now[place], "output");
+        const [from, to] = [token, place].map((at) => 100 * at + 50);
+        const kept = this.changed(now[place], first[token]) < 1e-9;
+        join.setAttribute("x1", from);
+        join.setAttribute("x2", to);
+        said.textContent = kept ? same : differs;
+        for (const node of [join, said]) node.classList.toggle("differs", !kept);
         button.textContent = button.title = tokens[token];
         button.setAttribute("aria-label", `${tokens[token]}, position ${place + 1} of ${last + 1}`);
         button.setAttribute("aria-pressed", place === this.picked);
-        bars.replaceChildren(
-          ...now[place].map((number, feature) => shape("rect", { class: "output",
-            x: Math.min(50, x(number)), width: Math.abs(x(number) - 50), y: 16 * feature + 2,
-            height: 12 })),
-          shape("path", { class: "axis", d: `M50,0 V${16 * now[place].length}` }),
-          ...first[token].map((number, feature) => shape("path", { class: "first",
-            d: `M${x(number)},${16 * feature + 1} v14` })));
       });
       this.earlier.setAttribute("aria-disabled", this.picked === 0);
       this.later.setAttribute("aria-disabled", this.picked === last);
-      this.say(this.sentence(Math.max(...now.flatMap((output, place) =>
-        output.map((number, feature) => Math.abs(number - first[this.order[place]][feature]))))));
+      this.say(this.sentence(Math.max(...now.map((output, place) =>
+        this.changed(output, first[this.order[place]])))));
+    }
+
+    // by how much the numbers of two outputs differ at most
+    changed(one, other) {
+      return Math.max(...one.map((number, feature) => Math.abs(number - other[feature])));
     }
 
     sentence(change) {
@@ -211,4 +207,5 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         ...this.order.map((token, place) => [tokens[token],
           ...[...weights[place], ...outputs[place]].map((number) => fixed(number, 3))])];
     }
-  });
+  };
+});

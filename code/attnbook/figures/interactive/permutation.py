@@ -1,7 +1,8 @@
-"""Tokens in any order, the weights of self-attention, and its outputs."""
+"""The same tokens in two orders, and the outputs of self-attention in both."""
 
 from collections.abc import Sequence
 
+import matplotlib.pyplot as plt
 from jaxtyping import Float
 from torch import Tensor
 
@@ -9,24 +10,28 @@ from attnbook.attention import attention
 from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive, finite, rounded
 
+SAME = 1e-9  # the least change of a number that counts
+
 
 def permutation(
     embeddings: Float[Tensor, "tokens d"],
     *,
     tokens: Sequence[str],
     positions: Float[Tensor, "tokens d"],
+    order: Sequence[int],
     alt: str,
 ) -> Interactive:
-    """Tokens that the reader puts in another order, with a map of weights and the outputs.
+    """Tokens in their order and in the reader's, and lines between the outputs of each token.
 
     There are no projections: query, key and value are the vectors themselves. Without positions
-    each token keeps its weights and its output at every position; with them it does not.
+    each token keeps its output at every position, and its line says so; with them it does not.
 
-    ``tokens``, 3 to 8 of them, come in this order first; ``embeddings`` has one vector of 2 to 8
-    features for each. ``positions`` has one vector for each place; a switch adds it to that of the
-    token there. ``alt`` says what can be seen.
+    ``tokens``, 3 to 8 of them, come in this order above, and at first in ``order`` below;
+    ``embeddings`` has one vector of 2 to 8 features for each. ``positions`` has one vector for each
+    place; a switch adds it to that of the token there. ``alt`` says what can be seen.
 
-    Raises ``ValueError`` if these sizes do not match or a number is not finite.
+    Raises ``ValueError`` if these sizes do not match, if ``order`` does not list each token once,
+    or if a number is not finite.
     Source: Zaheer et al. 2017, https://arxiv.org/abs/1703.06114 (equivariance); Vaswani et al.
     2017, https://arxiv.org/abs/1706.03762, sections 3.2.1 and 3.5.
     """
@@ -43,22 +48,36 @@ def permutation(
             f"{len(tokens)} tokens, embeddings of shape {shape} and positions of shape "
             f"{tuple(positions.shape)}"
         )
+    if sorted(order) != [*range(len(tokens))]:
+        raise ValueError(f"order must list each of {len(tokens)} tokens once: got {list(order)}")
     embeddings, positions = finite(embeddings=embeddings, positions=positions)
-    outputs, weights = attention(embeddings, embeddings, embeddings, need_weights=True)
-    still, (left, right) = style.subplots(2, height=1 + 0.5 * len(tokens), sharey=True)
-    names = [token.replace("$", r"\$") for token in tokens]
-    style.heat_map(left, weights, rows=names, columns=names)
-    left.set_aspect("auto")
-    features = shape[1]
-    for i, output in enumerate(outputs.tolist()):
-        places = [i + 0.7 * ((f + 0.5) / features - 0.5) for f in range(features)]
-        right.barh(places, output, height=0.6 / features, color=style.VALUE)
-    right.axvline(0, color=style.NEUTRAL, linewidth=1)
-    right.tick_params(labelleft=False)
-    right.set_title("output")
+    outputs, below = (attention(x, x, x)[0] for x in (embeddings, embeddings[[*order]]))
     data = {
         "tokens": list(tokens),
         "embeddings": rounded(embeddings),
         "positions": rounded(positions),
+        "order": list(order),
     }
+    still = _still(outputs, below, tokens, order)
     return Interactive("permutation", data, alt=alt, still=still)
+
+
+def _still(above: Tensor, below: Tensor, tokens: Sequence[str], order: Sequence[int]) -> plt.Figure:
+    """A still picture: outputs in two orders, and a line between those of the same token."""
+    still, axes = style.subplots(height=3.0)
+    axes.set(xlim=(-0.6, len(tokens) - 0.4), ylim=(5.4, -0.4))
+    axes.axis("off")
+    largest, features = above.abs().max().item(), above.shape[1]
+    for outputs, listed, line, name in ((above, range(len(tokens)), 1, 0), (below, order, 4, 5)):
+        for place, (token, output) in enumerate(zip(listed, outputs.tolist(), strict=True)):
+            axes.text(place, name, tokens[token].replace("$", r"\$"), ha="center", va="center")
+            lines = [line + 0.8 * ((f + 0.5) / features - 0.5) for f in range(features)]
+            bars = [0.4 * number / largest for number in output]
+            axes.barh(lines, bars, left=place, height=0.7 / features, color=style.VALUE)
+            axes.plot([place, place], [line - 0.42, line + 0.42], color=style.NEUTRAL, linewidth=1)
+    kept = (below - above[[*order]]).abs().amax(dim=1) < SAME
+    for place, (token, same) in enumerate(zip(order, kept.tolist(), strict=True)):
+        axes.plot([token, place], [1.55, 3.05], color=style.VALUE)
+        text = "the same" if same else "differs"
+        axes.text(place, 3.3, text, ha="center", va="center", color=style.VALUE, fontsize=9)
+    return still

@@ -23,6 +23,7 @@ from attncourse.rules.exercises import (
 
 BOOK = Book(ROOT)
 CHAPTER = ROOT / "chapters/03-scaling.ipynb"
+COST = ROOT / "chapters/10-cost.ipynb"  # has interactive figures with a number
 LAB = ROOT / "chapters/lab/03-root.ipynb"
 MAPS = ROOT / "chapters/lab/02-maps.ipynb"  # has a figure to read
 FRONT = ROOT / "chapters/00-ten-minutes.ipynb"
@@ -174,6 +175,7 @@ BROKEN = [
     (CHAPTER, read_last("### Exercise 3.2 "), r"exercise 3\.3 must have the number 3\.2: "),
     (CHAPTER, add("### Exercise 3.99 ★☆☆ · 5 min\n\nWhy?"), r"page has 7 exercises beside 3\.0"),
     (CHAPTER, say("*Figure 3.1. ", "*Figure 3.7. "), r"its caption, `\*Figure 3.1. …"),
+    (COST, say("*Figure 10.10. ", "*Figure 10.9. "), r"its caption, `\*Figure 10.10. …"),
     (CHAPTER, show_the_code, "run chapters/03-scaling.ipynb hides code .* do so in 03-"),
     (
         CHAPTER,

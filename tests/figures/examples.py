@@ -132,6 +132,7 @@ FIGURES = {
         alt="Five steps of a translation.",
     ),
     "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
+    "memories": lambda: interactive.memories(320, d=64, tile=64, size=2),
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."
     ),

@@ -153,7 +153,7 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
     """A figure has a text for those who can't see it, and a caption with the next number.
 
     The symptoms of code that is to be mended, and a figure to read, have the text of their exercise
-    as their caption.
+    as their caption. An interactive figure may have a number, too.
     """
     if not notebook.is_study:
         return  # other pages have figures as they like
@@ -163,14 +163,16 @@ def has_figures(notebook: Notebook) -> Iterator[str]:
     for cell, following in itertools.pairwise(notebook.cells):
         shown = [{*output.get("data", {})} & {PNG, SVG} for output in cell.get("outputs", [])]
         pictures = [*filter(None, shown)]
-        if not pictures:
+        live = [output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])]
+        numbered = "<attnbook-" in "".join(live) and following.source.startswith("*Figure ")
+        if not pictures and not numbered:
             continue
         captioned = not {"symptoms", "to-read"} & {*tags(cell)}
         number += captioned
         if len(pictures) > 1:
             yield f"cell {cell.id}: it shows {len(pictures)} pictures, but a cell may show only one"
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-        if len(alt) <= 80 or "\n" in alt:
+        if pictures and (len(alt) <= 80 or "\n" in alt):  # an interactive one brings its own
             yield (
                 f"cell {cell.id}: its metadata need a text for those who can't see the picture, "
                 'one line of more than 80 characters: "mystnb": {"image": {"alt": "…"}}'

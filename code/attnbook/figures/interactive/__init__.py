@@ -21,6 +21,7 @@ from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.lens import lens
+from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
@@ -48,6 +49,7 @@ __all__ = [
     "decoding",
     "hero",
     "lens",
+    "memories",
     "online_softmax",
     "permutation",
     "predict",

@@ -53,7 +53,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       .wish.key { color: var(--key); } .wish.plain { color: var(--ink); }
       .wish i { font-style: normal; letter-spacing: .1em; }
       .fan { fill: none; stroke: var(--query); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
-      .has { position: relative; display: grid; align-content: center; min-height: 1.9rem;
+      .has { position: relative; display: grid; align-content: center; min-height: 2.1rem;
         line-height: 1.2; border: 1.5px solid; border-radius: .3rem; font-size: clamp(12.5px, 1.7cqi, 15px); }
       .has.key { color: var(--key); } .has.value { color: var(--value); }
       .has.empty { border-color: var(--line); } .has.plain { color: var(--ink); }
@@ -71,6 +71,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       .shares span:nth-child(even) { opacity: .7; }
       .carries { display: flex; flex-wrap: wrap; justify-content: center; gap: .2rem .3rem; padding-top: .3rem;
         font-size: 14px; }
+      .wide:has(.carries) { min-height: 4.9rem; } /* three lines: nothing jumps */
       .carries > span { padding: .05rem .6rem; border: 1.5px solid var(--soft); border-radius: .8rem;
         font-variant-numeric: tabular-nums; }
       .carries small { font-size: 13px; color: var(--soft); }
@@ -86,6 +87,8 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
         .row { grid-template-columns: 11.5rem repeat(var(--words), minmax(0, 1fr)); }
         .label { grid-column: 1; margin: 0; align-self: center; }
         .label b { display: block; }
+        .label:not(.word) span { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
+        .row .wide:has(.carries) { min-height: 0; }
         .label.word { grid-row: 1 / 3; }
         .has.key::before { top: -9px; }
         .row .asks { display: block; }

@@ -25,13 +25,21 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .branch { fill: none; stroke: var(--soft); stroke-width: 1.3; marker-end: url(#tip); }
       #tip path { fill: var(--soft); }
       .box { position: absolute; min-height: 0; padding: 0; overflow: hidden; font-size: 12.5px;
-        line-height: 1.1; border-radius: .25rem; cursor: pointer; }
+        line-height: 1; border-radius: .25rem; cursor: pointer; }
+      .box > span { display: block; }
+      .box > .size { color: var(--soft); font-size: .93em; white-space: pre;
+        word-spacing: -.14em; }
+      .flat > span { display: inline; }
+      .flat > .size { margin-left: .25em; }
+      .box[aria-pressed="true"] > .size { color: inherit; }
       .attention { background: color-mix(in srgb, var(--weights) 22%, var(--paper));
         border-color: var(--weights); }
       .network { background: color-mix(in srgb, var(--other) 24%, var(--paper));
         border-color: var(--other); }
       .norm { background: color-mix(in srgb, var(--soft) 24%, var(--paper)); }
-      @container (max-width: 320px) { .box { font-size: 10.5px; line-height: 1; } }
+      @container (max-width: 335px) { .box { font-size: 11.2px; } }
+      @container (max-width: 310px) { .box { font-size: 10.2px; } }
+      @container (max-width: 280px) { .box { font-size: 9.5px; } }
       .round { border: 2px solid var(--ink); border-radius: 50%; font-weight: 700; }
       .norms { font-size: 13px; }
       .norms p { margin: .3rem 0 0; color: var(--soft); }
@@ -64,8 +72,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       .small.lit { fill: var(--weights); stroke: var(--weights); }
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
-    static TABLE = "Pre-norm or post-norm, and the shapes";
-    static HOW = "Data flows upwards. Click or tap a box, or move to it with Tab and the arrow keys.";
+    static TABLE = "Pre-norm or post-norm, and the names of the sizes";
+    static HOW = "Data flows upwards. Click or tap a box, or move to it with Tab and the arrow keys. " +
+      "Sizes are tokens × features in our translator, for the number ";
     static PRE = "Pre-norm puts each norm beside the stream, before a sub-layer, and one more " +
       "norm on top of each stack. Below that last norm, the stream itself passes through no norm.";
     static POST = "Post-norm, the design of 2017, puts the norms on the stream itself, after each " +
@@ -81,20 +90,21 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       this.stage.className = "stage";
       const [stacks, inside] = this.data.sheets.map((sheet) => this.sheet(sheet));
       this.picked = this.first("self-attention");
+      this.looking = this.picked.part; // the attention whose inside has its sizes
+      this.insides = element("p", { class: "note" });
       this.moved = false; // whether readers have just chosen the place of the norms
       this.heading = element("p", { class: "part" });
       this.more = element("p", { class: "more" });
       this.stage.append(element("div", { class: "both", role: "group",
         "aria-label": "The parts; the arrow keys move from one to the next",
         onkeydown: (event) => this.key(event) },
-      element("p", { class: "note how" }, Transformer.HOW),
+      element("p", { class: "note how" }, `${Transformer.HOW}${this.data.number}.`),
       element("div", { class: "text stack" }, element("div", {}, this.heading, this.said, this.more),
         ...this.texts().map(([part, ...all]) => element("div", { "aria-hidden": "true" },
           element("p", { class: "part" }, part),
           ...all.map((lines) => element("p", {}, ...lines))))),
       element("div", { class: "map" }, stacks),
-      element("div", { class: "inside" },
-        element("p", { class: "note" }, "Inside every attention layer:"), inside),
+      element("div", { class: "inside" }, this.insides, inside),
       this.details));
       this.details.className = "unfolds";
       this.table.before(element("div", { class: "norms", role: "radiogroup",
@@ -151,7 +161,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       const boxes = sheet.boxes.map((box) => {
         const node = element("button", { type: "button", class: "box",
           onclick: () => this.pick(box), onfocus: () => this.pick(box) },
-        ...this.label(box.label));
+        element("span", {}, ...this.label(box.label)));
+        if (box.size) node.append(" ", element("span", { class: "size" }, box.size));
+        if (box.size && box.at[3] === 24) node.classList.add("flat");
         const role = box.part.endsWith("attention") ? "attention"
           : { "feed-forward": "network", norm: "norm" }[box.part];
         if (role) node.classList.add(role);
@@ -199,6 +211,11 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         node.setAttribute("aria-pressed", box.part === this.picked.part);
         node.tabIndex = box === this.picked ? 0 : -1;
       });
+      if (this.picked.part.endsWith("attention")) this.looking = this.picked.part;
+      this.insides.textContent = `Inside every attention, here each of the ` +
+        `${this.data.heads} heads of ${this.looking}:`;
+      for (const { box, node } of this.boxes)
+        if (box.sizes) node.querySelector(".size").textContent = box.sizes[this.looking];
       this.heading.textContent = this.picked.part;
       this.say(this.sentence());
       this.more.replaceChildren(...this.about(this.picked));

@@ -1,6 +1,7 @@
 """The whole Transformer as a map."""
 
 import re
+from functools import cache
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
@@ -8,6 +9,7 @@ from matplotlib.patches import Rectangle
 from attnbook.figures import style
 from attnbook.figures.drawings.svg import tint
 from attnbook.figures.interactive.base import Interactive
+from attnbook.figures.interactive.break_translator import trained
 
 # What a part does, the shape of what leaves it, and the chapters about it. L is the length of the
 # source or of the target, on whichever side the part stands.
@@ -126,10 +128,17 @@ PARTS = {
 
 # In the units of the drawing, from the bottom: the stream of the encoder is on the left of its
 # boxes, that of the decoder on the right of them, so that the memory crosses neither.
-WIDTH, HEIGHT = 344, 500
-FIRST, STEP = 112, 94  # where the blocks begin, and the height of a sub-layer
+WIDTH, HEIGHT = 344, 512
+FIRST, STEP = 112, 98  # where the blocks begin, and the height of a sub-layer
 SIDES = {"source": (26, 58), "target": (318, 180)}  # x of the stream, and where boxes begin
 STACKS = {"source": "encoder", "target": "decoder"}
+NUMBER = 481  # the sizes in the boxes are those of its translation
+# Which side asks in an attention, and which side is looked at.
+ATTENTIONS = {
+    "self-attention": ("source", "source"),
+    "masked self-attention": ("target", "target"),
+    "cross-attention": ("target", "source"),
+}
 
 
 def transformer(*, here: str | None = None) -> Interactive:
@@ -137,10 +146,11 @@ def transformer(*, here: str | None = None) -> Interactive:
 
     A box that is chosen tells in a sentence what it does, and the numbers of the chapters about it;
     at first this is the encoder's self-attention. On the book's pages the numbers become titles
-    with links, which the figure reads from the navigation of the page. Attention, network, norms
-    and sums have colours of their own. Beside or below the map is the inside of every attention,
-    and a fold with the shape of what leaves each part. There, readers can change the map from
-    pre-norm to the post-norm of 2017.
+    with links, which the figure reads from the navigation of the page. Boxes have the sizes of what
+    leaves them when the book's translator reads a number, tokens × features. Attention, network,
+    norms and sums have colours of their own. Beside or below the map is the inside of every
+    attention, with the sizes of the one chosen last, and a fold with the names of all sizes. There,
+    readers can change the map from pre-norm to the post-norm of 2017.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
     part lit: where in the whole a chapter is.
@@ -158,13 +168,63 @@ def transformer(*, here: str | None = None) -> Interactive:
             "The Transformer. The encoder embeds the source, adds positions and passes it through "
             "blocks of self-attention and a feed-forward network. The decoder does the same with "
             "the target, with masked self-attention and attention to the encoder's output, and "
-            "ends in probabilities of the next token."
+            "ends in probabilities of the next token. " + _sizes_said()
         )
     else:
         parts = {name: PARTS[name] for name in (here, "residual stream")}
         alt = f"Where we are in the Transformer: {here}. {PARTS[here][0]}"
     data = {"here": here, "sheets": sheets, "parts": parts}
+    if here is None:
+        data |= {"number": NUMBER, "heads": _sizes()["h"]}
     return Interactive("transformer", data, alt=alt, still=_still(sheets, here))
+
+
+@cache
+def _sizes() -> dict[str, int]:
+    """The sizes of the book's translator and of the number that it translates."""
+    translator = trained()
+    words = translator.source_tokenizer.spell(NUMBER)
+    source, target, _ = translator.attention(words, *translator.translate([words]))
+    options = translator.options
+    return {
+        "source": len(source),
+        "target": len(target),
+        "d_model": options["d_model"],
+        "h": options["num_heads"],
+        "d_k": options["d_model"] // options["num_heads"],
+        "d_v": options["d_model"] // options["num_heads"],
+        "d_ff": options["d_ff"],
+        "vocabulary": len(translator.target_tokenizer.vocabulary.tokens),
+    }
+
+
+def _sizes_said() -> str:
+    """The sizes in the order in which they change, from tokens to logits."""
+    sizes = _sizes()
+    return (
+        f"For the number {NUMBER}, {sizes['source']} source tokens become vectors of "
+        f"{sizes['d_model']} features each. Attention has {sizes['h']} heads of {sizes['d_k']} "
+        f"features, and the network {sizes['d_ff']} neurons. Each of the {sizes['target']} target "
+        f"tokens ends with {sizes['vocabulary']} logits."
+    )
+
+
+def _shape(part: str, query: str, key: str) -> str:
+    """What leaves a part, of one sentence and one head, if one side asks and the other is asked."""
+    sizes = _sizes()
+    sides = {"L": sizes[query], "L_query": sizes[query], "L_key": sizes[key]}
+    axes = PARTS[part][1].strip("()").split(", ")
+    return " × ".join(str((sizes | sides)[axis]) for axis in axes if axis not in ("batch", "h"))
+
+
+def _size(part: str, side: str) -> str:
+    """What is written in a box of the stacks: an attention or a network says what is inside."""
+    sizes = _sizes()
+    if part in ATTENTIONS:
+        return f"{sizes['h']} heads of {sizes[side]} × {sizes['d_v']}"
+    if part == "feed-forward":
+        return f"{sizes['d_model']} → {sizes['d_ff']} → {sizes['d_model']}"
+    return _shape(part, side, side)
 
 
 def _box(part: str, label: str, x: int, bottom: int, width: int, height: int = 24) -> dict:
@@ -191,7 +251,7 @@ def _both_stacks() -> dict:
         end = FIRST + STEP * len(names)
         frame = _box("", f"{STACKS[side]} × N", edge, FIRST - 8, 164, end - FIRST + 10)
         frames.append(frame | {"middle": left + 53})
-        top = 342 if side == "source" else 436  # where the next box begins
+        top = end + 42  # where the next box begins
         new = [
             _box(side, f"{side} tokens", edge, 0, 164),
             _box("embedding", "embedding", edge, 34, 164),
@@ -205,16 +265,16 @@ def _both_stacks() -> dict:
         for layer, name in enumerate(names):
             base = FIRST + STEP * layer
             norm = _box("norm", "norm", left, base + 2, 106)
-            norm["post"] = _box("", "", stream - 24, base + 68, 48)["at"]
+            norm["post"] = _box("", "", stream - 24, base + 72, 48)["at"]
             new += [
                 norm,
-                _box(name, name, left, base + 34, 106, 32),
-                _box("residual stream", "+", stream - 12, base + 38, 24),
+                _box(name, name, left, base + 34, 106, 40),
+                _box("residual stream", "+", stream - 12, base + 42, 24),
             ]
             middle = left + 53
             lines += [
                 _line("branch", (stream, base + 14), (middle, base + 14), (middle, base + 34)),
-                _branch(side, base + 50, base + 50),
+                _branch(side, base + 54, base + 54),
             ]
         last = _box("norm", "norm", stream - 24, end + 8, 48)
         last["post"] = None
@@ -222,15 +282,19 @@ def _both_stacks() -> dict:
         for box in new:
             box["side"] = side
         boxes += new
-    memory = _box("memory", "memory", 0, 342, 120)
-    linear = _box("linear", "linear", 180, 436, 164)
-    chances = _box("probabilities", "softmax: next token", 180, 472, 164)
+    memory = _box("memory", "memory", 0, FIRST + 2 * STEP + 42, 120)
+    linear = _box("linear", "linear", 180, HEIGHT - 64, 164)
+    chances = _box("probabilities", "probabilities", 180, HEIGHT - 28, 164)
     memory["side"], linear["side"], chances["side"] = "source", "target", "target"
     boxes += [memory, linear, chances]
-    cross = FIRST + STEP + 50
+    for box in boxes:
+        if box["label"] != "+" and box["at"][2] > 48:  # there is room
+            box["size"] = _size(box["part"], box["side"])
+    out = FIRST + 2 * STEP + 54
+    cross = FIRST + STEP + 54
     lines += [
-        _line("branch", (120, 354), (172, 354), (172, cross), (180, cross)),
-        _line("branch", (318, 460), (318, 472)),
+        _line("branch", (120, out), (172, out), (172, cross), (180, cross)),
+        _line("branch", (318, HEIGHT - 40), (318, HEIGHT - 28)),
     ]
     return {"size": [WIDTH, HEIGHT], "frames": frames, "boxes": boxes, "lines": lines}
 
@@ -252,14 +316,19 @@ def _inside() -> dict:
     for row, names in enumerate(rows):
         width = (WIDTH - 14 * (len(names) - 1)) / len(names)
         for place, (part, label) in enumerate(names):
-            x, y = place * (width + 14), 40 * row
-            boxes.append({"part": part, "label": label, "at": [round(x), y, round(width), 26]})
+            x, y = place * (width + 14), 58 * row
+            sizes = {name: _shape(part, *sides) for name, sides in ATTENTIONS.items()}
+            if part == "projections":  # keys and values come from the other side
+                other = _shape(part, "source", "source")
+                sizes["cross-attention"] = f"Q: {sizes['cross-attention']}\nK, V: {other}"
+            box = {"part": part, "label": label, "at": [round(x), y, round(width), 44]}
+            boxes.append(box | {"size": sizes["self-attention"], "sizes": sizes})
             if place:
-                points = [[round(x) - 14, y + 13], [round(x), y + 13]]
+                points = [[round(x) - 14, y + 22], [round(x), y + 22]]
                 lines.append({"kind": "branch", "points": points})
-    turn = [[WIDTH - 37, 26], [WIDTH - 37, 33], [52, 33], [52, 40]]
+    turn = [[WIDTH - 37, 44], [WIDTH - 37, 51], [52, 51], [52, 58]]
     lines.append({"kind": "branch", "points": turn})
-    return {"size": [WIDTH, 66], "frames": [], "boxes": boxes, "lines": lines}
+    return {"size": [WIDTH, 102], "frames": [], "boxes": boxes, "lines": lines}
 
 
 def _fill(part: str) -> str:
@@ -275,8 +344,8 @@ def _still(sheets: list[dict], here: str | None) -> plt.Figure:
     """Both sheets, one below the other; small and without words if a part is lit."""
     scale = 80 if here is None else 160  # units for an inch
     still, axes = style.subplots()
-    height = HEIGHT + 20 + sheets[1]["size"][1]
-    still.set_size_inches(WIDTH / scale, height / scale)
+    total = HEIGHT + 24 + sheets[1]["size"][1]
+    still.set_size_inches(WIDTH / scale, total / scale)
     axes.axis("off")
     for sheet, top in zip(sheets, (0, HEIGHT + 20), strict=True):
         for line in sheet["lines"]:
@@ -292,7 +361,9 @@ def _still(sheets: list[dict], here: str | None) -> plt.Figure:
             axes.add_patch(Rectangle(corner, width, height, fc=color, ec=edge, zorder=order))
             if here is None:
                 text = re.sub(r"(\w)_(\w)", r"$\1_\2$", box["label"]).replace("masked ", "masked\n")
+                if "size" in box:
+                    text += ("\n" if box["at"][3] > 24 else "   ") + box["size"]
                 place = box.get("middle", x + width / 2), top + y + (14 if framed else height / 2)
                 axes.text(*place, text, ha="center", va="center", fontsize=8, linespacing=1)
-    axes.set(xlim=(-4, WIDTH + 4), ylim=(HEIGHT + 90, -4))
+    axes.set(xlim=(-4, WIDTH + 4), ylim=(total, -4))
     return still

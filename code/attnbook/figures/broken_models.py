@@ -282,7 +282,7 @@ def _(translation_loss: Callable) -> Run:
     tokens = target[0].tolist()
     words = numbers.target.vocabulary.decode(tokens)
     chances = scores[0].softmax(dim=-1)[:, [*tokens, END]]
-    return Run(losses, chances, ["<start>", *words], [*words, "<end>"])
+    return Run(losses, chances, ["START", *words], [*words, "END"])
 
 
 @_of("10.5")

@@ -161,6 +161,13 @@ def _(weights, real):
     return weights.mean(dim=-2)
 
 
+@received_attention.wrong(
+    "adds up all rows, including padding, and divides by the number of words", kept_back=True
+)
+def _(weights, real):
+    return weights.sum(dim=-2) / _count(real)
+
+
 @received_attention.wrong("adds up the rows without dividing", kept_back=True)
 def _(weights, real):
     return (weights * real[..., None]).sum(dim=-2)

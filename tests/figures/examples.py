@@ -68,6 +68,8 @@ ROLES = {
 }
 TURNED = torch.tensor([[1.2, 0.5, 0.4, -1.1, 0.8, 1.0], [-0.7, 1.3, 0.9, 0.2, -0.5, -0.8]])
 STRANGE = ["so", "<b>", "cat", "and", "</script>", "its", "i", "x", "it"]
+OF_WORDS = torch.randint(-3, 4, (4, 6), generator=torch.Generator().manual_seed(3)).float()
+PROJECTIONS = [*torch.randn(4, 6, 6, generator=torch.Generator().manual_seed(4)) / 2]
 STAGES = 3 * torch.randn(4, 3, 40, generator=torch.Generator().manual_seed(7))
 STAGES[2, 1] = STAGES[3, 1]  # the second token has its final guess before the last stage
 STAGES[1, 0, STAGES[3, 0].argmax()] = STAGES[1, 0].max() - 0.1  # the first has it in place 2
@@ -105,6 +107,15 @@ FIGURES = {
     ),
     "all_heads": lambda: interactive.all_heads(
         (BOOK, OF_HEADS), (TWIN, OF_TWIN), link=(3, 1), alt="Twelve heads on two texts."
+    ),
+    "heads": lambda: interactive.heads(
+        OF_WORDS,
+        PROJECTIONS,
+        tokens=["dog", "<i>", "</script>", "so"],
+        jobs=["<b>", "others"],
+        features={"role": 2, "<u>": 4},
+        asks="<i>",
+        alt="Two heads.",
     ),
     "lens": lambda: interactive.lens(
         ["The", " <i>", " is"], STAGES, decode=PIECES.__getitem__, alt="Guesses at four stages."

@@ -19,6 +19,7 @@ from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.cache import cache
 from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
+from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.lens import lens
 from attnbook.figures.interactive.memories import memories
@@ -47,6 +48,7 @@ __all__ = [
     "cache",
     "clocks",
     "decoding",
+    "heads",
     "hero",
     "lens",
     "memories",

@@ -184,6 +184,7 @@ BROKEN = [
     ),
     (CHAPTER, show(output_type="stream", name="stderr", text="?"), "prints a warning"),
     (CHAPTER, show(output_type="stream", text="<X at 0x7f>"), "an address in memory"),
+    (CHAPTER, tag("interactive.scale(", "hide-input"), "has the tag nbval-ignore-output"),
     (
         CHAPTER,
         show(output_type="display_data", data={"image/svg+xml": "<svg/>"}),

@@ -122,6 +122,12 @@ def shows_no_error(notebook: Notebook) -> Iterator[str]:
                 yield f"cell {cell.id}: it ends with an error or prints a warning, so correct it"
             if " at 0x" in json.dumps(output):
                 yield f"cell {cell.id}: it prints an address in memory, which differs every time"
+            figure = "<attnbook-" in output.get("data", {}).get("text/html", "")
+            if figure and "nbval-ignore-output" not in tags(cell):
+                yield (
+                    f"cell {cell.id}: an interactive figure is stored without its script, so no "
+                    "test can compare it, and the cell has the tag nbval-ignore-output"
+                )
 
 
 def has_pictures_of_its_code(notebook: Notebook) -> Iterator[str]:

@@ -21,6 +21,7 @@ RULES = {
     "hardmax": lambda s: torch.eye(len(s))[s.argmax()],
     "softmax": lambda s: s.softmax(dim=0),
 }
+TOKEN = torch.tensor([3.0, 9.0, 11.0, 17.0])
 ASKS = torch.tensor([1.0, 1.0])
 STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
 WORDS, NEWS = ["dog", "bites", "man"], [2, 1, 0]
@@ -180,6 +181,9 @@ def _gallery():
         ),
         "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
         "softmax": drawings.softmax(*SCORES_AND_VALUES, labels=WORDS),
+        "layer norm": drawings.layer_norm(TOKEN),
+        "layer norm of two": drawings.layer_norm(TOKEN, 10 * TOKEN + 100),
+        "layer norm of extremes": drawings.layer_norm(-1000 * TOKEN, TOKEN),
         "softmax of extremes": drawings.softmax(
             torch.tensor([2.0, -2.0, 1.0]), torch.tensor([10.0, -20.0, 60.0]), labels=WORDS
         ),

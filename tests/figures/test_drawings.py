@@ -235,6 +235,9 @@ REFUSED = [
         lambda: drawings.softmax(torch.full((3,), 4.99), torch.full((3,), -1e6), labels="abc"),
         "have no room",
     ),
+    (lambda: drawings.layer_norm(), "there must be 1 or 2 tokens: got 0"),
+    (lambda: drawings.layer_norm(torch.ones(2)), "finite and different: got [1.0, 1.0]"),
+    (lambda: drawings.layer_norm(INFINITE), "finite and different: got [nan]"),
     (lambda: drawings.rules(torch.ones(2), {}, named=""), "needs 3 scores: got shape (2,)"),
     (
         lambda: drawings.rules(torch.ones(3), {"none": lambda s: s}, named=""),

@@ -20,6 +20,7 @@ from gallery import (
     SCORES_AND_VALUES,
     SPLITS,
     STATES,
+    TOKEN,
     TOKENS,
     TURNS,
     TWO_HEADS,
@@ -605,3 +606,19 @@ def _ends(path):
     """The first two points of a path."""
     found = re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path.attrib["d"])
     return [[float(x), float(y)] for x, y in found[:2]]
+
+
+def test_layer_norm_moves_each_feature_to_its_place_and_two_alike_tokens_to_the_same():
+    small, large = TOKEN, 10 * TOKEN + 100
+    normed = torch.nn.functional.layer_norm(TOKEN, (4,))
+    discs = root_of(drawings.layer_norm(TOKEN)).findall(".//circle")
+    rows = torch.tensor([float(disc.get("cx")) for disc in discs]).view(3, 4)
+    unit = (rows[0, -1] - rows[0, 0]) / 14
+    for row, values in zip(rows, (TOKEN, TOKEN - 10, normed), strict=True):
+        assert (row.diff() - unit * values.diff()).abs().max() < 0.2, "all lines have one scale"
+    assert rows[1].mean().item() == pytest.approx(rows[2].mean().item(), abs=0.1)
+    both = root_of(drawings.layer_norm(small, large)).findall(".//circle")
+    places = torch.tensor([float(disc.get("cx")) for disc in both]).view(3, 2, 4)
+    assert (places[2, 0] - places[2, 1]).abs().max() < 0.2
+    assert (places[:2, 0] - places[:2, 1]).abs().min(dim=-1).values.max() > 10
+    assert drawings.layer_norm(small, large).alt.count("(−1.4, −0.2, 0.2, 1.4)") == 2

@@ -21,6 +21,7 @@ from attnbook.figures.drawings.encoder_decoder import encoder_decoder
 from attnbook.figures.drawings.heads import heads
 from attnbook.figures.drawings.in_parallel import in_parallel
 from attnbook.figures.drawings.induction import induction
+from attnbook.figures.drawings.layer_norm import layer_norm
 from attnbook.figures.drawings.looking_back import looking_back
 from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.memories import memories
@@ -59,6 +60,7 @@ __all__ = [
     "in_parallel",
     "induction",
     "latent",
+    "layer_norm",
     "looking_back",
     "matrices",
     "matrix",

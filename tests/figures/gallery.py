@@ -183,7 +183,7 @@ def _gallery():
         "softmax": drawings.softmax(*SCORES_AND_VALUES, labels=WORDS),
         "layer norm": drawings.layer_norm(TOKEN),
         "layer norm of two": drawings.layer_norm(TOKEN, 10 * TOKEN + 100),
-        "layer norm of extremes": drawings.layer_norm(-1000 * TOKEN, TOKEN),
+        "layer norm of negative numbers": drawings.layer_norm(-100 * TOKEN),
         "softmax of extremes": drawings.softmax(
             torch.tensor([2.0, -2.0, 1.0]), torch.tensor([10.0, -20.0, 60.0]), labels=WORDS
         ),

@@ -10,7 +10,7 @@ from attnbook.figures.drawings.cells import number
 from attnbook.figures.drawings.svg import INK, SMALL, TEXT, Canvas, Drawing, text_width, tint
 from attnbook.figures.style import NEUTRAL, OTHER
 
-LONG, ROW = 244, 76  # of a line of numbers, and from one to the next
+LONG, ROW = 224, 76  # of a line of numbers, and from one to the next
 LEAST = 20  # units: a token that would be squeezed to less is enlarged
 STEPS = ("x", "x − μ", "(x − μ) / σ")
 DOTS = ((OTHER, 4.5), (NEUTRAL, 8.0))  # of each token; where both meet, both are seen

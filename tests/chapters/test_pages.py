@@ -147,6 +147,11 @@ ANSWER = """
 """
 
 
+NARROW = """[...document.querySelectorAll('p.caption')].filter(caption =>
+    caption.checkVisibility() && caption.getBoundingClientRect().width < 180)
+    .map(caption => caption.textContent)"""
+
+
 def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(page, name):
     """The last test of a page, which it changes."""
     page.emulate_media(reduced_motion="reduce")  # no colour is on its way to the next one
@@ -160,6 +165,7 @@ def test_axe_finds_nothing_on_a_telephone_at_night_nor_on_a_wide_screen_by_day(p
     page.wait_for_timeout(500)  # the theme looks a moment later which boxes scroll now
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     assert browser.violations(page) == []
+    assert page.evaluate(NARROW) == []
     assert page.trouble == []
 
 

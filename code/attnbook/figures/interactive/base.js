@@ -195,6 +195,7 @@ window.attnbook ??= (() => {
       this.#theme.disconnect();
       this.#size.disconnect();
       this.#seen.disconnect();
+      clearTimeout(this.timer);
       PREFERS_DARK.removeEventListener("change", this.#follow);
     }
 
@@ -236,6 +237,7 @@ window.attnbook ??= (() => {
     }
 
     draw() {
+      this.showSteps?.();
       this.paint();
       this.showNumbers();
     }
@@ -309,6 +311,41 @@ window.attnbook ??= (() => {
       const button = element("button", { type: "button", onclick }, label);
       this.controls.append(button);
       return button;
+    }
+
+    // Buttons for one step back and one on, and with a pace (in ms) one that lets it run to the last
+    // step. this.go(step) shows one, this.step is the one shown, and last() may change.
+    stepper({ first = 0, last, next = "next →", pace }) {
+      const by = (move) => {
+        this.pause();
+        this.go(Math.max(first, Math.min(this.step + move, last())));
+      };
+      this.step = first;
+      const back = this.button("← back", () => by(-1));
+      const on = this.button(next, () => by(1));
+      const player = pace && this.button("play", () => (this.playing ? this.pause() : this.play()));
+      this.pause = () => {
+        if (!this.playing) return;
+        clearTimeout(this.timer);
+        this.playing = false;
+        this.draw();
+      };
+      this.play = () => {
+        const forward = () => {
+          this.playing = this.step < last() - 1;
+          this.go(this.step + 1);
+          if (this.playing) this.timer = setTimeout(forward, pace);
+        };
+        this.playing = true;
+        if (this.step === last()) this.go(first);
+        else this.draw();
+        this.timer = setTimeout(forward, pace);
+      };
+      this.showSteps = () => {
+        back.setAttribute("aria-disabled", this.step === first);
+        on.setAttribute("aria-disabled", this.step === last());
+        if (player) player.textContent = this.playing ? "pause" : "play";
+      };
     }
 
     // rows of a name, a bar and a number; show(shares, texts) sets the bars, from 0 to 1

@@ -18,16 +18,9 @@ attnbook.define("decoding", ({ Interactive, element, fixed }) =>
 
     build() {
       const { source, written } = this.data;
-      this.step = 0;
-      const go = (step) => {
-        this.step = Math.max(0, Math.min(step, written.length - 1));
-        this.slide(this.step + 1);
-        this.draw();
-      };
-      this.back = this.button("← back", () => go(this.step - 1));
-      this.next = this.button("next →", () => go(this.step + 1));
+      this.stepper({ last: () => written.length - 1 });
       this.slide = this.slider("Token", { min: 1, max: written.length, value: 1,
-        text: (number) => `${number} of ${written.length}` }, (number) => go(number - 1));
+        text: (number) => `${number} of ${written.length}` }, (number) => this.go(number - 1));
       this.source = source.map((token) => element("span", { class: "token" }, token));
       this.target = element("p", { class: "written" });
       this.candidates = element("div", { class: "candidates" });
@@ -35,11 +28,15 @@ attnbook.define("decoding", ({ Interactive, element, fixed }) =>
         element("p", { class: "tokens" }, ...this.source), this.target, this.candidates);
     }
 
+    go(step) {
+      this.step = step;
+      this.slide(step + 1);
+      this.draw();
+    }
+
     paint() {
       const { source, written, weights, likeliest } = this.data;
       const row = weights[this.step];
-      this.back.setAttribute("aria-disabled", this.step === 0);
-      this.next.setAttribute("aria-disabled", this.step === written.length - 1);
       this.source.forEach((chip, j) => {
         chip.style.setProperty("--share", `${100 * Math.min(1, row[j])}%`);
         chip.replaceChildren(source[j], element("small", {}, fixed(row[j])));

@@ -45,10 +45,8 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
     build() {
       const { tokens, jobs, rows, first, features } = this.data;
       this.word = first;
-      this.step = 0;
       this.width = rows.x[0].length;
-      this.back = this.button("← back", () => this.go(this.step - 1));
-      this.next = this.button("next →", () => this.go(this.step + 1));
+      this.stepper({ last: () => NAMES.length - 1 });
       this.choice("Word", tokens, (word) => {
         this.word = word;
         this.draw();
@@ -118,7 +116,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
 
     go(step) {
       const from = this.step;
-      this.step = Math.max(0, Math.min(step, NAMES.length - 1));
+      this.step = step;
       this.draw();
       if (this.step === from + 1) this.travel();
     }
@@ -139,8 +137,6 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
 
     paint() {
       const { weights, tokens } = this.data;
-      this.back.setAttribute("aria-disabled", this.step === 0);
-      this.next.setAttribute("aria-disabled", this.step === NAMES.length - 1);
       this.names.forEach((name, i) => name.setAttribute("aria-pressed", i === this.step));
       this.stages.forEach((stage, i) => stage.classList.toggle("now", i === this.step));
       const fill = (cell, text) => {

@@ -49,18 +49,7 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
       const { blocks } = this.data;
       this.size = LONG / blocks; // of a block
       this.steps = blocks ** 2;
-      this.step = 1;
-      const by = (move) => {
-        this.pause();
-        this.go(this.step + move);
-      };
-      this.back = this.button("← back", () => by(-1));
-      this.next = this.button("next tile →", () => by(1));
-      this.player = this.button("play", () => {
-        if (this.playing) this.pause();
-        else this.play();
-        this.draw();
-      });
+      this.stepper({ first: 1, last: () => this.steps, next: "next tile →", pace: PACE });
       this.totals = this.bars(WAYS);
       this.ends = WAYS.map((_, way) => this.moved(way, this.steps));
       WAYS.forEach((_, way) => this.totals.list.children[way].style
@@ -142,37 +131,20 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
     }
 
     go(step) {
-      this.step = Math.max(1, Math.min(step, this.steps));
+      this.step = step;
       this.draw();
     }
 
-    play() {
-      this.playing = true;
-      if (this.step === this.steps) this.step = 1;
-      this.say("Both do the same arithmetic in each step.");
-      const on = () => {
-        if (this.step === this.steps - 1) this.pause();
-        this.go(this.step + 1);
-        if (this.playing) this.timer = setTimeout(on, PACE);
-      };
-      this.timer = setTimeout(on, PACE);
-    }
-
-    pause() {
-      clearTimeout(this.timer);
-      this.playing = false;
-    }
-
     paint() {
-      this.player.textContent = this.playing ? "pause" : "play";
-      this.back.setAttribute("aria-disabled", this.step === 1);
-      this.next.setAttribute("aria-disabled", this.step === this.steps);
       const now = WAYS.map((_, way) => this.moved(way, this.step));
       const kB = (bytes) => Math.round(bytes / 1000).toLocaleString("en");
       this.totals.show(now.map((bytes) => bytes / Math.max(...this.ends)),
         now.map((bytes, way) => `${kB(bytes)} of ${kB(this.ends[way])} kB moved`));
       this.panels.forEach((panel, way) => this.paintPanel(panel, way));
-      if (this.playing) return; // it is said when it stops
+      if (this.playing) { // it is said when it stops
+        this.say("Both do the same arithmetic in each step.");
+        return;
+      }
       const moved = `the four lines have moved ${kB(now[0])} kB, and flash attention ${kB(now[1])} kB`;
       this.say(this.step < this.steps ? `After step ${this.step} of ${this.steps}, ${moved}.`
         : `At the end, ${moved} (${percent(now[1] / now[0])}), for the same arithmetic.`);
@@ -228,11 +200,6 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
     numbers() {
       return [["kB", ...WAYS], ...Object.keys(PARTS).map((part) => [part, ...WAYS.map((_, way) =>
         (this.moved(way, this.step, part) / 1000).toFixed(0))])];
-    }
-
-    disconnectedCallback() {
-      super.disconnectedCallback();
-      clearTimeout(this.timer);
     }
   };
 });

@@ -27,18 +27,12 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       const sizes = range(5).map((power) => 2 ** power).filter((size) => size < scores.length);
       sizes.push(scores.length);
       this.size = 2;
-      this.step = 0; // the block that was added last
       this.kept = false; // the old sums are left as they are
-      const go = (step) => {
-        this.step = Math.max(0, Math.min(step, this.blocks() - 1));
-        this.draw();
-      };
-      this.back = this.button("← back", () => go(this.step - 1));
-      this.next = this.button("next →", () => go(this.step + 1));
+      this.stepper({ last: () => this.blocks() - 1 }); // a step adds a block
       this.choice("Scores per block", sizes.map((size) =>
         size === scores.length ? `all ${size}` : String(size)), (place) => {
         this.size = sizes[place];
-        go(0);
+        this.go(0);
       }, sizes.indexOf(2));
       this.toggle("leave the old sums as they are", (kept) => {
         this.kept = kept;
@@ -80,11 +74,14 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       });
     }
 
+    go(step) {
+      this.step = step;
+      this.draw();
+    }
+
     paint() {
       const states = this.measure();
       const { first, last, before, factor, parts, v, m, l, a } = states[this.step];
-      this.back.setAttribute("aria-disabled", this.step === 0);
-      this.next.setAttribute("aria-disabled", this.step === states.length - 1);
       this.keys.forEach((key, j) => {
         const now = j >= first && j < last;
         key.className = now ? "now" : j < first ? "" : "later";

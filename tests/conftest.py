@@ -49,12 +49,18 @@ def pytest_collection_modifyitems(items: list) -> None:
         return 1 if item.path.parent.name == "course" else 2 if item.path in need_pages else 3
 
     items.sort(key=turn)
-    needs_model = functools.cache(lambda path: "pretrained.load(" in path.read_text("utf8"))
     for item in items:
-        if item.path.suffix == ".ipynb" and needs_model(item.path) and not os.environ.get("CI"):
-            reason = why_no_language_model()
-            if reason is not None:
+        if item.path.suffix == ".ipynb" and (models := loaded_in(item.path)):
+            kernels.MODELS |= models
+            if not os.environ.get("CI") and (reason := why_no_language_model()) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@functools.cache
+def loaded_in(notebook: Path) -> set[str]:
+    """The names of the trained models that a notebook loads."""
+    text = notebook.read_text("utf8")
+    return {model for model in MODELS if model in text} if "pretrained.load(" in text else set()
 
 
 @pytest.fixture(scope="session")

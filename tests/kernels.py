@@ -1,9 +1,10 @@
-"""Kernels of notebooks that begin with the large libraries and the package in memory.
+"""Kernels of notebooks that begin with the large libraries, package and models in memory.
 
-Each kernel is a fork of one process, which has imported these. Importing them again takes three to
-four seconds, and a run of all tests starts a hundred kernels.
+Each kernel is a fork of one process, which has imported and loaded these. To do so again takes five
+seconds, and a run of all tests starts a hundred kernels.
 """
 
+import contextlib
 import functools
 import gc
 import json
@@ -11,12 +12,16 @@ import os
 import signal
 import subprocess
 import sys
+from types import ModuleType
 
 import nbval.kernel
 from jupyter_client.provisioning import local_provisioner
 
 start = local_provisioner.launch_kernel
 start_and_wait = nbval.kernel.start_new_kernel
+
+
+MODELS = set()  # the names of those that notebooks of this run load
 
 
 def use_forks() -> None:
@@ -59,7 +64,7 @@ PYTHON = _python(os.environ)
 def _parent() -> subprocess.Popen:
     """The process that all kernels are forks of; it ends when its input does."""
     return subprocess.Popen(
-        [sys.executable, __file__],
+        [sys.executable, __file__, *MODELS],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -105,9 +110,10 @@ def _serve() -> None:
     import matplotlib.pyplot  # noqa: F401
     import torch._dynamo  # noqa: F401  because optimizers do
 
-    from attnbook import exercises  # noqa: F401
+    from attnbook import exercises, pretrained  # noqa: F401
     from attnbook.figures import interactive  # noqa: F401
 
+    _keep_models(pretrained, sys.argv[1:])
     gc.freeze()  # else a kernel's collector copies all of these
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a kernel that ends leaves nothing
     for line in sys.stdin:
@@ -116,6 +122,21 @@ def _serve() -> None:
             return _become_kernel(*json.loads(line))
         os.setpgid(process, process)  # so that signals reach what it starts as well
         print(process, flush=True)
+
+
+def _keep_models(pretrained: ModuleType, names: list[str]) -> None:
+    """Load models for the first cell of each kernel that asks for one."""
+    load = pretrained.load
+    kept = {}
+    for name in names:  # what can't be had is an error for the kernel that asks
+        with contextlib.suppress(ImportError, MemoryError, OSError, ValueError):
+            kept[name] = load(name, device="cpu", progress=False)
+
+    def load_or_take(name: str, **options: object) -> tuple:
+        as_kept = options == {"device": "cpu", "progress": False}
+        return kept.pop(name) if as_kept and name in kept else load(name, **options)
+
+    pretrained.load = load_or_take
 
 
 def _become_kernel(arguments: list[str], env: dict[str, str], folder: str) -> None:

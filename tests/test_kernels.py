@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import kernels
 import nbval.kernel
@@ -40,6 +41,22 @@ def test_a_variable_that_python_reads_at_its_start_is_heeded(tmp_path, monkeypat
     )
     NotebookClient(notebook, timeout=60).execute()
     assert notebook.cells[0].outputs[0].text == "1\n"
+
+
+def test_a_kept_model_is_given_once_and_only_as_it_was_loaded():
+    asked = []
+
+    def load(name, **options):
+        asked.append((name, options))
+        return object(), object()
+
+    package = SimpleNamespace(load=load)
+    kernels._keep_models(package, ["known"])
+    as_kept, elsewhere = {"device": "cpu", "progress": False}, {"device": "cuda"}
+    assert asked == [("known", as_kept)]
+    package.load("known", **elsewhere)
+    first, second = package.load("known", **as_kept), package.load("known", **as_kept)
+    assert first != second and asked[1:] == [("known", elsewhere), ("known", as_kept)]
 
 
 @pytest.mark.parametrize("failures", [1, 2])

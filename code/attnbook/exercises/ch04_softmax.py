@@ -1490,8 +1490,8 @@ def _(scores):
 score_for_half = NumericAnswer(
     "4.15",
     "Half of the weight among ten thousand",
-    answer=math.log(10_000) + 2**2 / 2,
-    within=0.05,
+    answer=math.log(10_000) + 1**2 / 2,
+    within=0.03,
     hints=[
         "The right key has half of the weight if its exponential equals the sum of the "
         "exponentials of all the others.",
@@ -1507,31 +1507,31 @@ score_for_half.wrong_value(
 )
 score_for_half.wrong_value(
     "only level with the best of the others",
-    2 * 3.85,
+    3.85,
     "You made the score about as large as the largest of the others. The right key then ties with "
     "its best rival, but all the lower scores have exponentials, too.",
 )
 score_for_half.wrong_value(
     "a logarithm to base 10",
-    math.log10(10_000) + 2**2 / 2,
+    math.log10(10_000) + 1**2 / 2,
     "You counted the zeros of 10,000, which is a logarithm to base 10. Softmax takes powers of e, "
     "so each further zero raises the score by more than 1.",
 )
 score_for_half.wrong_value(
     "a logarithm to base 2",
-    math.log2(10_000) + 2**2 / 2,
+    math.log2(10_000) + 1**2 / 2,
     "You counted how often 10,000 can be halved, which is a logarithm to base 2. Softmax takes "
     "powers of e, so doubling the number of keys raises the score by less than 1.",
 )
 score_for_half.wrong_value(
     "the variance not halved",
-    math.log(10_000) + 2**2,
+    math.log(10_000) + 1**2,
     "You added the whole variance of the scores. But in the mean of their exponentials, the "
     "exponent is only half of the variance.",
 )
 score_for_half.wrong_value(
     "no logarithm",
-    10_000 * math.exp(2**2 / 2),
+    10_000 * math.exp(1**2 / 2),
     "You gave the sum of the exponentials of the other keys. The question asks for a score, and "
     "softmax takes the exponential of this score, too.",
 )

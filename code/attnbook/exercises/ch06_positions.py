@@ -202,6 +202,17 @@ def _(positions, d):
     return _waves((positions.flatten()[:1] + places)[..., None] * _frequencies(d))
 
 
+@encode.wrong("rounds the result to whole numbers if the positions are integers", kept_back=True)
+def _(positions, d):
+    return _waves(positions[..., None] * _frequencies(d)).to(positions.dtype).float()
+
+
+@encode.wrong("gives all rows the positions of the first row", kept_back=True)
+def _(positions, d):
+    row = positions.reshape(-1, *positions.shape[-1:])[0]
+    return _waves(row.expand(positions.shape)[..., None] * _frequencies(d))
+
+
 @encode.wrong("subtracts the first position from all", kept_back=True)
 def _(positions, d):
     return _waves((positions - positions.flatten()[:1])[..., None] * _frequencies(d))
@@ -213,8 +224,24 @@ def _with_four_features(p):
 
 @encode.solution
 def _(f):
+    rows = torch.tensor([[2.5, -1.0], [7.0, 0.5]]), torch.tensor([5, -2])
+    return all(torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5) for p in rows)
+
+
+@encode.mistake("no integers")
+def _(f):
+    """All your positions are floats. So your test can't see what happens to integers, in whose data
+    type a sine has no room for its decimals."""
     p = torch.tensor([[2.5, -1.0], [7.0, 0.5]])
     return torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5)
+
+
+@encode.mistake("one row of positions")
+def _(f):
+    """Your positions are a single row. So your test can't see whether each row of several gets its
+    own positions."""
+    rows = torch.tensor([2.5, -1.0, 7.0, 0.5]), torch.tensor([5, -2])
+    return all(torch.allclose(f(p, 4), _with_four_features(p), atol=1e-5) for p in rows)
 
 
 @encode.mistake("only the lengths of the vectors")

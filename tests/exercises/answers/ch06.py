@@ -17,7 +17,7 @@ def encode(positions, d):
 
 def is_encoding_like_the_book(f):
     """The book's function knows whole positions; a sine and a cosine tell the rest."""
-    whole = torch.tensor([30, 4, 17, 0])
+    whole = torch.tensor([[30, 4], [17, 0]])
     table = book.sinusoidal_positions(31, 8)
     half = f(torch.tensor([-0.5]), 8)[0]
     doubled = torch.stack([-2 * half[0::2] * half[1::2], 1 - 2 * half[0::2] ** 2], dim=-1)
@@ -27,10 +27,13 @@ def is_encoding_like_the_book(f):
 
 
 def is_encoding_feature_by_feature(f):
-    p, d = -7.25, 6
-    waves = [math.cos, math.sin]
-    expected = [waves[j % 2 == 0](p / 10000 ** ((j - j % 2) / d)) for j in range(d)]
-    return np.allclose(f(torch.tensor([1.0, p]), d)[1], expected, atol=1e-4)
+    d, waves = 6, [math.cos, math.sin]
+    for p, first in ((-7.25, 1.0), (-7, 1)):
+        expected = [waves[j % 2 == 0](p / 10000 ** ((j - j % 2) / d)) for j in range(d)]
+        found = f(torch.tensor([[first, p], [p, first]]), d)
+        if not np.allclose(torch.stack([found[0, 1], found[1, 0]]), [expected] * 2, atol=1e-4):
+            return False
+    return True
 
 
 def counted(is_token):

@@ -1,5 +1,7 @@
 """Tokens are put into another order by mouse, finger and keyboard: outputs are PyTorch's."""
 
+import functools
+
 import browser
 import examples
 import torch
@@ -17,6 +19,7 @@ from examples import (
 )
 
 from attnbook.attention import attention
+from attnbook.figures import interactive
 
 browser.skip_without()
 show = examples.show
@@ -48,7 +51,8 @@ def shows(page, order, positions=False):
     tokens, shown = table(page)
     right, weights = layer(order, positions)
     joins = page.locator(".join").evaluate_all(
-        "all => all.map(e => ['x1', 'x2'].map(a => (e.getAttribute(a) - 50) / 100))"
+        """all => all.map(e => [...e.getAttribute('d').matchAll(/(\\d+),/g)]
+                   .map(([, x]) => (x - 50) / 100))"""
     )
     kept = (right - outputs(range(5), positions)[order]).abs().amax(dim=1) < 1e-9
     change = (right - outputs(range(5), positions)[order]).abs().max()
@@ -145,3 +149,46 @@ def test_bars_are_as_long_as_the_outputs(show):
     right = outputs([0, 2, 1, 3, 4], False)
     both = torch.stack([outputs([0, 1, 2, 3, 4], on) for on in (False, True)])
     assert close(torch.tensor(bars).view(5, 4) / 48, right / both.abs().max())
+
+
+@functools.cache
+def swapped():
+    """A figure whose lower sentence is in another order."""
+    return interactive.permutation(
+        EMBEDDINGS[:3],
+        tokens=TOKENS[:3],
+        positions=POSITIONS[:3],
+        order=[2, 1, 0],
+        alt="Three words, backwards.",
+    ).to_html()
+
+
+def places(page):
+    return page.locator(".places button").all_inner_texts()
+
+
+def test_words_change_places_once_when_seen_and_take_outputs_and_lines_along(show):
+    page = show(swapped())
+    assert places(page) == TOKENS[:3] and "is the original order" in said(page)
+    page.wait_for_function(
+        "document.querySelector('[label]').shadowRoot.getAnimations().length > 0"
+    )
+    moving = page.locator("[label]").evaluate(
+        "e => e.shadowRoot.getAnimations().map(each => each.effect.target.className.baseVal ?? '')"
+    )
+    assert moving.count("join") == 2, "that of the word in the middle stays"
+    page.wait_for_function("!document.querySelector('[label]').shadowRoot.getAnimations().length")
+    assert places(page) == TOKENS[2::-1]
+    assert page.locator(".kept div").all_inner_texts() == ["the same"] * 3
+    assert "output is the same as in the original order" in said(page)
+    page.get_by_role("button", name="Original order").click()
+    page.wait_for_timeout(2000)
+    assert places(page) == TOKENS[:3]
+
+
+def test_no_word_moves_by_itself_if_somebody_acts_and_all_is_there_without_motion(show):
+    page = show(swapped())
+    page.get_by_role("switch").focus()
+    page.wait_for_timeout(2000)
+    assert places(page) == TOKENS[:3]
+    assert places(show(swapped(), motion="reduce")) == TOKENS[2::-1]

@@ -1,6 +1,10 @@
 // A sentence in its original order and, below it, in the reader's. Lines join the outputs of the
 // same token, and say whether they are the same.
 attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) => {
+  const SWAP = { wait: 1200, lasts: 1500 }; // milliseconds of the one swap that nobody asks for
+  const PACE = 250; // milliseconds of all others
+  const ARC = 9; // pixels by which words that pass each other make way
+
   return class Permutation extends Interactive {
     static STYLE = `
       .row { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column; text-align: center; }
@@ -15,7 +19,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         color: var(--ink); background: color-mix(in srgb, var(--weights) 18%, var(--paper)); }
       .outputs svg { height: 2.8rem; width: min(100%, 8rem); margin: auto; }
       .output, .before { fill: var(--value); }
-      .join { stroke: var(--value); stroke-width: 2.5; vector-effect: non-scaling-stroke; }
+      .join { fill: none; stroke: var(--value); stroke-width: 2.5; vector-effect: non-scaling-stroke; }
       .differs.join { stroke: var(--soft); stroke-dasharray: 5 4; stroke-width: 1.5; }
       .kept { margin: 0 0 .2rem; font-size: 14px; font-weight: 600; line-height: 1.3; color: var(--value); }
       .kept .differs { color: var(--ink); }
@@ -25,7 +29,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
     build() {
       const { tokens, embeddings } = this.data;
       this.first = range(tokens.length);
-      this.order = this.data.order; // the token at each place
+      this.order = still() ? this.data.order : this.first; // the token at each place
       this.moved = null; // the token moved last
       this.picked = 0; // the place whose token the two buttons move
       // of the first order, with and without positions, so that the scale changes seldom
@@ -39,7 +43,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         const button = element("button", { type: "button", onclick: () => this.pick(place),
           onkeydown: (event) => this.key(event, place) });
         return { button, column: element("div", {}, button), before: bars(), bars: bars(),
-          join: shape("line", { class: "join", y1: 0, y2: 100 }), said: element("div") };
+          join: shape("path", { class: "join" }), said: element("div") };
       });
       this.places = element("div", { class: "row places", role: "group",
         "aria-label": "Tokens in order; the left and right arrow keys move the one in focus",
@@ -70,6 +74,22 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         part("row kept", ...this.columns.map(({ said }) => said)),
         outputs("bars"), layer(), this.places,
         element("p", { class: "note" }, "Your order: drag a word."));
+      for (const act of ["pointerdown", "focusin"])
+        this.shadowRoot.addEventListener(act, () => (this.taken = true));
+      this.whenSeen(() => (this.timer = setTimeout(() => this.swap(), SWAP.wait)));
+    }
+
+    // the other order comes by itself and in silence, unless somebody was quicker
+    swap() {
+      const { order } = this.data;
+      if (this.taken || still()) return;
+      const token = order.find((token, place) => token !== place);
+      if (token === undefined) return;
+      this.said.ariaLive = "off";
+      this.moved = token;
+      this.picked = order.indexOf(token);
+      this.reorder(order, SWAP.lasts);
+      setTimeout(() => (this.said.ariaLive = "polite"));
     }
 
     // the weights and the output at each place
@@ -135,17 +155,29 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       this.reorder(order);
     }
 
-    reorder(order) {
+    // words take their outputs and their lines along; what these are is said when they have arrived
+    reorder(order, duration = PACE) {
       const before = this.order;
       const step = this.places.clientWidth / order.length;
       this.order = order;
       this.draw();
       if (still()) return;
-      this.columns.forEach(({ column, bars }, place) => {
-        const right = step * (before.indexOf(order[place]) - place);
-        for (const node of right ? [column, bars] : [])
-          node.animate([{ transform: `translate(${right}px)` }, { transform: "none" }], 200);
+      const easing = "ease-in-out";
+      this.columns.forEach(({ column, bars, join, said }, place) => {
+        const [token, was] = [order[place], before.indexOf(order[place])];
+        if (was === place) return;
+        const right = step * (was - place);
+        const aside = `translate(${right / 2}px, ${Math.sign(right) * -ARC}px)`;
+        for (const node of [column, bars])
+          node.animate({ transform: [`translate(${right}px)`, aside, "none"] }, { duration, easing });
+        join.animate({ d: [was, place].map((at) => `path("${this.line(token, at)}")`) }, { duration, easing });
+        said.animate({ opacity: [0, 0, 1], offset: [0, 0.9, 1] }, { duration: 1.3 * duration });
       });
+    }
+
+    // from a token's output above to one below
+    line(token, place) {
+      return `M${100 * token + 50},0 L${100 * place + 50},100`;
     }
 
     paint() {
@@ -164,10 +196,8 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         const token = this.order[place];
         draw(before, first[place], "before");
         draw(bars, now[place], "output");
-        const [from, to] = [token, place].map((at) => 100 * at + 50);
         const kept = this.changed(now[place], first[token]) < 1e-9;
-        join.setAttribute("x1", from);
-        join.setAttribute("x2", to);
+        join.setAttribute("d", this.line(token, place));
         said.textContent = kept ? same : differs;
         for (const node of [join, said]) node.classList.toggle("differs", !kept);
         button.textContent = button.title = tokens[token];

@@ -67,6 +67,10 @@ ROLES = {
     "hands": ["soft", "wet"],
 }
 TURNED = torch.tensor([[1.2, 0.5, 0.4, -1.1, 0.8, 1.0], [-0.7, 1.3, 0.9, 0.2, -0.5, -0.8]])
+TURNS = {
+    "W_Q": torch.tensor([[0.8, 0.6], [-0.6, 0.8]]),
+    "W_K": torch.tensor([[0.8, -0.6], [0.6, 0.8]]),
+}
 STRANGE = ["so", "<b>", "cat", "and", "</script>", "its", "i", "x", "it"]
 OF_WORDS = torch.randint(-3, 4, (4, 6), generator=torch.Generator().manual_seed(3)).float()
 PROJECTIONS = [*torch.randn(4, 6, 6, generator=torch.Generator().manual_seed(4)) / 2]
@@ -157,6 +161,7 @@ FIGURES = {
         *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."
     ),
     "transformer": lambda: interactive.transformer(),
+    "turning": lambda: interactive.turning(torch.eye(2), **TURNS, words=["<i>", "</script>"]),
     "asking": lambda: interactive.asking(**ASKING, asks="cat", view="query", alt="Words."),
     "stack": lambda: interactive.stack(),
     "break_translator": lambda: interactive.break_translator(2003),

@@ -5,7 +5,7 @@ import math
 import nbformat
 import torch
 from conftest import ROOT
-from examples import PAPER
+from examples import PAPER, TURNS
 
 from attnbook import figures
 from attnbook.attention import causal_mask
@@ -37,10 +37,6 @@ FINDING = {
     "out_proj": torch.tensor([[1.75, -0.75], [-0.75, 1.75]]),
 }
 NAMED = torch.arange(3)[:, None] + torch.arange(4) / 10  # the token, the feature
-TURNS = {
-    "W_Q": torch.tensor([[0.8, 0.6], [-0.6, 0.8]]),
-    "W_K": torch.tensor([[0.8, -0.6], [0.6, 0.8]]),
-}
 SPLITS = {
     "view, transpose": NAMED.view(3, 2, 2).transpose(0, 1),
     "view alone": NAMED.view(2, 3, 2),

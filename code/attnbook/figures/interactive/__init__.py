@@ -36,6 +36,7 @@ from attnbook.figures.interactive.stack import stack
 from attnbook.figures.interactive.stretch import stretch
 from attnbook.figures.interactive.token import token
 from attnbook.figures.interactive.transformer import transformer
+from attnbook.figures.interactive.turning import turning
 from attnbook.figures.interactive.two_translators import two_translators
 from attnbook.figures.interactive.waves import waves
 
@@ -65,6 +66,7 @@ __all__ = [
     "stretch",
     "token",
     "transformer",
+    "turning",
     "two_translators",
     "waves",
     "without_script",

@@ -243,11 +243,11 @@ window.attnbook ??= (() => {
     }
 
     // draw what moves, with parts from 0 to 1, or at once if it has no way to go or may not move
-    glide(draw, quiet = false) {
+    glide(draw, quiet = false, time = 250) {
       cancelAnimationFrame(this.frame);
       const start = performance.now();
       const move = (now) => {
-        const part = quiet || still() ? 1 : Math.min(1, Math.max(0, (now - start) / 250));
+        const part = quiet || still() ? 1 : Math.min(1, Math.max(0, (now - start) / time));
         draw(part * (2 - part));
         if (part < 1) this.frame = requestAnimationFrame(move);
       };

@@ -280,6 +280,26 @@ def test_it_is_complete_and_still_until_a_reader_presses_a_step(show):
     assert step(page)[0] == ["3"], "who moves the query sees what it changes"
 
 
+def test_points_land_before_words_change_and_then_shares_flow_into_the_sum(show):
+    page = show(alive("asking"))
+    before = page.locator(".shares").all_inner_texts()
+    page.locator(".try button").click()
+    assert page.locator(".try p").inner_text() == "", "the points fly over this place"
+    assert page.locator(".shares").all_inner_texts() == before
+    targets = """document.querySelector('[label]').shadowRoot.getAnimations()
+        .filter(each => each.effect.getKeyframes().at(-1).transform === 'none')
+        .map(each => each.effect.target.className)"""
+    assert {*page.evaluate(targets)} == {"point"}
+    page.wait_for_function("document.querySelector('[label]').hint.textContent")
+    assert page.locator(".try p").inner_text().startswith("The question has changed.")
+    assert page.locator(".shares").all_inner_texts() != before
+    assert {*page.evaluate(targets)} == {"part"}
+    page.wait_for_function(f"!{targets}.length")
+    page.get_by_role("slider").first.focus()
+    press(page, "ArrowRight")
+    assert page.evaluate(targets) == [], "who drags a point sees all at once"
+
+
 WORDS = ["The", "cat", "drank", "its", "milk"]  # of the first chapter, as are the numbers
 TEN_MINUTES = {
     "features": ["animal", "action", "thing"],

@@ -1,11 +1,12 @@
 // Words of a sentence that ask each other: one whose question can be changed, in three steps; all at
 // once, as ribbons; or one that is worked out, which asking_table.js has.
 attnbook.define("asking", (shared) => {
-  const { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, ribbons, percent, still } = shared;
+  const { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, ribbons, percent, boxesIn, still } = shared;
   const WORD = 100; // width of a word, in the units of the ribbons
   const FAINT = 0.004; // weights that are not drawn
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
   const TRAVEL = 1100; // milliseconds that the points of the query need to the words
+  const [FLOW, LAG] = [1000, 140]; // those of the shares of a value down a ribbon, and before the next
   const STEPS = ["ask", "weigh", "mix"];
   const points = (count) => range(count).map(() => element("i", { class: "point" }));
 
@@ -42,8 +43,8 @@ attnbook.define("asking", (shared) => {
       .bar::before { content: ""; flex: none; align-self: stretch; width: 13px; line-height: 21px;
         color: var(--soft); border-right: 1px solid var(--soft); }
       .bar + .bar::before { content: "+"; } .bar.sum::before { content: "="; }
-      .bar i, .legend i { flex: none; height: 15px; margin-right: 3px; background: linear-gradient(90deg,
-        var(--value) var(--taken), color-mix(in srgb, var(--value) 25%, var(--paper)) 0); }
+      .bar i, .legend i { flex: none; height: 15px; margin-right: 3px; background: linear-gradient(var(--value) 0 0) 0 /
+        var(--taken) no-repeat color-mix(in srgb, var(--value) 25%, var(--paper)); }
       .of { padding-left: 13px; text-align: left; line-height: 1.15; }
       .words .of .weight { display: block; font-size: 14px; line-height: 1.15; } .of i { display: none; }
       .legend { color: var(--value); } .legend i { display: inline-block; width: 18px; margin: 0 .2rem -2px 0; }
@@ -58,15 +59,15 @@ attnbook.define("asking", (shared) => {
         text-align: center; color: var(--role); }
       .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
       [data-step="1"] :is(.two, .three), [data-step="2"] .three { opacity: 0; }
-      .drag { --high: 120; font-size: 14px; }
+      .drag { --high: 62; font-size: 14px; } .more { display: none; } .whole { min-width: max-content; } .self { min-height: 1.75rem; line-height: 1.5rem; }
       .drag .shares { line-height: 1.6rem; height: 1.5rem; font-size: calc(13px + 5px * var(--share)); }
       .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;
         box-sizing: border-box; background: var(--query); border: 1.5px solid var(--query); }
       .point.none { background: none; border-color: color-mix(in srgb, var(--soft) 60%, var(--paper)); }
-      .wishes, .try { display: contents; }
-      .wish, .try * { grid-column: 1 / -1; }
-      .wish { gap: .5rem; font-size: 15px; color: var(--query); --point: 16px; --pitch: 22px; }
-      .wish span:first-child { min-width: 3.3rem; text-align: left; }
+      .try { display: contents; } .try * { grid-column: 1 / -1; }
+      .wishes { grid-column: 1 / -1; display: grid; grid-template-columns: repeat(3, auto); justify-content: space-between; }
+      .wish { flex-direction: column; align-items: start; gap: 0; line-height: 1.3; font-size: 15px; color: var(--query);
+        --point: 13px; --pitch: 16px; }
       .slots { position: relative; display: flex; border-radius: .3rem; }
       .slots .point { margin: 5px calc((var(--pitch) - var(--point)) / 2); }
       .slots:has(:focus-visible) { outline: 3px solid var(--weights); }
@@ -74,7 +75,7 @@ attnbook.define("asking", (shared) => {
         width: calc(100% + var(--pitch)); appearance: none; cursor: pointer; }
       .slots input::-webkit-slider-thumb { appearance: none; width: var(--pitch); height: 2rem; }
       .slots input::-moz-range-thumb { width: var(--pitch); height: 2rem; border: 0; }
-      .try button { justify-self: start; min-width: 12rem; margin: .3rem 0 .6rem; padding: 0 .8rem; font-size: 15px;
+      .try button { justify-self: start; min-width: 12rem; margin: 0 0 .5rem; padding: 0 .8rem; font-size: 15px;
         font-weight: 600; cursor: pointer; color: var(--paper); background: var(--query);
         border-color: var(--query); border-radius: 1rem; }
       .try p { order: 1; margin: 0; min-height: 2.5em; line-height: 1.25; text-align: left; }
@@ -83,10 +84,9 @@ attnbook.define("asking", (shared) => {
       .fit .point { position: relative; z-index: 2; }
       .self { grid-column: calc(var(--label) + var(--row) - 1); }
       .mixture { grid-column: var(--label) / -1; display: grid; grid-template-columns: var(--columns);
-        align-items: center; margin: 10px 0 12px; padding: .2rem 0; outline: 2px solid var(--value);
+        align-items: center; margin: 8px 0 12px; padding: .1rem 0; outline: 2px solid var(--value);
         outline-offset: 6px; border-radius: .3rem; }
-      .mixture .name { grid-column: 1; padding-right: .4rem; text-align: right; }
-      .bar .part { flex: none; height: 15px; background: var(--value); box-shadow: inset -1px 0 var(--paper); }
+      .mixture .name { grid-column: 1; padding-right: .4rem; text-align: right; } .bar .part { position: relative; z-index: 2; flex: none; height: 15px; background: var(--value); box-shadow: inset -1px 0 var(--paper); }
       .bar .number { padding-left: .3rem; font-size: 15px; font-weight: 600; color: var(--ink); }
       .foot { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1rem; align-items: baseline;
         justify-content: space-between; padding: .4rem .4rem 0; }
@@ -96,22 +96,20 @@ attnbook.define("asking", (shared) => {
       @media (prefers-reduced-motion: no-preference) {
         .two, .three { transition: opacity .5s; } .fit.two { transition: none; }
         [data-step="2"] .two { transition-delay: ${TRAVEL}ms; }
-        .part { transition: width .4s; } .ribbons path { transition: d .4s, opacity .4s; } }
+        .bar i { transition: background-size .4s; } .ribbons path { transition: d .4s, opacity .4s; } }
       @container (min-width: 40rem) {
         .words, .mixture { --columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
         .drag .words { --label: 2; grid-template-columns: 11.2rem var(--columns); }
-        .drag .step { grid-column: 1; margin-right: 1rem; } .weigh { grid-row: 2 / span 4; }
-        .wishes { grid-column: 2 / -1; display: flex; flex-wrap: wrap; gap: .1rem 1.4rem;
-          align-items: center; margin-bottom: .9rem; }
-        .wish { --pitch: 21px; } .wish span:first-child { min-width: 0; }
-        .try { flex-basis: 100%; display: flex; gap: .8rem; align-items: center; }
+        .drag .step { grid-column: 1; margin-right: 1rem; } .ask { grid-row: span 2; } .weigh { grid-row: 3 / span 4; }
+        .wishes { grid-column: 2 / -1; justify-content: start; display: flex; flex-wrap: wrap; gap: .1rem 1.4rem; align-items: center; }
+        .wish { flex-direction: row; align-items: center; gap: .5rem; --point: 16px; --pitch: 21px; }
+        .try { grid-column: 2 / -1; display: flex; gap: .8rem; align-items: center; margin-bottom: .9rem; }
         .try button { flex: none; margin: 0; } .try p { min-height: 3.45em; line-height: 1.15; }
         .verdict { flex: 1; }
-        .drag { --high: 145; }
-        .drag .shares { font-size: calc(15px + 9px * var(--share)); }
+        .drag { --high: 145; } .drag .shares { font-size: calc(15px + 9px * var(--share)); }
         .words .fit { --point: 9px; gap: 2px; }
-        .words .of i { display: inline; font-style: normal; }
-        .mixture { margin-top: 0; padding-top: .5rem; } .self { z-index: 1; margin-bottom: -1.1rem; } }
+        .words .of i, .more { display: inline; font-style: normal; } .words .whole { display: none; }
+        .mixture { margin-top: 0; padding: .5rem 0 .2rem; } .self { z-index: 1; min-height: 2.2rem; line-height: 2rem; margin-bottom: -1.1rem; } }
       @container (max-width: 23rem) { .frame { padding-inline: .4rem; } .chip { margin: 0 1px; padding: 0; } .of { padding-left: 4px; } }
       @container (min-width: 54rem) { /* a line each */
         .words .fit { --point: 12px; gap: 3px; } .try p { min-height: 2.3em; } .verdict { min-height: 0; } .words .of .weight { display: inline; } }
@@ -126,8 +124,7 @@ attnbook.define("asking", (shared) => {
       this.total = sum(queries[row]);
       this.shares = words.map(() => element("span", { class: "weight shares two" }));
       this.fall = WORD;
-      this.ribbons = shape("svg", { class: "ribbons two", preserveAspectRatio: "none",
-        "aria-hidden": "true" });
+      this.ribbons = shape("svg", { class: "ribbons two", preserveAspectRatio: "none", "aria-hidden": "true" });
       this.words = element("div", { class: "words", style: `--words: ${words.length}` });
       this.voice = element("p", { class: "voice", "aria-hidden": "true" });
       ({ query: () => this.buildAsking(), ribbons: () => this.buildAll(),
@@ -178,10 +175,8 @@ attnbook.define("asking", (shared) => {
         fill(this.ribbons.children[k], { d, class: one || looker === this.row ? "on" : "" }, []));
       const most = words.map((word, j) => [weights[j], word]).sort(([a], [b]) => b - a)
         .slice(0, 2).map(([weight, word]) => `${percent(weight)} to “${word}”`);
-      const takes = this.output(this.row)
-        .map((amount, k) => `${this.data.hands[k]} ${fixed(amount, 1)}`);
-      this.say(`${this.asks()} It gives ${most.join(" and ")}. `
-        + `It takes in ${takes.join(", ")}.`);
+      const takes = this.output(this.row).map((amount, k) => `${this.data.hands[k]} ${fixed(amount, 1)}`);
+      this.say(`${this.asks()} It gives ${most.join(" and ")}. It takes in ${takes.join(", ")}.`);
       if (one) this.paintAsking(weights);
       else this.paintChips();
       if (view === "row") this.paintRow(weights);
@@ -200,6 +195,7 @@ attnbook.define("asking", (shared) => {
     buildAsking() {
       const { words, features, keys, values, hands, row } = this.data;
       const bold = (text) => element("b", {}, text);
+      const more = (...text) => element("span", { class: "more" }, ...text); // where there is room
       this.stage.className = "drag";
       this.stage.style = `--row: ${row + 2}`;
       this.largest = Math.max(...values.flat());
@@ -214,33 +210,36 @@ attnbook.define("asking", (shared) => {
       const other = this.queries[row].map((count, k, all) => // one that asks for what it lacked
         (k === all.indexOf(Math.min(...all)) ? this.total : 0));
       this.hint = element("p");
-      this.swap = element("button", { type: "button", onclick: () => {
-        this.ask(this.changed() ? this.data.queries[row] : other);
-        if (!still()) this.travel();
-      } });
+      this.self = element("span", { class: "chip asks self two" }, words[row]);
+      this.swap = element("button", { type: "button",
+        onclick: () => this.send(this.changed() ? this.data.queries[row] : other) });
       [this.other, this.again] = [[other, "instead"], [this.queries[row], "again"]].map(([query, when]) =>
         `Look for ${features[query.indexOf(Math.max(...query))]} ${when}`);
       const [ask, weigh, mix] = this.steps = [
         ["query", "What ", bold(words[row]), " looks for is its ", bold("query"), "."],
-        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), ". Without a fit, it is small, but never 0."],
-        ["value", "Each word hands over that share of its ", bold("value"), ". The sum is the ",
-          bold("mixture"), "."],
+        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), ".",
+          more(" Without a fit, it is small, but never 0.")],
+        ["value", "Each word hands over that share of its ", bold("value"), ".", more(" The sum is the ",
+          bold("mixture"), ".")],
       ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,
-        style: `--role: var(--${role})`, onclick: () => this.stepTo(k + 1) },
+        style: `--role: var(--${role})`, onclick: () => {
+          this.stepTo(k + 1);
+          if (k === 2 && !still()) this.handOver();
+        } },
       element("i", { class: "number-of" }, k + 1), element("span", {}, ...text)));
       this.words.append(
-        ask, element("div", { class: "wishes" }, ...features.map((name, k) => this.wish(name, k)),
-          element("div", { class: "try" }, this.swap, this.hint)),
+        ask, element("div", { class: "wishes" }, ...features.map((name, k) => this.wish(name, k))),
+        element("div", { class: "try" }, this.swap, this.hint),
         this.label("", ""), ...words.map((word, i) =>
           element("span", { class: i === row ? "chip asks" : "chip" }, word)),
         this.label("key", "key"), ...keys.map((key) =>
           element("span", { class: key.some(Boolean) ? "key" : "none" }, this.kind(key))),
         weigh, this.label("fit", "two"), ...this.fits,
         this.label("weight", "weight two"), ...this.shares, this.label("", ""), this.ribbons,
-        element("span", { class: "chip asks self two" }, words[row]),
+        this.self,
         mix, element("div", { class: "mixture three" }, this.label("", "name"),
           ...this.terms.map((j, t) => element("span", { class: "of" }, this.given[t],
-            element("i", {}, " of "), words[j])),
+            element("i", {}, " of "), words[j])), element("b", { class: "of value whole" }, "mixture"),
           ...this.bars.flatMap(({ number, parts }, k) => [this.label(hands[k], "name"),
             ...this.terms.map((j, t) => element("div", { class: "bar" }, this.taken[k][t], values[j][k] || "")),
             element("div", { class: "bar sum" }, ...parts, number)]),
@@ -288,6 +287,7 @@ attnbook.define("asking", (shared) => {
     }
 
     ask(query) {
+      clearTimeout(this.timer);
       this.queries[this.row] = [...query];
       this.stepTo(3);
       this.draw();
@@ -309,8 +309,46 @@ attnbook.define("asking", (shared) => {
       }
     }
 
-    paintAsking(weights) {
-      const { keys, values, words } = this.data;
+    // a new query sends its points first; all that follows from it waits for them
+    send(query) {
+      if (still()) {
+        this.ask(query);
+        return;
+      }
+      this.queries[this.row] = [...query];
+      this.hint.replaceChildren(); // the points come this way
+      this.stepTo(3);
+      this.paintQuery();
+      this.travel();
+      this.timer = setTimeout(() => {
+        this.draw();
+        this.handOver();
+      }, TRAVEL);
+    }
+
+    // what each word hands over flows down its ribbon into the sum, whose numbers are seen at the end
+    handOver() {
+      const box = boxesIn(this.words);
+      const [{ top, bottom }, end] = [box(this.ribbons), box(this.self)];
+      const late = LAG * this.bars.length;
+      for (const node of [this.verdict, ...this.bars.map(({ number }) => number)])
+        node.animate({ opacity: [0, 0, 1], offset: [0, 0.85, 1] }, { duration: 1.1 * FLOW + late });
+      this.bars.forEach(({ parts }, k) => parts.forEach((part, t) => {
+        const [from, to] = [box(this.shares[this.terms[t]]), box(part)];
+        if (to.width < 1) return;
+        const along = [0, 0.2, 0.4, 0.6, 0.8, 1].map((s) => {
+          const x = from.x + (end.x - from.x) * s * s * (3 - 2 * s);
+          const y = top + (bottom - top) * s * (1.5 - s * (1.5 - s)); // the curve of the ribbon
+          return { transform: `translate(${x - to.x}px, ${y - (to.top + to.bottom) / 2}px)`, opacity: s ? 1 : 0 };
+        });
+        part.animate([...along, { transform: "none" }],
+          { duration: FLOW, delay: LAG * k, easing: "ease-in-out", fill: "backwards" });
+      }));
+    }
+
+    // the points of the query, and those that have come to the words
+    paintQuery() {
+      const { keys } = this.data;
       const query = this.queries[this.row];
       this.wishes.forEach(({ dots, input }, k) => {
         dots.forEach((point, i) => point.classList.toggle("none", i >= query[k]));
@@ -324,6 +362,11 @@ attnbook.define("asking", (shared) => {
         this.fits[j].replaceChildren(...(dots.length ? dots : ["no fit"]));
         return from.map((point, i) => [dots[i], point]);
       });
+    }
+
+    paintAsking(weights) {
+      const { values, words } = this.data;
+      this.paintQuery();
       this.terms.forEach((j, t) => {
         this.given[t].textContent = percent(weights[j]);
         this.taken.forEach((bars) => bars[t].style.setProperty("--taken", `${100 * weights[j]}%`));
@@ -347,8 +390,7 @@ attnbook.define("asking", (shared) => {
       const { words, hands, view } = this.data;
       if (view === "query")
         return [["word", "fit", "weight", ...hands], ...words.map((word, j) =>
-          [word, this.fitsOf(this.row)[j], fixed(this.weights(this.row)[j], 3),
-            ...this.data.values[j].map(String)]),
+          [word, this.fitsOf(this.row)[j], fixed(this.weights(this.row)[j], 3), ...this.data.values[j].map(String)]),
         ["mixture", "", "", ...this.output(this.row).map((amount) => fixed(amount, 3))]];
       return [["", ...words, ...hands], ...words.map((word, i) =>
         [word, ...this.weights(i).map((weight) => fixed(weight, 3)),

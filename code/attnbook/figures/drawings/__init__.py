@@ -36,6 +36,7 @@ from attnbook.figures.drawings.rotary import rivals
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
+from attnbook.figures.drawings.stretched import stretched
 from attnbook.figures.drawings.svg import Drawing
 from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
 from attnbook.figures.drawings.turning import turning
@@ -79,6 +80,7 @@ __all__ = [
     "softmax",
     "softmax_in_blocks",
     "splits",
+    "stretched",
     "teacher_forcing",
     "then_and_now",
     "turning",

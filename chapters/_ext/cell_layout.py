@@ -31,6 +31,7 @@ WIDE = {
     "asking",
     "break-translator",
     "decoding",
+    "heads",
     "roles",
     "scale",
     "stack",

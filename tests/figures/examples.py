@@ -118,6 +118,7 @@ FIGURES = {
         tokens=["dog", "<i>", "</script>", "so"],
         jobs=["<b>", "others"],
         features={"role": 2, "<u>": 4},
+        gives={"</b>": 1, "rest": 5},
         asks="<i>",
         alt="Two heads.",
     ),

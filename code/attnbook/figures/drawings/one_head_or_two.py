@@ -90,3 +90,5 @@ def _ribbons(
                           fill=tint(WEIGHTS, 0.4), stroke=tint(WEIGHTS, 0.7))  # fmt: skip
         canvas.text(x + side * (wide / 2 + 4), start + 12, weight, color=WEIGHTS,
                     anchor="end" if side < 0 else "start", bold=True)  # fmt: skip
+    if top == FIRST:  # once says what the numbers are
+        canvas.text(left + PANEL / 2, start + 9, f"weight {weight}", size=SMALL, color=WEIGHTS)

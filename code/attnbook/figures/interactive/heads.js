@@ -1,7 +1,13 @@
-// Multi-head attention in five stages: the numbers of one token travel from x to the output.
+// Multi-head attention in six stages, one at a time: the numbers of a word part into two heads,
+// which attend, and come together again.
 attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
   const HEADS = [0, 1];
-  const NAMES = ["project", "split", "attend", "join", "multiply by W_O"];
+  const ROLES = ["q", "k", "v"];
+  const NAMES = ["project", "split", "weigh", "average", "join", "times W_O"];
+  const [PROJECT, SPLIT, WEIGH, AVERAGE, JOIN, MEET] = range(NAMES.length);
+  const DONE = { [WEIGH]: /^v/, [AVERAGE]: /^[kq]/, [JOIN]: /^[kqvws]/ }; // what stands back in a stage
+  const MOVE = 900, PACE = 3000; // milliseconds
+  const BROAD = 560, APART = 24, PAD = 10, TEXT = 18; // pixels: the last is the height of a line
   const short = (number) => fixed(number, 1).replace(/[.]0$/, "").replace(/^−0$/, "0");
 
   // a letter after _ stands lower
@@ -9,86 +15,123 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
     (i % 2 ? element("sub", {}, part) : part));
 
   return class Heads extends Interactive {
-    static LINES = 5;
+    static LINES = 4;
     static STYLE = `
-      :host { container-type: inline-size; }
-      .stage { padding: .25rem .2rem .35rem .3rem; border-left: 3px solid transparent; color: var(--soft); }
-      .stage.now { border-color: var(--weights); color: var(--ink); background: var(--tint); }
-      .stage > button { display: block; width: 100%; min-height: 1.6rem; padding: 0; border: 0;
-        text-align: left; font-size: 13px; color: inherit; background: none; }
-      .row { display: grid; grid-template-columns: 1.1rem minmax(0, 1fr); align-items: center;
-        margin-top: 2px; font-size: 13px; }
-      .cells { display: flex; }
-      .cells.two { gap: .5rem; }
-      .half { display: grid; flex: 1 1 0; min-width: 0;
-        grid-template-columns: repeat(var(--many), minmax(0, 1fr)); }
-      .cell { height: 1.35rem; line-height: 1.3rem; text-align: center; font-size: 11.5px;
-        border: 1px solid var(--line); margin-left: -1px; white-space: nowrap;
-        letter-spacing: -.03em; font-variant-numeric: tabular-nums; }
-      .now .cell { border-color: color-mix(in srgb, var(--of) 50%, var(--paper));
-        background: color-mix(in srgb, var(--of) var(--share, 10%), var(--paper)); }
-      .cell.none { color: var(--soft); }
-      .q { --of: var(--query); } .k { --of: var(--key); } .v { --of: var(--value); }
-      .w { --of: var(--weights); } .x { --of: var(--soft); }
-      .now .letter { color: var(--of); font-weight: 700; }
-      .of { font-size: 11px; text-align: center; }
-      .term { flex: 1 1 0; min-width: 0; }
-      .now .term { color: var(--value); }
-      .now .of { color: var(--key); }
-      sub { line-height: 0; }
-      .job { flex: 1 1 0; min-width: 0; font-size: 13px; }
-      .now .job b { color: var(--ink); }
-      @container (min-width: 34rem) { .row { grid-template-columns: 3.4rem minmax(0, 1fr); }
-        .cell { font-size: 14px; } .now .some { font-weight: 700; } .of { font-size: 13px; } .cells.two { gap: 2rem; } }
+      .frame { container-type: inline-size; }
+      .tabs { display: grid; grid-template-columns: repeat(3, auto); gap: .3rem; margin-bottom: .8rem; }
+      .tabs button { padding: 0 .3rem; font-size: 14px; white-space: nowrap; border-color: var(--line); }
+      .tabs [aria-pressed="true"] { font-weight: 600; border-color: var(--weights); background: var(--hover);
+        box-shadow: inset 0 -3px var(--weights); }
+      .room { position: relative; font-size: 12px; line-height: 1; }
+      .room > * { position: absolute; left: 0; top: 0; display: grid; box-sizing: border-box;
+        grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); transition: transform ${MOVE}ms, width ${MOVE}ms,
+        height ${MOVE}ms, opacity ${MOVE / 2}ms, visibility ${MOVE / 2}ms; }
+      .room > .appears { transition: opacity ${MOVE / 2}ms var(--late, ${MOVE / 3}ms), visibility 0s var(--late, ${MOVE / 3}ms); }
+      .room > .falls { --late: ${MOVE * 0.8}ms; } /* after what it is made of */
+      .room.quiet > * { transition: none; }
+      .room > .gone { opacity: 0; visibility: hidden; }
+      .room > .done { opacity: .45; }
+      .cell { display: grid; place-items: center; min-width: 0; margin-right: -1px; white-space: nowrap;
+        letter-spacing: -.03em; font-variant-numeric: tabular-nums; color: var(--ink); font-weight: 600;
+        border: 1px solid color-mix(in srgb, var(--of) 45%, var(--paper));
+        background: color-mix(in srgb, var(--of) var(--share, var(--some)), var(--paper)); transition: background ${MOVE / 2}ms; }
+      .cell.none { font-weight: 400; color: var(--soft); --some: var(--none); }
+      .q { --of: var(--query); } .k { --of: var(--key); } .v { --of: var(--value); } .x { z-index: 1; --of: var(--soft); --some: 22%; --none: 5%; }
+      .first { --some: 42%; --none: 18%; } .second { --some: 24%; --none: 5%; } /* head 1 is darker */
+      .weight { align-items: center; white-space: nowrap; padding-left: 4px; font-weight: 600; border-left: 2px solid var(--weights);
+        font-variant-numeric: tabular-nums; background: linear-gradient(color-mix(in srgb, var(--weights)
+        45%, var(--paper)) 0 0) 0 / calc(100% * var(--part)) 100% no-repeat; }
+      .text { align-items: center; color: var(--soft); font-size: 13px; white-space: nowrap; }
+      .text b { color: var(--of, var(--ink)); }
+      .text sub, .tabs sub { line-height: 0; }
+      .end { text-align: right; } .mid { text-align: center; }
+      .narrow .more { display: none; }
+      .own { font-weight: 600; color: var(--ink); }
+      .head { border: 1px solid var(--line); border-radius: .5rem; background: var(--tint); }
+      .room .flies { z-index: 1; }
+      @container (min-width: ${BROAD}px) { .room, .text { font-size: 14px; }
+        .room .cell { font-size: 13px; } .tabs { grid-template-columns: repeat(6, auto); } }
     `;
 
     build() {
-      const { tokens, jobs, rows, first, features } = this.data;
+      const { tokens, rows, first } = this.data;
       this.word = first;
       this.width = rows.x[0].length;
-      this.stepper({ last: () => NAMES.length - 1 });
+      this.stepper({ last: () => MEET, pace: PACE });
       this.choice("Word", tokens, (word) => {
+        this.pause();
         this.word = word;
         this.draw();
       }, first);
+      this.tabs = NAMES.map((name, i) => element("button", { type: "button", onclick: () => {
+        this.pause();
+        this.go(i);
+      } }, `${i + 1} `, ...lowered(name)));
+      this.room = element("div", { class: "room", "aria-hidden": "true" });
+      this.parts = {}; // what can be seen: nodes by their names
+      this.makeTexts();
+      this.makeNumbers();
+      this.stage.append(element("div", { class: "tabs", role: "group", "aria-label": "Stages" }, ...this.tabs), this.room);
+      this.whenResized(this.room, () => {
+        if (this.room.clientWidth === this.across) return;
+        this.across = this.room.clientWidth;
+        this.paint(true);
+      });
+      if (!still()) this.whenSeen(() => {
+        this.emerge();
+        this.play();
+      });
+    }
+
+    add(name, kind, ...children) {
+      this.parts[name] = element("div", { class: kind }, ...children);
+      this.room.append(this.parts[name]);
+    }
+
+    makeTexts() {
+      const { tokens, jobs, features, gives } = this.data;
+      const text = (name, kind, ...says) => this.add(name, `text ${kind}`, element("span", {}, ...says));
+      const bold = (says) => element("b", {}, ...lowered(says));
+      const columns = (name, kinds) => this.add(name, "text mid", ...Object.entries(kinds).map(([kind, many]) =>
+        element("span", { style: `grid-column: span ${many}` }, kind)));
+      HEADS.forEach((h) => {
+        this.add(`head${h}`, "head");
+        text(`job${h}`, "", bold(`head ${h + 1}`), `: ${jobs[h]}`);
+        text(`values${h}`, "v mid", bold("v"), " of each word");
+        text(`keys${h}`, "k mid", bold("k"), " of each word");
+        text(`sum${h}`, "v end", bold("sum"));
+        text(`query${h}`, "q", bold("q"), element("span", { class: "more" }));
+        text(`from${h}`, "v mid", `average of head ${h + 1}`);
+        tokens.forEach((token, j) => text(`word${h}${j}`, "", token));
+      });
+      text("named-x", "x");
+      columns("kinds", features);
+      columns("gives", gives);
+      const made = { q: "_Q, the query (what it looks for)", k: "_K, the key (what it is found by)",
+        v: "_V, the value (what it hands over)" };
+      ROLES.forEach((role) => text(`named-${role}`, role, bold(role), ...lowered(` = x W${made[role]}`)));
+      text("named-joined", "v", bold("joined"));
+      text("named-W_O", "mid", ...lowered("each number times its row of W_O"));
+      text("named-output", "", bold("output"));
+    }
+
+    makeNumbers() {
+      const { tokens, W_O } = this.data;
+      const shades = ["first", "second"];
+      const strip = (name, kind, size) => this.add(name, kind, ...range(size).map(() => element("span", { class: "cell" })));
       const half = this.width / 2;
-      this.made = []; // rows of cells, and what fills them
-      const line = (letter, role, name, of, heads = true) => {
-        const cells = range(this.width).map(() => element("span", { class: "cell" }));
-        const parts = heads ? HEADS.map((h) => cells.slice(h * half, (h + 1) * half)) : [cells];
-        this.made.push({ name, cells, numbers: of });
-        return this.line(letter, role, parts);
-      };
-      const of = (name) => () => rows[name][this.word];
-      const roles = ["q", "k", "v"];
-      this.weights = HEADS.map(() => tokens.map(() => element("span", { class: "cell" })));
-      const words = HEADS.map(() => tokens.map((token) => element("span", { class: "of" }, token)));
-      const two = (all) => this.around("", element("div", { class: "cells two" }, ...all));
-      const named = HEADS.map((h) => element("span", { class: "job" },
-        element("b", {}, `head ${h + 1}`), ` ${jobs[h]}`));
-      this.terms = HEADS.map(() => element("span", { class: "job term" }));
-      const kinds = element("div", { class: "half", style: `--many: ${this.width}` },
-        ...Object.entries(features).map(([name, many]) =>
-          element("span", { class: "of", style: `grid-column: span ${many}` }, name)));
-      this.stages = [
-        ["x times W_Q, W_K and W_V", this.around("", kinds), line("x", "x", "x", of("x"), false),
-          ...roles.map((role) => line(role, role, role, of(role), false))],
-        ["half of the numbers for each head", two(named),
-          ...roles.map((role) => line(role, role, `split ${role}`, of(role)))],
-        ["weights w, and the average of all v",
-          this.line("", "w", words), this.line("w", "w", this.weights), two(this.terms),
-          line("v", "v", "most", () => HEADS.flatMap((head) => this.half("v", head, this.most(head)))),
-          line("Σ", "v", "heads", of("joined"))],
-        ["both averages in one row", line("", "v", "joined", of("joined"), false)],
-        ["the heads meet", line("", "x", "output", of("output"), false)],
-      ].map(([text, ...lines], i) => element("div", { class: "stage" },
-        element("button", { type: "button", onclick: () => this.go(i) },
-          element("b", {}, `${i + 1} `, ...lowered(NAMES[i])), ": ", ...lowered(text)), ...lines));
-      this.names = this.stages.map((stage) => stage.firstChild);
-      for (const { name, cells } of this.made)
-        if (/split|most|heads|joined/.test(name)) // head 1 is darker
-          cells.forEach((cell, i) => cell.style.setProperty("--share", i < half ? "26%" : "9%"));
-      this.stage.append(...this.stages);
+      HEADS.forEach((h) => {
+        strip(`x${h}`, "x", half);
+        strip(`q${h}`, `q ${shades[h]}`, half);
+        tokens.forEach((_, j) => {
+          strip(`k${h}${j}`, `k ${shades[h]}`, half);
+          strip(`v${h}${j}`, `v ${shades[h]}`, half);
+          this.add(`weight${h}${j}`, "weight", element("span"));
+        });
+      });
+      W_O.forEach((row, i) => strip(`W_O${i}`, "x", row.length));
+      range(this.width).forEach((i) => strip(`joined${i}`, `v falls ${shades[Number(i >= half)]}`, 1));
+      strip("output", "x falls", this.width);
     }
 
     // the numbers of a word that belong to a head
@@ -97,82 +140,198 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       return this.data.rows[name][word].slice(head * half, (head + 1) * half);
     }
 
-    // the word that a head looks at most
-    most(head) {
-      const row = this.data.weights[head][this.word];
-      return row.indexOf(Math.max(...row));
+    // where everything is that can be seen in this stage: left, top, width and height
+    scene() {
+      const { step, word, across } = this;
+      const { tokens } = this.data;
+      const broad = across >= BROAD;
+      const line = broad ? 28 : 23;
+      const half = this.width / 2;
+      const panel = broad ? (across - APART) / 2 : across;
+      const high = 2 * PAD + TEXT + 6 + line * (tokens.length + 2) + 14;
+      const end = broad ? high : 2 * high + PAD;
+      this.room.classList.toggle("narrow", !broad);
+      const all = end + TEXT + line + 10;
+      this.room.style.height = `${all}px`;
+      const at = {};
+      if (step === PROJECT) {
+        const cell = broad ? line : 40;
+        const next = (all - TEXT - cell) / 3;
+        at["named-x"] = [0, 0, across, TEXT];
+        at.kinds = [0, TEXT, across, TEXT];
+        HEADS.forEach((h) => {
+          at[`x${h}`] = [h * across / 2, 2 * TEXT, across / 2, cell];
+          ROLES.forEach((role, r) => {
+            const top = (r + 1) * next;
+            at[`named-${role}`] = [0, top - 3, across, TEXT];
+            at[role === "q" ? `q${h}` : `${role}${h}${word}`] = [h * across / 2, top + TEXT, across / 2, cell];
+          });
+        });
+        return at;
+      }
+      if (step < MEET) {
+        const [names, share] = broad ? [56, 68] : [40, 56];
+        const free = panel - 2 * PAD - names - share;
+        const [key, value] = [0.44 * free, 0.56 * free]; // values become fractions
+        HEADS.forEach((h) => {
+          const left = broad ? h * (panel + APART) : 0;
+          const top = broad ? 0 : h * (high + PAD);
+          const [k, v] = [left + PAD + names, left + PAD + names + key + share];
+          const [query, sum] = [top + PAD + TEXT + 6, top + high - PAD - line];
+          const row = (j) => query + line + 7 + j * line;
+          at[`head${h}`] = [left, top, panel, high];
+          at[`job${h}`] = [left + PAD, top + PAD - 3, panel - 2 * PAD, TEXT];
+          at[`query${h}`] = [left + PAD, query, names, line];
+          at[`q${h}`] = [k, query, key, line];
+          for (const j of range(tokens.length)) {
+            at[`word${h}${j}`] = [left + PAD, row(j), names, line];
+            if (step === SPLIT && j !== word) continue;
+            at[`k${h}${j}`] = [k, row(j), key, line - 1];
+            at[`v${h}${j}`] = [v, row(j), value, line - 1];
+            if (step >= WEIGH) at[`weight${h}${j}`] = [k + key + 6, row(j) + 1, share - 9, line - 3];
+          }
+          at[`keys${h}`] = [k, sum, key, line];
+          at[`values${h}`] = [v, query, value, line];
+          if (step >= AVERAGE) at[`sum${h}`] = [v - share, sum, share - 6, line];
+          if (step === AVERAGE) range(half).forEach((i) => {
+            at[`joined${h * half + i}`] = [v + i * value / half, sum, value / half, line];
+          });
+          if (step === JOIN) at[`from${h}`] = [h * across / 2, end + 8, across / 2, TEXT];
+        });
+        if (step === JOIN) range(this.width).forEach((i) => {
+          at[`joined${i}`] = [i * across / this.width, end + 8 + TEXT, across / this.width, line];
+        });
+        return at;
+      }
+      const column = broad ? 54 : 46;
+      const rest = across - column - 8;
+      const thin = (all - 2 * TEXT - line - 2 * PAD) / this.width;
+      const row = (i) => TEXT + 3 + i * thin + (i >= half ? 6 : 0);
+      at["named-joined"] = [0, 0, column + 10, TEXT];
+      at["named-W_O"] = [column + 8, 0, rest, TEXT];
+      range(this.width).forEach((i) => {
+        at[`joined${i}`] = [0, row(i), column, thin];
+        at[`W_O${i}`] = [column + 8, row(i), rest, thin];
+      });
+      const below = row(this.width) + 8;
+      at.output = [column + 8, below, rest, line];
+      at.gives = [column + 8, below + line, rest, TEXT];
+      at["named-output"] = [0, below, column, line];
+      return at;
     }
 
-    around(letter, cells, role = "") {
-      return element("div", { class: `row ${role}` },
-        element("span", { class: "letter" }, letter), cells);
-    }
-
-    line(letter, role, parts) {
-      return this.around(letter, element("div", { class: `cells${parts.length > 1 ? " two" : ""}` },
-        ...parts.map((cells) => element("div", { class: "half", style: `--many: ${cells.length}` },
-          ...cells))), role);
+    // put everything in its place; what was not there appears in it, and the rest moves to it
+    place(quiet) {
+      const at = this.scene();
+      this.room.classList.toggle("quiet", quiet);
+      for (const [name, node] of Object.entries(this.parts)) {
+        const appears = node.classList.contains("gone") && name in at;
+        node.classList.toggle("appears", appears);
+        node.classList.toggle("gone", !(name in at));
+        node.classList.toggle("done", Boolean(DONE[this.step]?.test(name)));
+        if (!(name in at)) continue;
+        const [left, top, width, height] = at[name];
+        Object.assign(node.style, { transform: `translate(${left}px, ${top}px)`, width: `${width}px`, height: `${height}px` });
+      }
     }
 
     go(step) {
-      const from = this.step;
+      const before = this.step;
       this.step = step;
       this.draw();
-      if (this.step === from + 1) this.travel();
+      if (step === before + 1) this.fall();
     }
 
-    // the numbers of the stage come from where they were before
-    travel() {
+    // copies of a row fly from one place to another, and fade by their shares
+    fly(name, share, [left, top]) {
+      const node = this.parts[name].cloneNode(true);
+      const { transform } = node.style;
+      node.classList.remove("appears", "done");
+      node.classList.add("flies");
+      this.room.append(node);
+      node.animate([{ transform, opacity: share }, { transform: `translate(${left}px, ${top}px)`, opacity: share }],
+        { duration: MOVE, easing: "ease-in" }).finished.then(() => node.remove());
+    }
+
+    // the rows of a sum fall together, each as strong as its share
+    fall() {
       if (still()) return;
-      const named = (name) => this.made.find((row) => row.name === name).cells;
-      const ways = [[], ["q", "k", "v"].map((role) => [role, `split ${role}`]),
-        [["most", "heads"]], [["heads", "joined"]], [["joined", "output"]]];
-      for (const [start, end] of ways[this.step])
-        named(end).forEach((cell, i) => {
-          const [was, is] = [named(start)[i], cell].map((node) => node.getBoundingClientRect());
-          cell.animate([{ transform: `translate(${was.x - is.x}px, ${was.y - is.y}px)` },
-            { transform: "none" }], { duration: 700, easing: "ease-in-out" });
-        });
+      const { weights, tokens, rows } = this.data;
+      const at = this.scene();
+      if (this.step === AVERAGE)
+        HEADS.forEach((h) => tokens.forEach((_, j) =>
+          this.fly(`v${h}${j}`, weights[h][this.word][j], at[`joined${h * this.width / 2}`])));
+      if (this.step === MEET)
+        rows.joined[this.word].forEach((number, i) => this.fly(`W_O${i}`, Math.min(1, Math.abs(number)), at.output));
     }
 
-    paint() {
-      const { weights, tokens } = this.data;
-      this.names.forEach((name, i) => name.setAttribute("aria-pressed", i === this.step));
-      this.stages.forEach((stage, i) => stage.classList.toggle("now", i === this.step));
-      const fill = (cell, text) => {
-        cell.textContent = text;
-        cell.className = `cell ${text === "0" ? "none" : "some"}`;
-      };
-      for (const { cells, numbers } of this.made)
-        numbers().forEach((number, i) => fill(cells[i], short(number)));
-      this.weights.forEach((cells, head) => cells.forEach((cell, j) => {
-        const share = weights[head][this.word][j];
-        fill(cell, fixed(share));
-        cell.style.setProperty("--share", `${45 * share}%`);
-      }));
-      this.terms.forEach((term, head) => {
-        const most = this.most(head);
-        term.textContent = `${fixed(weights[head][this.word][most])} · v of ${tokens[most]} + …`;
+    // the first stage begins with x alone, and query, key and value come out of it
+    emerge() {
+      for (const h of HEADS)
+        for (const name of [`q${h}`, `k${h}${this.word}`, `v${h}${this.word}`]) {
+          const { transform } = this.parts[name].style;
+          this.parts[name].animate([{ transform: this.parts[`x${h}`].style.transform }, { transform }],
+            { duration: 1.5 * MOVE, easing: "ease-in-out" });
+        }
+    }
+
+    paint(quiet = false) {
+      const { tokens, weights, rows, W_O } = this.data;
+      const half = this.width / 2;
+      this.said.setAttribute("aria-live", this.playing ? "off" : "polite");
+      this.tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", i === this.step));
+      const write = (name, numbers, share = () => null) => [...this.parts[name].children].forEach((cell, i) => {
+        cell.textContent = short(numbers[i]);
+        cell.classList.toggle("none", cell.textContent === "0");
+        cell.style.setProperty("--share", share(i) === null ? "" : `${Math.round(share(i))}%`);
       });
+      HEADS.forEach((h) => {
+        const query = this.half("q", h, this.word);
+        write(`x${h}`, this.half("x", h, this.word));
+        write(`q${h}`, query, (i) => (this.step === WEIGH && query[i] ? 55 : null));
+        this.parts[`query${h}`].querySelector(".more").textContent = ` of ${tokens[this.word]}`;
+        tokens.forEach((_, j) => {
+          const key = this.half("k", h, j);
+          const part = weights[h][this.word][j];
+          write(`k${h}${j}`, key, (i) => (this.step === WEIGH && query[i] * key[i] > 0 ? 55 : null));
+          write(`v${h}${j}`, this.half("v", h, j), () => (this.step >= AVERAGE ? 55 * part : null));
+          this.parts[`weight${h}${j}`].firstChild.textContent = `${fixed(part)}${this.step > WEIGH ? " ×" : ""}`;
+          this.parts[`weight${h}${j}`].style.setProperty("--part", part);
+          this.parts[`word${h}${j}`].classList.toggle("own", j === this.word);
+        });
+      });
+      const joined = rows.joined[this.word];
+      joined.forEach((number, i) => {
+        write(`joined${i}`, [number]);
+        write(`W_O${i}`, W_O[i], (k) => Math.min(60, 60 * Math.abs(number * W_O[i][k])));
+      });
+      write("output", rows.output[this.word]);
+      if (this.across < BROAD) // a number with a sign has no room for its 0
+        for (const cell of this.parts.output.children) cell.textContent = cell.textContent.replace(/0(?=[.])/, "");
+      this.parts["named-x"].lastChild.replaceChildren(element("b", {}, "x"), `, the ${this.width} features of `,
+        element("b", {}, tokens[this.word]));
+      if (this.across) this.place(quiet);
       this.say(this.explain());
     }
 
     explain() {
-      const { tokens, weights, rows } = this.data;
-      const [word, half] = [tokens[this.word], this.width / 2];
-      const looks = HEADS.map((head) => {
-        const most = this.most(head);
-        const share = fixed(weights[head][this.word][most]);
-        return `head ${head + 1} gives “${tokens[most]}” a weight of ${share}`;
+      const { tokens, weights } = this.data;
+      const word = tokens[this.word];
+      const most = HEADS.map((head) => {
+        const row = weights[head][this.word];
+        const best = row.indexOf(Math.max(...row));
+        return { token: tokens[best], share: fixed(row[best]) };
       });
-      const joined = rows.joined[this.word];
+      const half = this.width / 2;
       return [
         `The ${this.width} features of “${word}” are multiplied by three matrices, which gives a query q, `
           + "a key k and a value v. All other words get theirs in the same way.",
         `Nothing is computed: head 1 takes the first ${half} numbers of q, k and v, and head 2 the others.`,
-        `For “${word}”, ${looks.join(", and ")}. Each head averages its ${half} numbers of v `
-          + "of all words.",
-        `The two averages, ${half} numbers each, are put side by side, which gives ${joined.length} numbers.`,
+        `In each head, the query of “${word}” meets the keys of all words. Head 1 gives “${most[0].token}” a weight of `
+          + `${most[0].share}, and head 2 gives “${most[1].token}” a weight of ${most[1].share}.`,
+        "Each value counts as much as its weight, and the sum of all is the average. "
+          + `It brings mostly “${most[0].token}” in head 1, and mostly “${most[1].token}” in head 2.`,
+        `The two averages, ${half} numbers each, are put side by side, which gives ${this.width} numbers.`,
         "Only here do the heads meet, because each number of the output can use the numbers of both. "
           + `The output has ${this.width} numbers, as many as x.`][this.step];
     }

@@ -17,17 +17,19 @@ def heads(
     tokens: Sequence[str],
     jobs: Sequence[str],
     features: dict[str, int],
+    gives: dict[str, int],
     asks: str,
     alt: str,
 ) -> Interactive:
-    """The numbers of a token on their way through multi-head attention, in five stages.
+    """The numbers of a token on their way through multi-head attention, in six stages.
 
-    The reader steps from one stage to the next (project, split, attend, join, multiply by W_O),
-    and chooses the token, which is ``asks`` at first. ``projections`` are W_Q, W_K, W_V and W_O;
-    the columns of the first three belong to head 1 in their first half, and else to head 2. Scores
-    are not divided by √d_k, so that small numbers suffice. ``jobs`` say in a few words what each
-    head looks for, ``features`` how many columns of x are what, ``alt`` what can be seen. Without
-    scripts, all stages stand still, as ``drawings.heads`` draws them.
+    The reader steps from one stage to the next (project, split, weigh, average, join, multiply by
+    W_O), and chooses the token, which is ``asks`` at first. It plays once, when it is seen.
+    ``projections`` are W_Q, W_K, W_V and W_O; the columns of the first three belong to head 1 in
+    their first half, and else to head 2. Scores are not divided by √d_k, so that small numbers
+    suffice. ``jobs`` say in a few words what each head looks for, ``features`` how many columns of
+    x are what, ``gives`` the same of the output, and ``alt`` what can be seen. Without scripts, all
+    stages stand still, as ``drawings.heads`` draws them.
 
     Raises ``ValueError`` if the sizes do not match, if ``asks`` is not among the tokens, or if a
     number is not finite; and where the drawing does.
@@ -39,8 +41,8 @@ def heads(
             f"x of shape {tuple(x.shape)} needs {length} tokens and four projections of shape "
             f"{square}: got {len(tokens)} tokens and {[tuple(p.shape) for p in projections]}"
         )
-    if sum(features.values()) != d_model:
-        raise ValueError(f"features must have {d_model} columns: got {features}")
+    if {sum(features.values()), sum(gives.values())} != {d_model}:
+        raise ValueError(f"features and gives need {d_model} columns: got {features} and {gives}")
     if asks not in tokens:
         raise ValueError(f"asks must be one of the tokens {[*tokens]}: got {asks!r}")
     x, W_Q, W_K, W_V, W_O = finite(
@@ -56,6 +58,8 @@ def heads(
         "tokens": list(tokens),
         "jobs": list(jobs),
         "features": features,
+        "gives": gives,
+        "W_O": rounded(W_O),
         "first": list(tokens).index(asks),
         "rows": {name: rounded(row) for name, row in rows.items()},
         "weights": rounded(weights),

@@ -32,6 +32,7 @@ WIDE = {
     "break-translator",
     "decoding",
     "heads",
+    "lessons",
     "roles",
     "scale",
     "stack",

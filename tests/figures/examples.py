@@ -28,6 +28,12 @@ ROWS = ["she", "reads", "a", "book", "<b>"]
 COLUMNS = ["sie", "liest", "<!--<script>", "Buch", "</script>", "."]
 SCORES = torch.tensor([1.5, -0.25, 3.0, 3.0, -2.0, 0.5, 4.75])  # the largest grows twice
 HANDED = torch.tensor([8.0, -16.0, 0.5, 2.0, 100.0, -6.0, 1.0])
+LESSONS = {
+    "source": "<i> liest ein Buch.",
+    "reads": ["<start>", *ROWS[:-1]],
+    "says": ROWS,
+    "chances": torch.tensor([0.93, 0.004, 0.5, 0.75, 1.0]),
+}
 LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
@@ -148,6 +154,7 @@ FIGURES = {
         alt="Five steps of a translation.",
     ),
     "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
+    "lessons": lambda: interactive.lessons(**LESSONS),
     "memories": lambda: interactive.memories(320, d=64, tile=64, size=2),
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."

@@ -277,7 +277,7 @@ def _gallery():
         ),
         "own gpt": drawings.own_gpt(),
         "shared heads, one panel": drawings.shared_heads(12, kv_heads=(4,)),
-        "teacher forcing": drawings.teacher_forcing(**LESSONS, lesson=2),
+        "teacher forcing": drawings.teacher_forcing(**LESSONS),
         "caching of one": drawings.caching((1,)),
         "beam": drawings.beam_tree("… fotograf kniet", TREE),
         "beam of many steps": drawings.beam_tree("… zwei alte frauen", [TREE[0]] + [TREE[0]] * 4),

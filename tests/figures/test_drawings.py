@@ -314,10 +314,13 @@ REFUSED = [
     (lambda: drawings.caching((7,)), "each of 1 to 6 tokens: got [7]"),
     (lambda: drawings.shared_heads(9, kv_heads=(2,)), "num_heads=9 is not divisible by kv_heads=2"),
     (
-        lambda: drawings.teacher_forcing(**LESSONS | {"says": LESSONS["reads"]}, lesson=0),
+        lambda: drawings.teacher_forcing(**LESSONS | {"says": LESSONS["reads"]}),
         "shifted by one",
     ),
-    (lambda: drawings.teacher_forcing(**LESSONS, lesson=7), "lesson must be from 0 to 6: got 7"),
+    (
+        lambda: drawings.teacher_forcing(**LESSONS | {"chances": torch.ones(6)}),
+        "got 7, 7 and 6",
+    ),
     (
         lambda: drawings.beam_tree("a", [*TREE, [drawings.Beginning("b", -1.0, 3, True)]]),
         "step 3: b continues nothing",

@@ -23,7 +23,7 @@ from attnbook.figures.style import BLACK, NEUTRAL, OTHER
 
 MOST_LESSONS, MOST_STEPS, MOST_CELLS = 9, 5, 22
 TALL, GAP = 26, 6  # of a box with a token; between two
-PALE, STRONG = 0.1, 0.42  # shares of a colour: what a lesson does not see, and what it does
+STRONG = 0.42  # share of a colour
 
 
 def teacher_forcing(
@@ -31,15 +31,13 @@ def teacher_forcing(
     reads: Sequence[str],
     says: Sequence[str],
     chances: Float[Tensor, " lessons"],
-    *,
-    lesson: int,
 ) -> Drawing:
     """A row for each lesson: what the decoder reads, what is hidden from it, what it must predict.
 
-    Beside each token to predict is the model's probability of it. ``lesson`` is set off.
+    Beside each token to predict is the model's probability of it.
 
     Raises ``ValueError`` if there are not as many tokens to predict and probabilities as tokens to
-    read, 2 to 9, if ``says`` is not ``reads`` shifted by one, or there is no such lesson.
+    read, 2 to 9, or if ``says`` is not ``reads`` shifted by one.
     """
     count = len(reads)
     if not len(says) == len(chances) == count or not 2 <= count <= MOST_LESSONS:
@@ -49,8 +47,6 @@ def teacher_forcing(
         )
     if list(says[:-1]) != list(reads[1:]):
         raise ValueError(f"{list(says)} is not {list(reads)} shifted by one")
-    if not 0 <= lesson < count:
-        raise ValueError(f"lesson must be from 0 to {count - 1}: got {lesson}")
     canvas = Canvas()
     right = WIDEST - 34  # the end of the tokens to predict
     told = min(96.0, max(text_width(word, SMALL) for word in says) + 10)
@@ -64,28 +60,23 @@ def teacher_forcing(
     canvas.text(WIDEST / 2, 11 + TALL / 2, fitted(source, WIDEST - 2 * GAP, TEXT), color=INK)
     canvas.text(0, 57, "and reads this", anchor="start")
     canvas.text(WIDEST, 57, "to predict this", anchor="end")
+    hidden = "hidden by the mask"
+    canvas.text(end, 57, hidden, anchor="end")
+    canvas.hatch(end - text_width(hidden, SMALL) - 24, 51, 18, 12)
     tops = [70.0 + t * (TALL + 3) for t in range(count)]
     for t, (top, word) in enumerate(zip(tops, says, strict=True)):
-        middle, chosen = top + TALL / 2, t == lesson
+        middle = top + TALL / 2
         with canvas.group(f"lesson {t + 1}", 0, 0):
             for left, across, seen in zip(lefts[: t + 1], wide, reads, strict=False):
-                canvas.box(left, top, across, TALL, round=4,
-                           fill=tint(NEUTRAL, STRONG if chosen else 0.2))  # fmt: skip
+                canvas.box(left, top, across, TALL, round=4, fill=tint(NEUTRAL, 0.2))
                 canvas.text(left + across / 2, middle, fitted(seen, across, SMALL), size=SMALL,
                             color=INK)  # fmt: skip
             if t < count - 1:
                 canvas.hatch(lefts[t + 1], top, end - lefts[t + 1], TALL)
-            canvas.arrow((end + 3, middle), (right - told - 3, middle),
-                         color=BLACK if chosen else SOFT)  # fmt: skip
-            canvas.box(right - told, top, told, TALL, round=4, stroke=OTHER if chosen else "none",
-                       fill=tint(OTHER, STRONG if chosen else PALE))  # fmt: skip
-            canvas.text(right - told / 2, middle, fitted(word, told, SMALL), size=SMALL,
-                        color=INK, bold=chosen)  # fmt: skip
-            canvas.text(WIDEST, middle, f"{chances[t].item():.2f}", anchor="end", bold=chosen,
-                        color=INK if chosen else SOFT)  # fmt: skip
-    if count > 2:
-        hidden = "hidden by the mask"
-        canvas.text(end - text_width(hidden, SMALL) / 2 - 10, tops[0] + TALL / 2, hidden, halo=True)
+            canvas.arrow((end + 3, middle), (right - told - 3, middle))
+            canvas.box(right - told, top, told, TALL, round=4, fill=tint(OTHER, STRONG))
+            canvas.text(right - told / 2, middle, fitted(word, told, SMALL), size=SMALL, color=INK)
+            canvas.text(WIDEST, middle, f"{chances[t].item():.2f}", anchor="end")
     below = tops[-1] + TALL + 18
     canvas.text(0, below, "training: all rows at once", color=INK, bold=True, anchor="start")
     canvas.text(WIDEST, below, "writing: one row at a time", color=INK, bold=True, anchor="end")
@@ -97,9 +88,8 @@ def teacher_forcing(
         f"The lessons of one target, a row each. In every row, the decoder sees the source, "
         f"“{source}”, and the target up to one token. The rest is hatched, because the mask hides "
         "it. The decoder must predict the next token, and the number is the probability that it "
-        f"gives this token: {lessons}. One row is highlighted: the decoder "
-        f"has read {' '.join(reads[: lesson + 1])} and must predict {says[lesson]}. In training, "
-        "all rows are computed at once. In writing, one row is computed at a time."
+        f"gives this token: {lessons}. In training, all rows are computed at once. In writing, "
+        "one row is computed at a time."
     )
 
 

@@ -22,6 +22,7 @@ from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.lens import lens
+from attnbook.figures.interactive.lessons import lessons
 from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.permutation import permutation
@@ -52,6 +53,7 @@ __all__ = [
     "heads",
     "hero",
     "lens",
+    "lessons",
     "memories",
     "online_softmax",
     "permutation",

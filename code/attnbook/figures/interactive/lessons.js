@@ -1,0 +1,166 @@
+// One sentence as lessons: training predicts all rows in one pass, writing one row in each pass.
+attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => {
+  const PACE = 1200; // milliseconds for a step while it plays
+  const [BARE, MASKED] = [0, 1]; // the steps before the first pass
+  const AT_FIRST = 3; // passes that have been made before anybody presses
+  const KINDS = {
+    training: { does: "all rows in one pass", legend: "hidden by the mask" },
+    writing: { does: "one row in each pass", legend: "not written yet" } };
+
+  return class Lessons extends Interactive {
+    static LINES = 3;
+    static STYLE = `
+      :host { container-type: inline-size; }
+      .source { display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: .1rem .6rem;
+        margin: 0; font-size: 13px; color: var(--soft); }
+      .source b { padding: .1rem .6rem; font-size: 14px; color: var(--key); border: 1.5px solid; border-radius: .4rem;
+        background: color-mix(in srgb, var(--key) 6%, var(--paper)); }
+      .more { display: none; }
+      .panels { display: grid; gap: .3rem 1.8rem; }
+      .title { display: flex; align-items: baseline; gap: .4rem; margin: .5rem 0 .3rem; font-size: 13px;
+        white-space: nowrap; color: var(--soft); }
+      .title b { font-size: 15px; color: var(--ink); text-transform: capitalize; }
+      .title i { margin-left: auto; font-style: normal; }
+      .title i::before { content: ""; display: inline-block; width: 1.3em; height: .8em; margin-right: .4em;
+        border-radius: .2rem; background: var(--cover); border: 1px var(--edge) var(--line); }
+      .training { --edge: solid; --cover: repeating-linear-gradient(135deg,
+        color-mix(in srgb, var(--soft) 50%, var(--paper)) 0 1px, var(--paper) 1px 6px); }
+      .writing { --edge: dashed; --cover: var(--paper); }
+      .rows { display: grid; gap: 3px 2px; font-size: 12px; letter-spacing: -.03em; line-height: 22px;
+        grid-template-columns: 1rem repeat(var(--tokens), minmax(0, auto)) 2.1rem; }
+      .pass { display: grid; place-content: center; border-radius: .3rem; font-weight: 600; letter-spacing: 0;
+        color: var(--soft); box-shadow: inset 0 0 0 1px var(--line); }
+      .pass.done { color: var(--query); box-shadow: inset 0 0 0 1px var(--query); }
+      .pass.now { color: var(--paper); background: var(--query); box-shadow: none; }
+      .training .pass { grid-area: 1 / 1 / -1 / auto; writing-mode: vertical-rl; line-height: 1;
+        transform: rotate(180deg); }
+      .cell { position: relative; min-width: 0; padding: 0 2px; overflow: hidden; text-align: center; white-space: nowrap;
+        border-radius: .25rem; }
+      .read, .answer { background: color-mix(in srgb, var(--soft) 18%, var(--paper)); }
+      .own { background: color-mix(in srgb, var(--query) 17%, var(--paper)); }
+      .guess { color: var(--paper); background: var(--query); -webkit-text-stroke: .35px; }
+      .answer { box-shadow: inset 0 0 0 2px var(--query); }
+      .open { visibility: hidden; }
+      .asked::before { content: "?"; position: absolute; inset: 0; color: var(--query); font-weight: 700; border-radius: inherit;
+        background: var(--paper); box-shadow: inset 0 0 0 2px var(--query); }
+      .sheet { border-radius: .25rem; background: var(--cover); border: 1px var(--edge) var(--line); z-index: 1; }
+      .sheet.away { clip-path: inset(0 0 0 100%); }
+      .chance { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+      @media (prefers-reduced-motion: no-preference) { .training .sheet { transition: clip-path .7s calc(60ms * var(--row)); } }
+      @media (max-width: 600px) { .frame { padding: .5rem .4rem; } }
+      @container (min-width: 40rem) {
+        .source { margin-top: .7rem; } .source b { font-size: 16px; } .more { display: inline; }
+        .panels { grid-template-columns: repeat(2, minmax(0, 1fr)); margin-top: .4rem; }
+        .rows { gap: 4px 2px; font-size: 14px; line-height: 28px;
+          grid-template-columns: 1.3rem repeat(var(--tokens), minmax(0, auto)) 2.6rem; }
+        .said { min-height: 2.8em; }
+      }
+    `;
+
+    build() {
+      const { source, reads, says } = this.data;
+      this.tokens = [...reads, says.at(-1)];
+      this.stepper({ last: () => MASKED + reads.length, pace: PACE });
+      this.step = MASKED + Math.min(AT_FIRST, reads.length);
+      this.panels = Object.keys(KINDS).map((kind) => this.panel(kind));
+      this.stage.append(element("p", { class: "source" },
+        element("span", {}, "source", element("span", { class: "more" }, ", which every row reads")), element("b", {}, source)),
+        element("div", { class: "panels", "aria-hidden": "true" }, ...this.panels.map(({ node }) => node)));
+      if (!still()) this.whenSeen(() => {
+        this.go(BARE);
+        this.play();
+      });
+    }
+
+    // a row for each lesson: the number of its pass, the tokens, and the probability of the right one
+    panel(kind) {
+      const rows = range(this.data.reads.length);
+      const { does, legend } = KINDS[kind];
+      const cells = rows.map((t) => this.tokens.map((token, c) => element("span", { class: "cell",
+        style: `grid-area: ${t + 1} / ${c + 2}` }, token)));
+      const sheets = rows.map((t) => element("span", { class: "sheet", style: `--row: ${t}` }));
+      const chances = rows.map((t) => element("span", { class: "chance",
+        style: `grid-area: ${t + 1} / ${this.tokens.length + 2}` }));
+      const passes = kind === "training" ? [element("span", { class: "pass" }, "pass 1")]
+        : rows.map((t) => element("span", { class: "pass", style: `grid-area: ${t + 1} / 1` }, String(t + 1)));
+      const node = element("div", { class: kind },
+        element("p", { class: "title" }, element("b", {}, kind), does, element("i", {}, legend)),
+        element("div", { class: "rows", style: `--tokens: ${this.tokens.length};
+          grid-template-rows: repeat(${rows.length}, 1fr)` }, ...passes, ...cells.flat(), ...sheets, ...chances));
+      return { node, cells, sheets, chances, passes };
+    }
+
+    // how many passes have been made, in writing
+    get passes() {
+      return Math.max(0, this.step - MASKED);
+    }
+
+    // what a row shows of a token
+    kindOf(panel, t, c) {
+      if (panel) return c === t + 1 && t < this.passes ? "guess" : c > t || t > this.passes ? "open" : c ? "own" : "read";
+      if (c !== t + 1) return "read";
+      return this.step === BARE ? "answer" : this.passes ? "guess" : "asked";
+    }
+
+    go(step) {
+      const from = this.step;
+      this.step = step;
+      this.draw();
+      if (!still() && (step === from + 1 || step === BARE)) this.travel();
+    }
+
+    // the translation goes into all rows; what is predicted appears, and drops into the next row
+    travel() {
+      const [training, writing] = this.panels.map(({ cells }) => cells);
+      const high = training[1][0].offsetTop - training[0][0].offsetTop;
+      const drop = (row, far, delay) => row.forEach((cell) => cell.animate(
+        [{ transform: `translateY(${-far}px)`, opacity: 0 }, { opacity: 1, offset: 0.1 }, { transform: "none" }],
+        { duration: 500, delay, easing: "ease-in-out", fill: "backwards" }));
+      const pop = (cell) => cell.animate([{ transform: "scale(.3)", opacity: 0 }, { transform: "none", opacity: 1 }],
+        { duration: 300, easing: "ease-out" });
+      if (this.step === BARE) training.forEach((row, t) => drop(row, t * high, 0));
+      if (this.passes === 1) training.forEach((row, t) => pop(row[t + 1]));
+      if (!this.passes) return;
+      pop(writing[this.passes - 1][this.passes]);
+      if (this.passes < training.length) drop(writing[this.passes].slice(0, this.passes + 1), high, 450);
+    }
+
+    paint() {
+      this.panels.forEach(({ cells, sheets, chances, passes }, panel) => {
+        cells.forEach((row, t) => {
+          row.forEach((cell, c) => cell.className = `cell ${this.kindOf(panel, t, c)}`);
+          // it covers what the row must not see, or what does not exist yet
+          const from = !panel || t < this.passes ? t + 2 : t === this.passes ? t + 1 : 0;
+          sheets[t].style.gridArea = `${t + 1} / ${from + 2} / auto / -2`;
+          sheets[t].hidden = from === this.tokens.length;
+          sheets[t].classList.toggle("away", !panel && this.step === BARE);
+          const known = panel ? t < this.passes : this.passes;
+          chances[t].textContent = known ? percent(this.data.chances[t]) : "";
+        });
+        passes.forEach((pass, t) => pass.className = `pass ${t + 1 === this.passes ? "now" : t < this.passes ? "done" : ""}`);
+      });
+      this.say(this.explain());
+    }
+
+    explain() {
+      const { reads, says, chances } = this.data;
+      if (this.step === BARE) return "In training, the correct translation is there from the start. Each row could read "
+        + "its answer, which is outlined.";
+      if (this.step === MASKED) return "The mask hides from each row its answer and all later tokens. So each row has to "
+        + "predict the token under its question mark.";
+      const t = this.passes - 1;
+      if (this.passes === 1) return `Pass 1: training has predicted all ${reads.length} tokens. Writing has predicted one, `
+        + `“${says[0]}”, which drops into its next row.`;
+      if (this.passes < reads.length) return `Pass ${this.passes}: writing predicts “${says[t]}” (${percent(chances[t])}) `
+        + "and will read it in the next pass. Training needed pass 1 only.";
+      return `After ${reads.length} passes, writing has the same tokens and the same numbers, because the mask showed each `
+        + "row only what writing has at that time.";
+    }
+
+    numbers() {
+      const { reads, says, chances } = this.data;
+      return [["row", "reads", "predicts", "probability"], ...reads.map((_, t) =>
+        [String(t + 1), reads.slice(0, t + 1).join(" "), says[t], chances[t].toFixed(3)])];
+    }
+  };
+});

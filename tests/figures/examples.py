@@ -80,10 +80,22 @@ TURNS = {
 STRANGE = ["so", "<b>", "cat", "and", "</script>", "its", "i", "x", "it"]
 OF_WORDS = torch.randint(-3, 4, (4, 6), generator=torch.Generator().manual_seed(3)).float()
 PROJECTIONS = [*torch.randn(4, 6, 6, generator=torch.Generator().manual_seed(4)) / 2]
-STAGES = 3 * torch.randn(4, 3, 40, generator=torch.Generator().manual_seed(7))
-STAGES[2, 1] = STAGES[3, 1]  # the second token has its final guess before the last stage
-STAGES[1, 0, STAGES[3, 0].argmax()] = STAGES[1, 0].max() - 0.1  # the first has it in place 2
-PIECES = [" ", "\n", "</script>", *(f" {i}" for i in range(3, 40))]
+FACT = {
+    "tokens": ["The", "<i>", "is"],
+    "chances": torch.tensor(
+        [
+            [[0.1, 0.7], [0.15, 0.65], [0.6, 0.01], [0.7, 0.0]],
+            [[0.7, 0.0], [0.69, 0.01], [0.05, 0.9], [0.1, 0.75]],
+        ]
+    ),
+    "head": (2, 5),
+    "weight": 0.6,
+    "moved": 0.5,
+    "ranks": [2400, 1800, 20, 1],
+    "guesses": [" ", "\n", " </script>", " Paris"],
+    "answers": ("Paris", "<b>"),
+    "other": "it",
+}
 # flat enough for what is not stored to matter
 PROMPTS = {text: 2 * torch.randn(3000, generator=generator) for text in ("It <i>", "</script>")}
 CACHES = [
@@ -128,9 +140,7 @@ FIGURES = {
         asks="<i>",
         alt="Two heads.",
     ),
-    "lens": lambda: interactive.lens(
-        ["The", " <i>", " is"], STAGES, decode=PIECES.__getitem__, alt="Guesses at four stages."
-    ),
+    "path_of_a_fact": lambda: interactive.path_of_a_fact(**FACT),
     "roles": lambda: interactive.roles(**ROLES, asks="<i>", alt="Four words."),
     "sampling": lambda: interactive.sampling(PROMPTS, decode=" <{}>".format, alt="Next tokens."),
     "softmax": lambda: interactive.softmax(

@@ -129,18 +129,11 @@ BOTH_WAYS = {
         drawings.Reading("in both directions", [0.06, 0.08, 0.04, 0.1], 0.94),
     ],
 }
+DECIDES = torch.tensor([1.0] * 8 + [0.8] * 8 + [0.0] * 8)  # of the fact, and of the last token
+READS_IT = torch.tensor([0.05] * 15 + [0.2] + [0.9] * 8)
 PATH = {
     "tokens": ["The", "capital", "of", "France", "is"],
-    "shares": torch.tensor(
-        [
-            [0.0, 0, 0, 0, 0],
-            [0, 0, 0, 0, 0],
-            [0, 0, 0.01, 0, 0],
-            [1, 0.8, 0.9, -0.1, 0],
-            [-0.02, 0.05, 0.2, 1.1, 1],
-        ]
-    ),
-    "after": [0, 8, 15, 16, 23],
+    "shares": torch.cat([torch.zeros(3, 24), torch.stack([DECIDES, READS_IT])]),
     "head": (16, 3),
     "weight": 0.7,
     "moved": 0.5,

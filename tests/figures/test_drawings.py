@@ -193,10 +193,10 @@ REFUSED = [
         lambda: drawings.induction(**INDUCTION | {"before": "ab"}),
         "before needs one entry for each of 7 words: got 2",
     ),
-    (lambda: drawings.path_of_a_fact(**PATH | {"tokens": "ab"}), "got 2 tokens and shares (5, 5)"),
+    (lambda: drawings.path_of_a_fact(**PATH | {"tokens": "ab"}), "got 2 tokens and shares (5, 24)"),
     (
-        lambda: drawings.path_of_a_fact(**PATH | {"after": [1, 8, 15, 16, 23]}),
-        "blocks that rise from 0 to 39: got [1, 8, 15, 16, 23]",
+        lambda: drawings.path_of_a_fact(**PATH | {"shares": torch.zeros(5, 41)}),
+        "after each of at most 40 blocks: got 5 tokens and shares (5, 41)",
     ),
     (lambda: drawings.latent(13), "1 to 12 heads are drawn: got 13"),
     (lambda: drawings.guessing("it", ["a"], ["a", "b"]), "got 1 guesses and 2 replies"),

@@ -8,6 +8,7 @@ from examples import (
     ASKING,
     BOOK,
     COLUMNS,
+    FACT,
     HANDED,
     LIKELIEST,
     OF_HEADS,
@@ -83,9 +84,8 @@ def headed(*texts, link=(3, 1)):
     return interactive.all_heads(*texts, link=link, alt="")
 
 
-def lensed(tokens, *shape):
-    logits = torch.ones(shape) / (len(tokens) - 1)  # with one token they are infinite
-    return interactive.lens(tokens, logits, decode=str, alt="")
+def carried(**options):
+    return interactive.path_of_a_fact(**FACT | options)
 
 
 def sampled(*shapes, factor=1.0):
@@ -175,10 +175,9 @@ REFUSED = [
     (lambda: headed((BOOK, OF_HEADS), (BOOK, OF_HEADS[:2])), "need the same blocks and heads"),
     (lambda: headed((BOOK, OF_HEADS), (BOOK, OF_TWIN)), "first 5 tokens are equal, but their w"),
     (lambda: headed((BOOK, OF_HEADS * torch.nan)), "weights must be finite: got nan"),
-    (lambda: lensed("ab", 4, 3, 5), "got 2 tokens and logits of shape (4, 3, 5)"),
-    (lambda: lensed("ab", 1, 2, 5), "at two stages or more"),
-    (lambda: lensed("x" * 13, 4, 13, 5), "1 to 12 tokens"),
-    (lambda: lensed("a", 4, 1, 5), "logits must be finite: got inf"),
+    (lambda: carried(ranks=[3, 2, 1]), "got 2 tokens, 3 ranks and 4 guesses"),
+    (lambda: carried(chances=FACT["chances"][:1]), "got 1 tokens, 4 ranks and 4 guesses"),
+    (lambda: carried(chances=FACT["chances"] * torch.nan), "chances must be finite: got nan"),
     (lambda: sampled(), "got 0 prompts"),
     (lambda: sampled(12), "vocabulary of more than 12 tokens: got 1 prompts"),
     (lambda: sampled(20, 30), "with logits of the shapes [(20,), (30,)]"),

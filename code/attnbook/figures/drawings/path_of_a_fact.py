@@ -27,9 +27,8 @@ LEAST = 0.03  # a smaller share is not drawn
 
 def path_of_a_fact(
     tokens: Sequence[str],
-    shares: Float[Tensor, "token measured"],
+    shares: Float[Tensor, "token block"],
     *,
-    after: Sequence[int],
     head: tuple[int, int],
     weight: float,
     moved: float,
@@ -39,30 +38,28 @@ def path_of_a_fact(
 ) -> Drawing:
     """A line for each token through the blocks, as wide as its vector decides the answer there.
 
-    ``shares`` say how far the answer turns from the first of ``answers`` to the second one, if this
-    token's vector ``after`` a block comes from a text with the ``other`` word instead of the last
-    but one. The last of these blocks is the model's last. The head (its block, its number) in which
-    the last token gives the last but one this ``weight`` is a ribbon between both, as wide as the
-    share ``moved`` by its output alone. ``ranks`` are those of the answer after some blocks.
+    ``shares`` say how likely the second of ``answers`` is, instead of the first one, if a token's
+    vector after a block comes from a text with the ``other`` word instead of the last but one. The
+    head (its block, its number) in which the last token gives the last but one this ``weight`` is
+    a ribbon between both, as wide as its output alone makes that answer likely (``moved``).
+    ``ranks`` are those of the first answer after some blocks.
 
     Raises ``ValueError`` if there are not 2 to 6 tokens or more than 40 blocks, or if shares do not
-    fit tokens and blocks, or blocks do not rise from 0 on.
+    fit the tokens.
     """
-    count = len(tokens)
-    if not 2 <= count <= MOST_TOKENS or shares.shape != (count, len(after)):
+    count, final = len(tokens), shares.shape[-1] - 1
+    if not 2 <= count <= MOST_TOKENS or len(shares) != count or final >= MOST_BLOCKS:
         raise ValueError(
-            f"needs 2 to {MOST_TOKENS} tokens with a share after each of {len(after)} blocks: got "
-            f"{count} tokens and shares {tuple(shares.shape)}"
+            f"needs 2 to {MOST_TOKENS} tokens with a share after each of at most {MOST_BLOCKS} "
+            f"blocks: got {count} tokens and shares {tuple(shares.shape)}"
         )
-    if list(after) != sorted({0, *after}) or after[-1] >= MOST_BLOCKS:
-        raise ValueError(f"needs blocks that rise from 0 to {MOST_BLOCKS - 1}: got {list(after)}")
-    xs = {block: _middle(block, head[0], after[-1]) for block in range(after[-1] + 1)}
+    xs = {block: _middle(block, head[0], final) for block in range(final + 1)}
     fact, last = tokens[-2:]
     answer, turned = answers
     canvas = Canvas()
-    canvas.text(0, 0, "Where a line is wide, the vector from a text about",
+    canvas.text(0, 0, f"A line is as wide as {turned} is likely, if its vector",
                 color=SOFT, anchor="start", size=SMALL)  # fmt: skip
-    canvas.text(0, 18, f"{other} turns the answer from {answer} to {turned} (100 %).",
+    canvas.text(0, 18, f"is swapped for that of a text about {other}.",
                 color=SOFT, anchor="start", size=SMALL)  # fmt: skip
     rows = [46 + ROW * i for i in range(count - 2)]
     rows += [46 + ROW * (count - 2) + 10, 46 + ROW * (count - 2) + 10 + CROSSING]
@@ -70,8 +67,8 @@ def path_of_a_fact(
         color = {fact: KEY, last: QUERY}.get(token, SOFT)
         canvas.text(LEFT - 8, y, token, color=color, anchor="end", bold=token in (fact, last))
         canvas.line((LEFT, y), (LEFT + LONG, y), color=LINE)
-        for part in (range(head[0]), range(head[0], after[-1] + 1)):  # before the ribbon, after it
-            _river(canvas, y, {xs[b]: s for b, s in zip(after, share, strict=True) if b in part})
+        for part in (range(head[0]), range(head[0], final + 1)):  # before the ribbon, after it
+            _river(canvas, y, {xs[b]: share[b] for b in part})
     _crossing(canvas, xs, rows[-2:], head, weight, moved, (fact, last))
     canvas.text(LEFT, rows[-1] - 12, "nothing of it here yet", color=SOFT, anchor="start",
                 size=SMALL)  # fmt: skip
@@ -82,17 +79,17 @@ def path_of_a_fact(
     low = rows[-1] + WIDE / 2 + 16
     canvas.text(0, low, f"{answer} is guess", color=INK, anchor="start", size=SMALL)
     canvas.texts([xs[b] for b in ranks], low, [f"{rank:,}" for rank in ranks.values()], INK)
-    marks = [*range(0, head[0] - 1, 5), head[0], after[-1]]
+    marks = [*range(0, head[0] - 1, 5), head[0], final]
     canvas.text(LEFT - 8, low + 22, "block", color=SOFT, anchor="end", size=SMALL)
     canvas.texts([xs[b] for b in marks], low + 22, [str(b) for b in marks], SOFT)
     listed = ", ".join(f"{rank:,} after block {block}" for block, rank in ranks.items())
     block, number = head
     return canvas.finish(
-        f"The tokens {', '.join(tokens)} as lines through {after[-1] + 1} blocks. A line is wide "
-        f"where the answer turns from {answer} to {turned} if the vector there comes from a text "
-        f"about {other}. {_said(tokens, shares, after)} Between them, head {number} of block "
-        f"{block} is a ribbon: {last} gives {fact} {100 * weight:.0f} % of its weight, and this "
-        f"head alone turns {100 * moved:.0f} % of the answer. {answer} is guess {listed}."
+        f"The tokens {', '.join(tokens)} as lines through {final + 1} blocks. A line is wide "
+        f"where the model answers {turned} instead of {answer} if the vector there is swapped "
+        f"for that of a text about {other}. {_said(tokens, shares)} Between them, head {number} of "
+        f"block {block} is a ribbon: {last} gives {fact} {100 * weight:.0f} % of its weight, and "
+        f"this head alone makes {turned} {100 * moved:.0f} % likely. {answer} is guess {listed}."
     )
 
 
@@ -111,6 +108,8 @@ def _river(canvas: Canvas, y: float, shares: Mapping[float, float]) -> None:
     edges = [(left - EDGE, first), *wide, (right + EDGE, last)]
     canvas.area([(x, y - half) for x, half in edges] + [(x, y + half) for x, half in edges[::-1]],
                 fill=VALUE)  # fmt: skip
+    if last < WIDE / 4:  # too thin for a text
+        return
     texts = [(right, "end", f"{200 * last / WIDE:.0f} %")]
     if right - left > 120:
         texts.append((left + 2, "start", "the country"))
@@ -140,11 +139,11 @@ def _crossing(
                     anchor="end", size=SMALL, bold=line == 0)  # fmt: skip
 
 
-def _said(tokens: Sequence[str], shares: Tensor, after: Sequence[int]) -> str:
+def _said(tokens: Sequence[str], shares: Tensor) -> str:
     """Which line is wide after which blocks, in words."""
     said = []
     for token, row in zip(tokens, shares.tolist(), strict=True):
-        wide = [block for block, share in zip(after, row, strict=True) if share > 0.5]
+        wide = [block for block, share in enumerate(row) if share > 0.5]
         if wide:
             said.append(f"The line of {token} is wide from block {wide[0]} to block {wide[-1]}.")
     return " ".join(said)

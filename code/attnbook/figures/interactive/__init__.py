@@ -21,10 +21,10 @@ from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
-from attnbook.figures.interactive.lens import lens
 from attnbook.figures.interactive.lessons import lessons
 from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.online_softmax import online_softmax
+from attnbook.figures.interactive.path_of_a_fact import path_of_a_fact
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
@@ -52,10 +52,10 @@ __all__ = [
     "decoding",
     "heads",
     "hero",
-    "lens",
     "lessons",
     "memories",
     "online_softmax",
+    "path_of_a_fact",
     "permutation",
     "predict",
     "query",

@@ -169,6 +169,7 @@ FIGURES = {
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."
     ),
+    "caching": lambda: interactive.caching(["so", "<b>", "it", "</script>", "is"]),
     "cache": lambda: interactive.cache(CACHES, first="</script>", alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),
     "stretch": lambda: interactive.stretch(

@@ -586,13 +586,14 @@ def test_numbers_have_no_more_decimals_than_they_need(values, texts):
 
 def test_the_weights_that_are_there_at_once_are_as_many_as_is_written():
     drawing = drawings.growth((3, 6, 12), tile=3)
-    for length in (3, 6, 12):
-        right_of = {"attention": length**2, "flash attention": 9, "with a cache": length}
-        for name, right in right_of.items():
-            group = f"{name}, {length} tokens"
-            there = parts(drawing, group, "rect")[-1]
-            assert size(there)[0] * size(there)[1] == right * CELL**2
-            assert str(right) in parts(drawing, group, "text")[0].text
+    right = {f"attention, {length} tokens": length**2 for length in (3, 6, 12)}
+    right |= {"flash attention, 12 tokens": 9, "with a cache, 12 tokens": 12}
+    for group, count in right.items():
+        there = parts(drawing, group, "rect")[-1]
+        assert size(there)[0] * size(there)[1] == count * CELL**2
+        texts = [text.text for text in parts(drawing, group, "text")]
+        assert f"{count} weights" in texts
+        assert ("dropped" in texts) == (count < 144 and "12" in group)
 
 
 @pytest.mark.parametrize(("length", "number"), [(512, 2), (256, 4)])

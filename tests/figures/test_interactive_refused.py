@@ -178,6 +178,7 @@ REFUSED = [
     (lambda: carried(ranks=[3, 2, 1]), "got 2 tokens, 3 ranks and 4 guesses"),
     (lambda: carried(chances=FACT["chances"][:1]), "got 1 tokens, 4 ranks and 4 guesses"),
     (lambda: carried(chances=FACT["chances"] * torch.nan), "chances must be finite: got nan"),
+    (lambda: interactive.caching("abc"), "needs 4 to 7 words: got ['a', 'b', 'c']"),
     (lambda: sampled(), "got 0 prompts"),
     (lambda: sampled(12), "vocabulary of more than 12 tokens: got 1 prompts"),
     (lambda: sampled(20, 30), "with logits of the shapes [(20,), (30,)]"),

@@ -22,7 +22,7 @@ from attnbook.figures.drawings.svg import (
 from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY, VALUE, WEIGHTS
 
 LONGEST = 12  # tokens
-CELL, STRIP = 7, 7  # of a matrix without numbers; of a query or key beside it
+CELL, STRIP = 9, 7  # of a matrix without numbers; of a query or key beside it
 TALL, GAP = 28, 24  # of a box with a number; between panels
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
 GONE = 0.3  # of a weight that was dropped: still seen by night
@@ -30,7 +30,7 @@ MOST_STEP, MOST_SHARED = 6, 12
 
 
 def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
-    """The weights of texts of several lengths, to scale: all stored, in tiles, and in rows.
+    """The weights of texts of several lengths, to scale; for the longest, two ways to keep fewer.
 
     Raises ``ValueError`` for a length that is not 1 to 12 or no multiple of ``tile``.
     """
@@ -39,76 +39,98 @@ def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
             raise ValueError(
                 f"a length must be 1 to {LONGEST} and a multiple of {tile}: got {length}"
             )
-    canvas, label = Canvas(), 42
-    wide = (WIDEST - label) / 3
-    heads = (
-        ("attention", "all stored"),
-        ("flash attention", "never stored"),
-        ("with a cache", "one row per step"),
-    )
-    middles = [label + (panel + 0.5) * wide for panel in range(3)]
-    for middle, (name, how) in zip(middles, heads, strict=True):
-        canvas.text(middle, 0, name, size=TEXT, color=INK, bold=True)
-        canvas.text(middle, 18, how, color=WEIGHTS)
-    y = 46.0
-    for length in lengths:
-        side = length * CELL
-        canvas.text(0, y + side / 2, f"L = {length}", formula=True, size=TEXT, color=INK,
-                    anchor="start")  # fmt: skip
-        every, panels = range(length), _panels(length, tile)
-        for middle, (name, _), (rows, columns, gone, count) in zip(
-            middles, heads, panels, strict=True
-        ):
-            with canvas.group(f"{name}, {length} tokens", middle - side / 2 + STRIP / 2, y):
-                for row, until in enumerate(gone):
-                    if until:
-                        canvas.box(0, row * CELL, until * CELL, CELL, fill=tint(WEIGHTS, GONE))
-                there = columns[0] * CELL, rows[0] * CELL, len(columns) * CELL, len(rows) * CELL
-                canvas.box(*there, fill=tint(WEIGHTS, 0.7))
-                lines = [n * CELL for n in range(1, length)]
-                canvas.grid(lines, side, lines, side)
-                canvas.box(0, 0, side, side, stroke=LINE, thick=1)
-                canvas.box(*there, stroke=WEIGHTS)
-                for color, used, places in (
-                    (KEY, columns, [(n * CELL, -STRIP - 2.0) for n in every]),
-                    (QUERY, rows, [(-STRIP - 2.0, n * CELL) for n in every]),
-                ):
-                    shades: dict[str, list[tuple[float, float]]] = {}
-                    for n, place in enumerate(places):
-                        shade = tint(color, STRONG if n in used else GONE)
-                        shades.setdefault(shade, []).append(place)
-                    canvas.cells(shades, CELL - 1, CELL - 1)
-                canvas.text(side / 2, side + 13, count, color=INK)
-                if length == lengths[-1]:
-                    canvas.text(-STRIP - 5, -STRIP / 2 - 2, "Q", formula=True, size=TEXT,
-                                color=QUERY, bold=True, anchor="end")  # fmt: skip
-                    canvas.text(side + 4, -STRIP / 2 - 2, "K", formula=True, size=TEXT, color=KEY,
-                                bold=True, anchor="start")  # fmt: skip
-        y += side + 42
-    counts = "; ".join(
-        f"{n} tokens have {n} × {n} = {n**2} weights, and token {n} alone has {n}" for n in lengths
-    )
+    canvas, longest = Canvas(), lengths[-1]
+    whole, x, y = longest * CELL, 30.0, 36.0
+    canvas.text(0, 0, "attention: each query meets each key", size=TEXT, color=INK, bold=True,
+                anchor="start")  # fmt: skip
+    gap = (WIDEST - CELL * sum(lengths) - 50) / max(len(lengths) - 1, 1)
+    for n, length in enumerate(lengths):
+        every = range(length)
+        with canvas.group(f"attention, {length} tokens", x, y + whole - length * CELL):
+            _square(canvas, length, every, every, [0] * length, f"{length**2} weights")
+            if n:
+                times = length / lengths[n - 1]
+                for line, text in enumerate((f"tokens × {times:g}", f"weights × {times**2:g}")):
+                    canvas.text(-gap / 2 - STRIP, length * CELL / 2 - 8 + 17 * line, text,
+                                color=WEIGHTS if line else SOFT, bold=bool(line))  # fmt: skip
+            canvas.text(length * CELL / 2, length * CELL + 30, f"for {length} tokens", color=SOFT)
+            if length == longest:
+                _names(canvas, length)
+        x += length * CELL + gap
+    low = y + whole + 80
+    canvas.text(0, low - 22, "two ways to keep less", size=TEXT, color=INK, bold=True,
+                anchor="start")  # fmt: skip
+    for panel, (name, rows, columns, gone) in enumerate(_panels(longest, tile)):
+        with canvas.group(f"{name}, {longest} tokens", 18.0 + panel * 206, low + 10):
+            count = len(rows) * len(columns)
+            _square(canvas, longest, rows, columns, gone, name)
+            level = (rows[0] + len(rows) / 2) * CELL
+            canvas.line((columns[-1] * CELL + CELL, level), (whole + 8, level), color=WEIGHTS)
+            for line, text in enumerate(("kept now:", f"{count} weights")):
+                canvas.text(whole + 12, level - 8 + 17 * line, text, color=WEIGHTS, bold=True,
+                            anchor="start")  # fmt: skip
+            at = (whole / 3, 3 * whole / 4) if panel else (whole / 2, rows[0] * CELL / 2)
+            canvas.text(*at, "dropped", color=INK)
+    counts = "; ".join(f"{n} tokens have {n} × {n} = {n**2} weights" for n in lengths)
     return canvas.finish(
         "The weights of every query, on the left, for every key, above, are a square, drawn to "
-        f"scale for several lengths of a text: {counts}. Attention stores the whole square. Flash "
-        f"attention never stores it, and computes a tile of {tile**2} weights at a time. With a "
-        "cache, a model that writes computes one row for each new token."
+        f"scale for several lengths of a text: {counts}. There are two ways to keep less than the "
+        f"whole square of {longest} tokens. Flash attention keeps a tile of {tile**2} weights at a "
+        "time and drops it after use. With a cache, a model that writes computes one row of "
+        f"{longest} weights for each new token and drops it."
     )
+
+
+def _square(
+    canvas: Canvas,
+    length: int,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    gone: Sequence[int],
+    below: str,
+) -> None:
+    """The weights of a text: those that are there, those of each row that were, and strips."""
+    side = length * CELL
+    for row, until in enumerate(gone):
+        if until:
+            canvas.box(0, row * CELL, until * CELL, CELL, fill=tint(WEIGHTS, GONE))
+    there = columns[0] * CELL, rows[0] * CELL, len(columns) * CELL, len(rows) * CELL
+    canvas.box(*there, fill=tint(WEIGHTS, 0.7))
+    lines = [n * CELL for n in range(1, length)]
+    canvas.grid(lines, side, lines, side)
+    canvas.box(0, 0, side, side, stroke=LINE, thick=1)
+    for color, used, places in (
+        (KEY, columns, [(n * CELL, -STRIP - 2.0) for n in range(length)]),
+        (QUERY, rows, [(-STRIP - 2.0, n * CELL) for n in range(length)]),
+    ):
+        shades: dict[str, list[tuple[float, float]]] = {}
+        for n, place in enumerate(places):
+            shades.setdefault(tint(color, STRONG if n in used else GONE), []).append(place)
+        canvas.cells(shades, *((CELL - 1, STRIP - 1) if color == KEY else (STRIP - 1, CELL - 1)))
+    canvas.box(*there, stroke=WEIGHTS)
+    canvas.text(side / 2, side + 13, below, color=INK)
+
+
+def _names(canvas: Canvas, length: int) -> None:
+    """Which strips beside a square are queries and which are keys."""
+    canvas.text(-STRIP - 6, -STRIP / 2 - 2, "Q", formula=True, size=TEXT, color=QUERY, bold=True,
+                anchor="end")  # fmt: skip
+    canvas.text(length * CELL + 4, -STRIP / 2 - 2, "K", formula=True, size=TEXT, color=KEY,
+                bold=True, anchor="start")  # fmt: skip
 
 
 def _panels(length: int, tile: int) -> tuple:
-    """The rows and columns that are there, how much of each row was before, and how many."""
+    """Ways to keep less: the rows and columns that are there, how much of each row was before."""
     every, blocks = range(length), length // tile
     i, j = blocks // 3 * tile, 2 * blocks // 3 * tile  # where the tile at work begins
     return (
-        (every, every, [0] * length, f"{length**2} weights"),
         (
+            "flash attention",
             range(i, i + tile),
             range(j, j + tile),
             [length if row < i else j if row < i + tile else 0 for row in every],
-            f"{tile**2} at a time",
         ),
-        (every[-1:], every, [row + 1 for row in every[:-1]], f"{length} for token {length}"),
+        ("with a cache", every[-1:], every, [row + 1 for row in every[:-1]]),
     )
 
 

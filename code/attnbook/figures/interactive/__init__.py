@@ -17,6 +17,7 @@ from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
 from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.cache import cache
+from attnbook.figures.interactive.caching import caching
 from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.heads import heads
@@ -48,6 +49,7 @@ __all__ = [
     "attention_map",
     "break_translator",
     "cache",
+    "caching",
     "clocks",
     "decoding",
     "heads",

@@ -34,7 +34,7 @@ LESSONS = {
     "says": ROWS,
     "chances": torch.tensor([0.93, 0.004, 0.5, 0.75, 1.0]),
 }
-LIKELIEST = [[(f"first {t}", 0.5 + 0.1 * t), ("second", 0.25)] for t in range(len(ROWS))]
+LIKELIEST = [[(token, 0.5 + 0.1 * t), ("second", 0.08)] for t, token in enumerate(ROWS)]
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
 PAPER = [

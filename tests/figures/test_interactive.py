@@ -91,6 +91,7 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
         ("hero", "place"),
         ("stack", "drawCurves"),
         ("clocks", "paint"),
+        ("decoding", "place"),
         ("softmax", "paint"),
         ("rotary", "paint"),
         ("two_translators", "place"),

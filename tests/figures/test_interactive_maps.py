@@ -2,13 +2,28 @@
 
 import browser
 import examples
+import pytest
 import torch
-from examples import COLUMNS, ROWS, WEIGHTS, alive, close, numbers, said, values
+from examples import (
+    COLUMNS,
+    LIKELIEST,
+    ROWS,
+    WEIGHTS,
+    alive,
+    close,
+    numbers,
+    percent,
+    ribbons,
+    said,
+    values,
+    widths_of_bars,
+)
 
 from attnbook.figures import interactive
 
 browser.skip_without()
 show = examples.show
+FAINT = 0.03  # the weight below which a translation shows no ribbon
 
 
 def test_the_map_shows_the_weights_of_each_block_and_head_and_opens_where_it_is_told_to(show):
@@ -73,33 +88,76 @@ def test_the_weights_of_the_map_are_in_the_accessibility_tree(show):
 
 
 def test_a_translation_is_followed_token_by_token(show):
-    page = show(alive("decoding"))
+    page = show(alive("decoding"), motion="reduce")
     assert close(values(page), WEIGHTS[0, 0])
 
     def shows(t):
         weights = WEIGHTS[0, 0, t]
-        assert page.locator("mark").inner_text() == ROWS[t]
-        assert page.locator(".written").inner_text().split() == ROWS[: t + 1]
-        chips = page.locator(".token small").all_inner_texts()
-        assert close(torch.tensor([*map(float, chips)]), weights.round(decimals=2))
-        bars = page.locator(".candidates span").all_inner_texts()
-        assert bars == [f"first {t}", f"{0.5 + 0.1 * t:.2f}", "second", "0.25"]
+        assert page.locator(".written .now .chip").all_inner_texts() == [ROWS[t]]
+        assert page.locator(".written .old .chip").all_inner_texts() == ROWS[:t]
+        assert page.locator(".written .later").count() == len(ROWS) - t - 1
+        seen = [percent(share) if share >= FAINT else "" for share in weights.tolist()]
+        small = page.locator(".source small").all_inner_texts()
+        assert [text.replace("\n", "") for text in small] == seen
+        others = 1 - sum(chance for _, chance in LIKELIEST[t])
+        chances = [chance for _, chance in LIKELIEST[t]] + [others]
+        assert page.locator(".bars .name").all_inner_texts() == [ROWS[t], "second", "all others"]
+        assert page.locator(".bars .number").all_inner_texts() == [*map(percent, chances)]
+        assert torch.allclose(widths_of_bars(page), torch.tensor(chances), atol=0.01)
+        widths, ends = ribbons(page, ".looks path")
+        right = weights[weights >= FAINT]
+        assert torch.allclose(widths / widths.sum(), right / right.sum(), atol=1e-3)
+        at = page.locator(".source .place:has(small:not(:empty)) .chip").evaluate_all(
+            "chips => chips.map(chip => { const box = chip.getBoundingClientRect(); return box.x + "
+            "box.width / 2 - chip.closest('.flow').getBoundingClientRect().x; })"
+        )
+        assert torch.allclose(ends, torch.tensor(at).double(), atol=1), "each ends at its token"
         most = COLUMNS[weights.argmax()]
         assert said(page) == (
-            f"To write {ROWS[t]}, the model looks most at {most} ({weights.max():.2f})."
+            f"Token {t + 1} of {len(ROWS)}: the model looks most at “{most}” "
+            f"({percent(weights.max().item())}) and writes “{ROWS[t]}”, the likeliest token "
+            f"({percent(chances[0])})."
         )
 
-    shows(0)
-    page.get_by_role("button", name="next").click()
+    shows(0)  # where the model is least sure
+    following, back = (page.get_by_role("button", name=name) for name in ("next", "back"))
+    following.click()
     shows(1)
-    back = page.get_by_role("button", name="back")
     back.click()
     shows(0)
     assert back.get_attribute("aria-disabled") == "true"
     back.press("Enter")
     shows(0)
-    page.get_by_label("Token").focus()
-    page.keyboard.press("End")
-    shows(4)
-    page.keyboard.press("ArrowLeft")
-    shows(3)
+    for t in range(1, len(ROWS)):
+        following.press("Enter")
+        shows(t)
+    assert following.get_attribute("aria-disabled") == "true"
+
+
+def test_the_token_that_is_taken_flies_to_its_place_once_the_ribbons_have_grown(show):
+    page = show(alive("decoding"))
+    flying = page.locator(".flies")
+    flying.wait_for()  # it plays when it is seen
+    page.get_by_role("button", name="back").click()
+    assert flying.count() == 0
+    page.get_by_role("button", name="next").click()
+    assert flying.inner_text() == ROWS[1]
+    apart = """flying => {
+      flying.getAnimations().forEach(flight => flight.finish());
+      const chip = flying.parentNode.querySelector(".now .chip");
+      const [a, b] = [flying, chip].map(node => node.getBoundingClientRect());
+      return Math.abs(a.x - b.x) + Math.abs(a.y - b.y);
+    }"""
+    assert flying.evaluate(apart) < 1, "it lands where it is written"
+    flying.wait_for(state="detached")
+
+
+def test_a_token_that_is_not_the_likeliest_is_refused():
+    with pytest.raises(ValueError, match="the likeliest token is written: got 'she', not 'he'"):
+        interactive.decoding(
+            WEIGHTS[0, 0, :1],
+            source=COLUMNS,
+            written=["she"],
+            likeliest=[[("he", 0.6), ("she", 0.4)]],
+            alt="",
+        )

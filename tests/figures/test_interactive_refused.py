@@ -121,7 +121,10 @@ REFUSED = [
     (lambda: mapped(torch.zeros(2, 3), "abc", "abc"), "3 rows and 3 columns"),
     (lambda: mapped(torch.zeros(51, 1), "x" * 51, "x"), "51 rows and 1 columns"),
     (lambda: mapped(ONE_NAN), "weights must be finite: got nan"),
-    (lambda: decoded(likeliest=[*LIKELIEST[1:], [("x", torch.inf)]]), "must be finite: got inf"),
+    (
+        lambda: decoded(likeliest=[[(token, torch.inf)] for token in ROWS]),
+        "must be finite: got inf",
+    ),
     (lambda: decoded(written=["a", "b"], likeliest=[[]]), "2 written tokens"),
     (lambda: online(SCORES, HANDED[:6]), "got shapes (7,) and (6,)"),
     (lambda: online(torch.zeros(17), torch.zeros(17)), "2 to 16 scores"),

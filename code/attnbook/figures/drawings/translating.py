@@ -19,11 +19,10 @@ from attnbook.figures.drawings.svg import (
     text_width,
     tint,
 )
-from attnbook.figures.style import BLACK, NEUTRAL, OTHER
+from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY
 
 MOST_LESSONS, MOST_STEPS, MOST_CELLS = 9, 5, 22
 TALL, GAP = 26, 6  # of a box with a token; between two
-STRONG = 0.42  # share of a colour
 
 
 def teacher_forcing(
@@ -56,13 +55,11 @@ def teacher_forcing(
     lefts = [sum(wide[:t]) + 3 * t for t in range(count)]
     end = lefts[-1] + wide[-1]
     canvas.text(0, 0, "every row sees the whole source", anchor="start")
-    canvas.box(0, 11, WIDEST, TALL, fill=tint(NEUTRAL, STRONG), round=4)
+    canvas.box(0, 11, WIDEST, TALL, fill=tint(KEY, 0.2), round=4)
     canvas.text(WIDEST / 2, 11 + TALL / 2, fitted(source, WIDEST - 2 * GAP, TEXT), color=INK)
     canvas.text(0, 57, "and reads this", anchor="start")
     canvas.text(WIDEST, 57, "to predict this", anchor="end")
-    hidden = "hidden by the mask"
-    canvas.text(end, 57, hidden, anchor="end")
-    canvas.hatch(end - text_width(hidden, SMALL) - 24, 51, 18, 12)
+    canvas.text(end, 57, "hidden by the mask", anchor="end")
     tops = [70.0 + t * (TALL + 3) for t in range(count)]
     for t, (top, word) in enumerate(zip(tops, says, strict=True)):
         middle = top + TALL / 2
@@ -74,7 +71,7 @@ def teacher_forcing(
             if t < count - 1:
                 canvas.hatch(lefts[t + 1], top, end - lefts[t + 1], TALL)
             canvas.arrow((end + 3, middle), (right - told - 3, middle))
-            canvas.box(right - told, top, told, TALL, round=4, fill=tint(OTHER, STRONG))
+            canvas.box(right - told, top, told, TALL, round=4, fill=tint(QUERY, 0.25))
             canvas.text(right - told / 2, middle, fitted(word, told, SMALL), size=SMALL, color=INK)
             canvas.text(WIDEST, middle, f"{chances[t].item():.2f}", anchor="end")
     below = tops[-1] + TALL + 18

@@ -38,7 +38,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
         border-radius: .25rem; }
       .read, .answer { background: color-mix(in srgb, var(--soft) 18%, var(--paper)); }
       .own { background: color-mix(in srgb, var(--query) 17%, var(--paper)); }
-      .guess { color: var(--paper); background: var(--query); -webkit-text-stroke: .35px; }
+      .guess { color: var(--paper); background: var(--query); }
       .answer { box-shadow: inset 0 0 0 2px var(--query); }
       .open { visibility: hidden; }
       .asked::before { content: "?"; position: absolute; inset: 0; color: var(--query); font-weight: 700; border-radius: inherit;
@@ -106,7 +106,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       const from = this.step;
       this.step = step;
       this.draw();
-      if (!still() && (step === from + 1 || step === BARE)) this.travel();
+      if (!still() && (step === from + 1 || (step === BARE && from !== BARE))) this.travel();
     }
 
     // the translation goes into all rows; what is predicted appears, and drops into the next row

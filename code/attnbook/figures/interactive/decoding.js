@@ -19,7 +19,7 @@ attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesI
       .source { justify-content: space-between; margin-bottom: 4.6rem; }
       .place { position: relative; display: grid; justify-items: center; text-align: center; }
       .chip { min-width: 1em; padding: 0 1px; line-height: 22px; white-space: nowrap; border-radius: .3rem; border: 1px solid var(--of);
-        color: var(--of); background: color-mix(in srgb, var(--of) 9%, var(--paper)); }
+        color: var(--of); background: color-mix(in srgb, var(--of) 5%, var(--paper)); }
       small { height: 18px; font-size: 12px; letter-spacing: -.03em; line-height: 18px; white-space: nowrap; color: var(--ink);
         font-variant-numeric: tabular-nums; }
       .source .place { --of: var(--key); }

@@ -70,19 +70,25 @@ def test_a_longer_number_breaks_the_translator_with_one_vector_and_not_the_other
     assert f"the first gets {five[0]} right, and the second gets {five[1]}" in said(page)
 
 
-def test_the_share_of_right_numbers_is_printed_above_the_chosen_bar(show):
-    page = opened(show, width=1000)
-    for digits, step in enumerate(STEPS):
-        page.get_by_role("button", name=f"{step:,}", exact=True).click()
-        labels = page.locator(".shares b").filter(visible=True)
-        tested = measured()["tested"][digits]
-        right = [measured()[design][digits] for design in DESIGNS]
-        assert labels.all_inner_texts() == [percent(count / tested) for count in right]
-        for label, bar in zip(labels.all(), page.locator(".shares .on i").all(), strict=True):
-            above, below = label.bounding_box(), bar.bounding_box()
-            assert above["y"] + above["height"] <= below["y"] + 1
-            middles = [box["x"] + box["width"] / 2 for box in (above, below)]
-            assert abs(middles[0] - middles[1]) < 1
+def test_the_share_of_right_numbers_is_the_largest_text_beside_each_translator(show):
+    for width in (1000, 390):
+        page = opened(show, width=width)
+        for digits, step in enumerate(STEPS):
+            page.get_by_role("button", name=f"{step:,}", exact=True).click()
+            tested = measured()["tested"][digits]
+            right = [measured()[design][digits] for design in DESIGNS]
+            rates = page.locator(".rate b")
+            assert rates.all_inner_texts() == [percent(count / tested) for count in right]
+            names = ("one digit", "two digits", "three digits", "four digits", "five digits")
+            assert {*page.locator(".rate span").all_inner_texts()} == {
+                f"right, with {names[digits]}"
+            }
+            sizes = page.locator(".about *").evaluate_all(
+                "all => all.map(e => [parseFloat(getComputedStyle(e).fontSize), e.localName])"
+            )
+            largest = max(size for size, _ in sizes)
+            assert largest >= 25 and {name for size, name in sizes if size == largest} == {"b"}
+            assert page.locator(".shares .on").all_text_contents() == [f"{digits + 1}"] * 2
 
 
 @pytest.mark.parametrize("width", [390, 320])
@@ -181,7 +187,13 @@ def test_the_result_is_there_at_once_and_a_button_shows_how_it_is_written(show):
     page.get_by_role("button", name="Watch them write").click()
     button = page.get_by_role("button", name="Stop")
     expect(button).to_be_visible()
-    assert waiting.count() > 0 and said(page) == ""
+    assert waiting.count() > 0 and said(page).startswith("Both read the number")
+    assert verdicts(page) == ["reads …"] * 2
+    shown = page.locator(".french .chip").evaluate_all(
+        "all => all.every(e => e.offsetHeight > 0 && getComputedStyle(e).visibility === 'visible')"
+    )
+    assert shown, "the places of what is not yet written are kept"
+    expect(page.locator(".said")).to_contain_text("Both write token by token", timeout=10_000)
     button.click()
     expect(waiting).to_have_count(0)
     assert said(page) == result

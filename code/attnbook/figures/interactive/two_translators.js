@@ -31,24 +31,24 @@ attnbook.define("two-translators", (shared) => {
       .refused { flex-basis: 100%; margin: 0; color: var(--wrong); }
       .refused:empty { display: none; }
       .panels { display: grid; gap: .7rem; }
-      .panel { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); gap: 1rem; min-width: 0;
+      .panel { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 1rem; min-width: 0;
         padding: .7rem .9rem; border: 1px solid var(--line); border-radius: .6rem;
         background: var(--paper); }
       .about { display: grid; align-content: start; gap: .15rem; }
       .title { font-size: 1.05rem; font-weight: 650; white-space: nowrap; }
       .about .note { margin: 0; white-space: nowrap; }
-      .verdict { min-height: 1.4em; font-weight: 600; }
+      .verdict { min-height: 1.4em; font-weight: 600; color: var(--soft); }
+      .rate { margin: .1rem 0 0; color: var(--soft); font-size: 13px; line-height: 1.2; }
+      .rate b { display: block; color: var(--ink); font-size: 2.4rem; line-height: 1.1; font-variant-numeric: tabular-nums; }
       .verdict.good { color: var(--right); }
       .verdict.bad { color: var(--wrong); }
       .shares { display: flex; flex-wrap: wrap; align-items: end; gap: 3px; align-self: end; margin-top: .2rem; }
       .shares span { flex: 1; color: var(--soft); font-size: 12px; line-height: 1.4; text-align: center; }
-      .shares i { display: block; height: 2.2rem; margin-bottom: 2px; border-radius: 2px;
+      .shares i { display: block; height: 1.5rem; margin-bottom: 2px; border-radius: 2px;
         background: linear-gradient(to top, var(--bar) var(--share), var(--line) 0); --bar: var(--rivals); }
-      .shares::after { content: "right, by number of digits"; flex-basis: 100%; color: var(--soft);
+      .shares::after { content: "by number of digits"; flex-basis: 100%; color: var(--soft);
         font-size: 12px; }
-      .shares b { display: block; margin: 0 -1rem; visibility: hidden; white-space: nowrap; }
-      .shares .on { color: var(--ink); font-weight: 600; } .shares .on b { visibility: visible; }
-      .shares .on i { --bar: var(--right); }
+      .shares .on { color: var(--ink); font-weight: 600; } .shares .on i { --bar: var(--right); }
       .flow { --scale: 1; position: relative; display: grid; grid-template: auto 1fr auto / minmax(0, 1fr);
         min-width: 0; min-height: 10.5rem; font-size: calc(.92rem * var(--scale)); }
       svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
@@ -65,7 +65,8 @@ attnbook.define("two-translators", (shared) => {
         color-mix(in srgb, var(--wrong) 20%, var(--paper)) 0 3px, var(--paper) 3px 7px); }
       .french .wrong::before { content: "✗" / ""; margin-right: .25em; }
       .french .missing { --chip: var(--wrong); border-style: dashed; background: var(--paper); }
-      .waiting { visibility: hidden; }
+      .french .waiting { --chip: var(--line); color: transparent; background: none; border-style: dashed; }
+      .french .waiting::before { visibility: hidden; }
       .between { position: relative; display: grid; place-items: center; }
       .vector { display: flex; gap: .07em; height: 1.5em; padding: 0 .25em; border-radius: .25em;
         border: 1.5px solid var(--value); background: var(--paper); }
@@ -75,8 +76,7 @@ attnbook.define("two-translators", (shared) => {
         min-height: 1px; }
       .vector i:nth-child(9) { margin-left: .2em; } /* what the second GRU has read */
       path { fill: var(--weights); opacity: .6; }
-      path.late { display: none; }
-      .busy path { opacity: .25; }
+      .busy path { opacity: .25; } .busy path.late { opacity: .07; }
       .busy path.on { opacity: .8; }
       /* nothing is weighted here: lines of one width */
       .one_vector path { fill: none; stroke: var(--value); stroke-width: 2; opacity: .5; }
@@ -87,8 +87,10 @@ attnbook.define("two-translators", (shared) => {
       }
       @container (max-width: 47rem) {
         .panel { grid-template-columns: minmax(0, 1fr); gap: .5rem; }
-        .about { grid-template-columns: 1fr auto; column-gap: .5rem; }
-        .verdict { grid-area: 1 / 2; white-space: nowrap; } .about .note { grid-area: 2 / 1 / auto / -1; }
+        .about { display: flex; flex-wrap: wrap; gap: 0 .3rem; justify-content: space-between; align-items: center; }
+        .rate { display: flex; align-items: center; gap: .4rem; margin: 0; line-height: 1.05; }
+        .rate b { font-size: 1.7rem; white-space: nowrap; } .rate span { width: 4.7rem; }
+        .verdict { white-space: nowrap; } .about :is(.note, .verdict) { order: 1; }
         .shares { display: none; }
       }
       @container (max-width: 38rem) {
@@ -102,6 +104,9 @@ attnbook.define("two-translators", (shared) => {
         .steps { gap: .25rem; font-size: .88rem; }
         .steps button { padding-inline: .35rem; }
         .again { margin: 0; }
+      }
+      @container (max-width: 21rem) {
+        .about .note { display: none; } .rate b { font-size: 1.4rem; } .rate span { width: 4.4rem; }
       }
     `;
 
@@ -145,18 +150,19 @@ attnbook.define("two-translators", (shared) => {
         class: `row ${language.toLowerCase()}`, role: "group", "aria-label": language }));
       const lines = shape("svg", { "aria-hidden": "true" });
       const verdict = element("span", { class: "verdict" });
+      const [rate, digits] = [element("b"), element("span")];
       const vector = this.vector();
       const shares = right[design].map((count, i) => element("span", {},
-        element("b", {}, percent(count / right.tested[i])),
         element("i", { style: `--share: ${fixed(100 * count / right.tested[i], 0)}%` }), `${i + 1}`));
       const about = element("div", { class: "about" }, element("span", { class: "title" }, title),
         element("p", { class: "note" }, note(features.length)), verdict,
+        element("p", { class: "rate", "aria-hidden": "true" }, rate, digits),
         element("div", { class: "shares", "aria-hidden": "true" }, ...shares));
       const flow = element("div", { class: "flow" }, lines, english,
         element("div", { class: "between" }, ...(design === "one_vector" ? [vector] : [])), french);
       const section = element("div", { class: `panel ${design}`, role: "group", "aria-label": title },
         about, flow);
-      return { design, section, flow, english, french, lines, verdict, vector, shares };
+      return { design, section, flow, english, french, lines, verdict, vector, shares, rate, digits };
     }
 
     // as many bars as a state has numbers
@@ -241,7 +247,11 @@ attnbook.define("two-translators", (shared) => {
       panel.english.replaceChildren(...panel.keys.map((key, j) =>
         element("span", { class: "token" }, key, ...panel.states.slice(j, j + 1))));
       panel.french.replaceChildren(...panel.chips);
-      panel.shares.forEach((share, i) => share.classList.toggle("on", i + 1 === String(this.number).length));
+      const { right: counts } = this.data;
+      const length = String(this.number).length;
+      panel.shares.forEach((share, i) => share.classList.toggle("on", i + 1 === length));
+      panel.rate.textContent = percent(counts[panel.design][length - 1] / counts.tested[length - 1]);
+      panel.digits.textContent = `right, with ${DIGITS[length]}`;
     }
 
     // Which tokens are right, wrong and missing, with the fewest changes from what is wanted;
@@ -288,10 +298,14 @@ attnbook.define("two-translators", (shared) => {
           path.classList.toggle("on", isRead(path.token) || (busy && path.step === written - 1));
         }
         panel.verdict.className = `verdict ${busy ? "" : panel.right ? "good" : "bad"}`;
-        panel.verdict.textContent = busy ? "" : panel.right ? "✓ right" : `✗ ${this.saying(panel)}`;
+        panel.verdict.textContent = busy ? (written > 0 ? "writes …" : "reads …") : panel.right ? "✓ right" : `✗ ${this.saying(panel)}`;
       }
       if (this.panels.every(({ source, chips }) => time - source.length >= chips.length)) this.sentence();
-      else this.said.textContent = "";
+      else if (time <= this.panels[0].source.length)
+        this.say("Both read the number token by token, and fill their vectors. The first keeps a single vector, and the "
+          + "second keeps a vector for each token.");
+      else this.say("Both write token by token. The first has only its single vector. The second looks back, and the thicker a "
+        + "line, the more it takes from the vector there.");
     }
 
     // what each GRU knows after some tokens: the first begins on the left, the second on the right

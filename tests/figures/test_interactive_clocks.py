@@ -108,3 +108,20 @@ def test_the_curve_is_the_product_against_the_offset(show):
     mark = page.locator(".here")
     place = [float(mark.get_attribute(name)) for name in ("cx", "cy")]
     assert close(torch.tensor(place), points[7])
+
+
+def test_the_position_runs_when_played_and_the_product_stays(show):
+    page = show(alive("clocks"))
+    before = product(page)
+    page.get_by_role("button", name="p + 1").click()
+    assert said(page).endswith("depends on k alone.") and "PE(4) · PE(9)" in said(page)
+    page.get_by_role("button", name="play").click()
+    page.wait_for_function("() => document.querySelector('[label]').p > 6")
+    page.get_by_role("button", name="pause").click()
+    p = int(page.get_by_label("Position p").input_value())
+    page.wait_for_timeout(400)
+    assert product(page) == before and clocks_are(page, p, 5)
+    page.get_by_role("button", name="← back").click()
+    assert clocks_are(page, p - 1, 5)
+    slide(page, "Position p", 59)
+    assert page.get_by_role("button", name="p + 1").get_attribute("aria-disabled") == "true"

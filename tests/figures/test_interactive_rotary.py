@@ -15,6 +15,7 @@ browser.skip_without()
 show = examples.show
 
 LAST = len(STRANGE) - 1
+TURNS = """() => document.querySelector("[label]").turned.join() !== "1,1" """  # at first sight
 
 
 def turned(p, r):
@@ -142,6 +143,8 @@ def middle(page, selector):
 @pytest.mark.parametrize("width", [800, 390])
 def test_words_and_bar_are_dragged_by_mouse_and_finger(show, width):
     page = show(alive("rotary"), width=width)
+    page.wait_for_function(TURNS)
+    page.wait_for_function(f"!({TURNS})()")
     assert fits(page)
     stops = page.locator(".place").evaluate_all("all => all.map(e => Number(e.getAttribute('x')))")
     step = stops[1] - stops[0]
@@ -162,6 +165,54 @@ def test_words_and_bar_are_dragged_by_mouse_and_finger(show, width):
     page.wait_for_timeout(350)
     assert texts(page, ".large") == [f"{parts(6, 0).sum():.2f}"]
     assert page.trouble == []
+
+
+def test_a_press_enlarges_a_pair_and_fast_ones_may_complete_turns(show):
+    page = show(alive("rotary"), motion="reduce")
+    place(page, 8, 1)
+    height = page.locator("svg").first.bounding_box()["height"]
+    for pair, name in ((0, "fast"), (2, "slow"), (1, "middle")):
+        button = page.get_by_role("button", name=f"Enlarge the {name} pair")
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        assert page.locator('[aria-pressed="true"]').count() == 1
+        right = turned(8, 1)[:, pair]
+        shown = tips(page.locator(".plane"))
+        assert close(shown / shown[0].norm() * right[0].norm(), right)
+        assert page.get_by_text(f"the {name} pair: ").count() == 1
+        assert said(page).startswith(f"This is the {name} pair. q and k are 7 places apart")
+        assert page.locator("svg").first.bounding_box()["height"] == height
+    page.get_by_role("button", name="Enlarge the fast pair").press("Enter")
+    way = page.locator(".way.query").get_attribute("d")
+    assert way.count("M") == 2  # one turn of 360°, and 98° of the next
+
+
+def test_when_played_both_words_move_on_and_the_score_stays(show):
+    page = show(alive("rotary"), motion="reduce")
+    before, score = texts(page, ".part"), texts(page, ".large")
+    page.get_by_role("button", name="next place").click()
+    assert [slider(page, name).input_value() for name in ("query", "key")] == ["6", "3"]
+    page.get_by_role("button", name="play").click()
+    page.get_by_role("button", name="play").wait_for(timeout=5000)  # it has stopped by itself
+    assert [slider(page, name).input_value() for name in ("query", "key")] == ["8", "5"]
+    assert (texts(page, ".part"), texts(page, ".large")) == (before, score)
+    assert said(page).startswith("Both words moved by 1 place.")
+    assert page.get_by_role("button", name="next place").get_attribute("aria-disabled") == "true"
+    slider(page, "key").fill("2")
+    page.get_by_role("button", name="← back").click()
+    assert [slider(page, name).input_value() for name in ("query", "key")] == ["7", "1"]
+
+
+def test_at_first_sight_the_query_rotates_to_its_place_and_then_the_key(show):
+    page = show(alive("rotary"))
+    right = turned(5, 2)[:, 1]
+    page.wait_for_function(TURNS)
+    early = tips(page.locator(".plane"))
+    assert not close(early / early[0].norm() * right[0].norm(), right)
+    page.wait_for_function(f"!({TURNS})()")
+    shown = tips(page.locator(".plane"))
+    assert close(shown / shown[0].norm() * right[0].norm(), right)
+    assert texts(page, ".large") == [f"{parts(5, 2).sum():.2f}"]
 
 
 def test_the_bar_can_not_leave_the_row(show):

@@ -5,7 +5,7 @@ import re
 import browser
 import examples
 import torch
-from examples import SAID, SENTENCE, alive, close, numbers, press, said, values
+from examples import SAID, SENTENCE, alive, close, fits, numbers, press, said, values
 
 from attnbook.figures import interactive
 from attnbook.positions import sinusoidal_positions
@@ -106,3 +106,11 @@ def test_the_line_follows_keys_and_the_pointer_and_glides(show):
     page.mouse.up()
     assert said(page).startswith("At position 4,")
     assert page.trouble == []
+
+
+def test_the_fast_and_the_slow_wave_say_what_they_are_for(show):
+    for width in (800, 390):
+        page = show(alive("waves"), width=width)
+        for words in ("tells neighbours apart", "tells far places apart"):
+            assert page.get_by_text(words).count() == 1
+        assert fits(page)

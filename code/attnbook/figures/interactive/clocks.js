@@ -32,12 +32,17 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
         return { pair, hands, cosine,
           clock: element("div", {}, hands, `pair ${pair}`, element("br"), cosine) };
       });
-      const move = (name) => (value) => {
+      const move = (name, glides = false) => (value) => {
+        if (!glides) this.pause();
         this.stays = name === "p";
+        this.glides = glides;
         this[name] = value;
         this.draw();
       };
-      this.slider("Position p", { min: 0, max: length - 1, value: this.p }, move("p"));
+      this.at = this.p; // where the hands are on their way
+      this.stepper({ last: () => length - 1, next: "p + 1 →", pace: 300 });
+      this.go = move("p", true);
+      this.showPosition = this.slider("Position p", { min: 0, max: length - 1, value: this.p }, move("p"));
       this.slider("Offset k", { min: 0, max: length - 1, value: this.k }, move("k"));
       this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
       this.stage.append(
@@ -61,6 +66,28 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
 
     paint() {
       const { p, k } = this;
+      this.showPosition(p);
+      this.step = p;
+      this.showSteps();
+      const from = this.at;
+      this.glide((part) => {
+        this.at = from + (p - from) * part;
+        this.turn(this.at);
+      }, !this.glides || from === p);
+      this.glides = false;
+      this.plot();
+      const product = fixed(this.product());
+      const both = `PE(${p}) · PE(${p + k})`;
+      this.say(this.stays
+        ? `Moving p rotates all hands, but the product stays the same: ${both} = ${product}. The angle ` +
+          "between the two hands of a pair depends on k alone."
+        : `${both} = ${product}. This is the sum, over all ${this.frequencies.length} pairs, of the ` +
+          "cosine of the angle between their two hands. Does the product change if you move p?");
+    }
+
+    // the hands at a position, which need not be a whole number
+    turn(p) {
+      const { k } = this;
       for (const { pair, hands, cosine } of this.clocks) {
         const frequency = this.frequencies[pair];
         const at = (position) => // sine and cosine are the hand's x and y
@@ -74,14 +101,6 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
           shape("path", { class: "hand later", d: `M0,0 L${at(p + k)}` }));
         cosine.textContent = fixed(Math.cos(k * frequency));
       }
-      this.plot();
-      const product = fixed(this.product());
-      const both = `PE(${p}) · PE(${p + k})`;
-      this.say(this.stays
-        ? `Moving p rotates all hands, but the product stays the same: ${both} = ${product}. The angle ` +
-          "between the two hands of a pair depends on k alone."
-        : `${both} = ${product}. This is the sum, over all ${this.frequencies.length} pairs, of the ` +
-          "cosine of the angle between their two hands. Does the product change if you move p?");
     }
 
     // the product against the offset, from where p stands

@@ -2,7 +2,6 @@
 // either word, or both, and sees that the score depends on the distance alone.
 attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, degrees, sector }) => {
   const NAMES = ["fast", "middle", "slow"];
-  const LARGE = 1; // the pair that is drawn large
   const PI = Math.PI;
   const places = (n) => `${n} place${n === 1 ? "" : "s"}`;
   const near = (angle) => angle - 2 * PI * Math.round(angle / (2 * PI)); // from −π to π
@@ -25,8 +24,12 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       .tile { fill: var(--paper); stroke-width: 2; }
       .bar { fill: var(--hover); stroke: var(--soft); }
       .rail { fill: none; stroke: var(--line); stroke-width: 2; }
+      .face { fill: none; stroke: var(--line); stroke-dasharray: 1 6; stroke-linecap: round; }
       .tick { fill: var(--line); }
       .way { fill: none; stroke-width: 5; opacity: .4; }
+      .room button { position: absolute; min-height: 0; padding: 0; border: 0; background: none; cursor: pointer; }
+      .press { fill: var(--paper); stroke: var(--line); }
+      .press.chosen { fill: var(--hover); stroke: var(--soft); stroke-width: 2; }
       .wedge { fill: var(--weights); opacity: .3; }
       .wedge.old { fill: var(--soft); opacity: .18; }
       .arrow { stroke-width: 3; }
@@ -50,7 +53,18 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const last = tokens.length - 1;
       [this.p, this.r] = this.from = [asks, found]; // `from`: before the last move
       this.at = this.seats(); // of all tokens, on their way
-      const start = () => { this.from = [this.p, this.r]; };
+      this.large = 1; // the pair that is drawn large
+      this.turned = [1, 1]; // how much of their way q and k have rotated
+      this.stepper({ last: () => last - this.p + this.r, next: "next place →", pace: 900 });
+      this.go = (r) => {
+        this.from = [this.p, this.r];
+        [this.p, this.r] = [r + this.p - this.r, r];
+        this.draw();
+      };
+      const start = () => {
+        this.pause();
+        this.from = [this.p, this.r];
+      };
       const input = (name, label, move) => element("input", { type: "range", name, min: 0, max: last,
         "aria-label": label, onfocus: start, onpointerdown: start, oninput: ({ target }) => {
           [this.p, this.r] = move(Number(target.value));
@@ -60,9 +74,21 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
         input("query", `Place of the query, “${tokens[asks]}”`, (p) => [Math.max(p, this.r + 1), this.r]),
         input("key", `Place of the key, “${tokens[found]}”`, (r) => [this.p, Math.min(r, this.p - 1)]),
         input("both", "Places of both, by that of the key", (r) => [r + this.p - this.r, r])];
+      this.buttons = NAMES.map((name, pair) => element("button", { type: "button",
+        "aria-label": `Enlarge the ${name} pair`, onclick: () => {
+          this.large = pair;
+          this.from = [this.p, this.r];
+          this.draw();
+          this.say(`This is the ${name} pair. q and k are ${places(this.p - this.r)} apart, so it adds `
+            + `${this.p - this.r} × ${degrees(this.data.frequencies[pair])} to the angle between them.`);
+        } }));
       this.drawing = shape("svg", { "aria-hidden": "true" });
-      this.stage.append(element("div", { class: "room" }, ...this.inputs, this.drawing));
+      this.stage.append(element("div", { class: "room" }, ...this.inputs, ...this.buttons, this.drawing));
       this.whenResized(this.stage, () => this.paint());
+      this.whenSeen(() => this.glide((part) => { // first q rotates from place 0 to its own, then k
+        this.turned = [Math.min(1, 2 * part), Math.max(0, 2 * part - 1)];
+        this.show();
+      }, false, 3000));
     }
 
     // where each token is: two at their places, the others in order
@@ -94,24 +120,21 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
     measure() {
       const n = this.data.tokens.length;
       const width = this.stage.clientWidth || 700;
-      const narrow = width < 560;
+      const narrow = width < 540;
       const left = narrow ? 0 : 52;
       const step = (width - left) / n;
       const wide = narrow ? width : Math.min(330, 0.46 * width); // of the plane
-      const radius = Math.min(125, wide / 2 - 36);
-      const tips = range(n).flatMap((place) => this.arrows(LARGE, place, place))
-        .map(({ angle }) => -Math.sin(angle));
-      const low = 22 + radius * Math.max(0, ...tips); // below the middle of the plane
-      const plane = { x: wide / 2, y: 192 + radius, low: 192 + radius + low, radius };
+      const radius = Math.min(narrow ? 92 : 104, wide / 2 - 40);
+      const plane = { x: wide / 2, y: 192 + radius, low: 226 + 2 * radius, radius };
       const right = narrow ? 0 : wide + 24;
-      const dials = { left: right, top: narrow ? plane.low + 74 : 136, cell: (width - right) / 4.2 };
-      const curve = { left: right + 4, right: width - 8, top: dials.top + 138, high: 74 };
+      const dials = { left: right, top: narrow ? plane.low + 74 : 144, cell: (width - right) / 4.2 };
+      const curve = { left: right + 4, right: width - 8, top: dials.top + 156, high: narrow ? 74 : 98 };
       return { width, narrow, left, step, plane, dials, curve, x: (place) => left + (place + 0.5) * step,
         height: Math.max(plane.low + 60, curve.top + curve.high + 62) };
     }
 
     paint() {
-      const { height, left, step, width } = this.place = this.measure();
+      const { height, left, step, width, dials } = this.place = this.measure();
       const { tokens } = this.data;
       const apart = this.p - this.r;
       this.drawing.setAttribute("height", height);
@@ -124,6 +147,13 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
         input.setAttribute("aria-valuetext", both
           ? `key ${this.r}, query ${this.p}` : `place ${input.value}, ${places(apart)} apart`);
       });
+      this.buttons.forEach((button, pair) => {
+        button.setAttribute("aria-pressed", pair === this.large);
+        button.style = `left: ${dials.left + pair * dials.cell}px; top: ${dials.top - 14}px; width: ${dials.cell - 6}px; height: 138px`;
+      });
+      this.turned = [1, 1];
+      this.step = this.r;
+      this.showSteps();
       const [from, to] = [this.at, this.seats()];
       this.glide((part) => {
         this.at = to.map((place, i) => from[i] + (place - from[i]) * part);
@@ -136,8 +166,9 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
     show() {
       const { asks, found } = this.data;
       const [p, r] = [this.at[asks], this.at[found]];
-      this.drawing.replaceChildren(...this.words(p, r), ...this.plane(p, r), ...this.dials(p, r),
-        ...this.curve(p - r));
+      const turned = [p * this.turned[0], r * this.turned[1]];
+      this.drawing.replaceChildren(...this.words(p, r), ...this.plane(...turned),
+        ...this.dials(turned, this.parts(p, r)), ...this.curve(p - r));
     }
 
     text(x, y, words, kind = "") {
@@ -190,23 +221,36 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       return shape("path", { class: `wedge ${more}`, d: sector(radius, k.angle, k.angle + near(q.angle - k.angle)) });
     }
 
+    // the stops whose numbers have room on a rail, which a slow pair's have not all
+    numbered(far) {
+      const roomy = far * this.data.frequencies[this.large] > 15;
+      return range(this.data.tokens.length).filter((place) => roomy || this.roleAt(place)
+        || (place % 2 === 0 && !this.roleAt(place - 1) && !this.roleAt(place + 1)));
+    }
+
     // one pair, whose arrows run on rails with a stop for each place
     plane(p, r) {
       const { tokens, frequencies } = this.data;
       const { plane: { x, y, low, radius } } = this.place;
-      const arrows = this.arrows(LARGE, p, r);
+      const { large } = this;
+      const arrows = this.arrows(large, p, r);
       const scale = radius / Math.max(...arrows.map(({ long }) => long));
-      const omega = frequencies[LARGE];
+      const omega = frequencies[large];
       const at = (angle, far) => [far * Math.cos(angle), -far * Math.sin(angle)];
-      const arc = (far, from, to) => {
+      const arc = (far, from, to) => { // each turn that is complete, and the rest
+        const half = ([x, y]) => `A${far},${far} 0 0 0 ${x},${y}`;
         const [start, end] = [at(from, far), at(to, far)];
-        return `M${start} A${far},${far} 0 ${Number(to - from > PI)} 0 ${end}`;
+        const turn = `M${start} ${half(at(from + PI, far))} ${half(start)} `;
+        const rest = (to - from) % (2 * PI);
+        return turn.repeat((to - from) / (2 * PI))
+          + `M${start} A${far},${far} 0 ${Number(rest > PI)} 0 ${end}`;
       };
       const last = tokens.length - 1;
       const group = shape("g", { class: "plane", transform: `translate(${x},${y})` });
       for (const { role, first, angle, long } of arrows) {
         const far = long * scale;
         group.append(
+          shape("circle", { class: "face", r: far }),
           shape("path", { class: "rail", d: arc(far, first, first + last * omega) }),
           shape("path", { class: `way ${role}`, d: arc(far, first, angle) }),
           ...range(tokens.length).map((place) => {
@@ -216,10 +260,10 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       }
       const outer = arrows[0].long < arrows[1].long ? 1 : 0;
       const stays = this.from[0] !== this.p && this.from[0] - this.from[1] === this.p - this.r;
-      if (stays) group.append(this.wedge(this.arrows(LARGE, ...this.from), 0.45 * radius, "old"));
+      if (stays) group.append(this.wedge(this.arrows(large, ...this.from), 0.45 * radius, "old"));
       group.append(this.wedge(arrows, 0.45 * radius),
         ...arrows.flatMap((arrow) => this.arrow(arrow, scale, 12)),
-        ...range(tokens.length).map((place) => {
+        ...this.numbered(radius + 15).map((place) => {
           const [cx, cy] = at(arrows[outer].first + place * omega, radius + 15);
           return this.text(cx, cy + 5, String(place), this.roleAt(place));
         }),
@@ -228,26 +272,28 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
           return this.text(cx, cy + 5, role[0], `strong ${role}`);
         }));
       const turn = degrees(omega);
-      return [this.text(x, 142, `the ${NAMES[LARGE]} pair: ${turn} a place`, "strong"), group,
-        shape("text", { x, y: low + 22 }, ...[["query", "q", this.p], ["key", "k", this.r],
-          ["between", "between", this.p - this.r]].map(([kind, name, times], i) =>
+      const times = [p, r, p - r].map(Math.round);
+      return [this.text(x, 142, `the ${NAMES[large]} pair: ${turn} a place`, "strong"), group,
+        shape("text", { x, y: low + 22 }, ...[["query", "q", times[0]], ["key", "k", times[1]],
+          ["between", "between", times[2]]].map(([kind, name, times], i) =>
           shape("tspan", { class: kind, dx: i && 10 }, `${name}: ${times} × ${turn}`))),
         this.text(x, low + 43, `lengths ${arrows.map(({ long }) => fixed(long)).join(" and ")}, at every place`)];
     }
 
     // all pairs, what each adds, and the sum
-    dials(p, r) {
+    dials([p, r], found) {
       const { frequencies } = this.data;
       const { dials: { left, top, cell } } = this.place;
       const most = Math.max(...NAMES.flatMap((_, pair) => this.arrows(pair, 0, 0).map(({ long }) => long)));
-      const radius = Math.min(40, cell / 2 - 4);
-      const found = this.parts(p, r);
-      const middle = (i) => left + (i + 0.5) * cell;
+      const radius = Math.min(40, cell / 2 - 7);
+      const middle = (i) => left + (i + 0.5) * cell - 3;
       const [y, below] = [top + 82, top + 142];
       return [...NAMES.flatMap((name, pair) => {
         const arrows = this.arrows(pair, p, r);
         const scale = radius / most;
-        return [this.text(middle(pair), top + 6, name, "strong"),
+        return [shape("rect", { class: `press ${pair === this.large ? "chosen" : ""}`, x: left + pair * cell,
+          y: top - 14, width: cell - 6, height: 138, rx: 6 }),
+        this.text(middle(pair), top + 6, name, "strong"),
           this.text(middle(pair), top + 24, degrees(frequencies[pair])),
           shape("g", { class: "dial", transform: `translate(${middle(pair)},${y})` },
             ...arrows.map(({ long }) => shape("circle", { class: "rail", r: long * scale })),
@@ -296,7 +342,8 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const [before, now] = [was, is].map((k) => fixed(sum(this.parts(k))));
       const names = `“${tokens[asks]}” is ${places(is)} after “${tokens[found]}”`;
       if (p === this.p && r === this.r)
-        this.say(`${names}. Drag one of these words, or drag the bar to move both.`);
+        this.say(`${names}. Press play to move both words, or drag one of them. Press a small circle to enlarge `
+          + "its pair.");
       else if (was === is)
         this.say(`Both words moved by ${places(Math.abs(this.p - p))}. In each pair, q and k rotated by the same angle, `
           + `so the angle between them is the same as before. The score is still ${now}.`);

@@ -6,6 +6,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
   const UNIT = 21; // the length of a bar for the number 1
   const KINDS = { position: "position", word: "+ word", sum: "= sum" };
   const FAINT = 0.28; // bars in columns that are not the point
+  const TELLS = ["tells neighbours apart", "tells far places apart"];
   const COUNTS = ["two", "three", "four", "five", "six", "seven", "eight"];
 
   return class Waves extends Interactive {
@@ -17,6 +18,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       .name, .strong { font-weight: 600; }
       .name.position { fill: var(--other); }
       .word { fill: var(--soft); } .position { fill: var(--other); } .sum { fill: var(--ink); }
+      .room .right { text-anchor: end; stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
       .middle { text-anchor: middle; }
       .column { fill: var(--hover); }
       .zero, .bracket { fill: none; stroke: var(--line); }
@@ -66,7 +68,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       const { tokens } = this.data;
       const width = this.stage.clientWidth || 600;
       const narrow = width < 560; // the names of rows stand above them, not at their left
-      const left = narrow ? 0 : 134;
+      const left = narrow ? 0 : 150;
       const step = (width - left) / tokens.length;
       const bar = Math.min(9.5, (step - 8) / this.features.length);
       const name = narrow ? 20 : 0;
@@ -109,9 +111,11 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       const { narrow, left, width, step, top } = this.place;
       const middle = (i) => top + (i + 0.5) * BAND;
       const label = (y, text, kind = "soft") => shape("text", { class: kind, x: 0, y }, text);
-      const names = narrow ? [label(top - 6, "waves", "name position")]
-        : [label(48, "position"), label(middle(0) + 5, "fast wave"),
-          label(middle(this.features.length - 1) + 5, "slow wave")];
+      const slowest = middle(this.features.length - 1);
+      const names = narrow ? [[top - 8, "fast wave"], [slowest + BAND / 2 + 12, "slow wave"]].map(([y, name], i) =>
+        shape("text", { class: "soft right", x: width, y }, `${name}: ${TELLS[i]}`))
+        : [label(48, "position"), ...[middle(0), slowest].flatMap((y, i) =>
+          [label(y - 3, ["fast wave", "slow wave"][i], "name position"), label(y + 14, TELLS[i])])];
       return [...names, ...this.features.flatMap((i) => {
         const points = range(Math.ceil((width - left) / 2) + 1).map((n) => {
           const at = Math.min(2 * n, width - left);

@@ -34,7 +34,7 @@ def is_new(method, factor, distances):
 
 @pytest.mark.parametrize("method", STRETCHES)
 def test_frequencies_and_new_angles_are_those_of_the_package(show, method):
-    page = show(alive("stretch"))
+    page = show(alive("stretch"), motion="reduce")
     for factor in (4, 1, 8):
         choose(page, method, factor)
         heading, rows = numbers(page)
@@ -48,7 +48,7 @@ def test_frequencies_and_new_angles_are_those_of_the_package(show, method):
 
 @pytest.mark.parametrize("method", STRETCHES)
 def test_the_curve_is_the_cosine_and_red_where_the_angle_is_new(show, method):
-    page = show(alive("stretch"))
+    page = show(alive("stretch"), motion="reduce")
     choose(page, method, 4)
     distances = torch.arange(0, 127.01, 0.125, dtype=torch.float64)
     new = is_new(method, 4, distances)
@@ -70,7 +70,7 @@ def test_the_curve_is_the_cosine_and_red_where_the_angle_is_new(show, method):
 
 
 def test_the_sentence_names_the_pairs_and_the_price(show):
-    page = show(alive("stretch"))
+    page = show(alive("stretch"), motion="reduce")
     choose(page, "as trained", 4)
     assert said(page) == "Pairs 2, 3, 4 and 5 meet angles that no training text contained (red)."
     choose(page, "interpolation", 4)
@@ -82,3 +82,22 @@ def test_the_sentence_names_the_pairs_and_the_price(show):
     assert page.locator(".slower").count() == 0
     choose(page, "as trained", 1)
     assert "no pair meets a new angle" in said(page)
+
+
+def test_waves_stretch_on_their_way_to_another_method_while_the_sentence_is_there_at_once(show):
+    page = show(alive("stretch"))
+    wave = page.locator(".wave:not(.new)").first
+    before = wave.get_attribute("d")
+    page.evaluate(
+        """() => {
+          const figure = document.querySelector("[label]"), draw = figure.drawWaves;
+          window.speeds = [];
+          figure.drawWaves = () => { speeds.push(figure.now[0]); draw.call(figure); };
+        }"""
+    )
+    choose(page, "interpolation", 4)
+    assert said(page).startswith("No pair meets an angle that is new")
+    page.wait_for_function("() => speeds.at(-1) < 0.26")  # it was 1, and becomes a fourth
+    assert page.evaluate("speeds.length") >= 2 and page.evaluate("speeds[0]") > 0.9
+    assert wave.get_attribute("d") != before and page.locator(".slower").count() == 2
+    assert page.trouble == []

@@ -40,9 +40,21 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
       this.whenResized(grid, () => this.paint());
     }
 
+    // another method lets the waves stretch on their way
     set(name, value) {
+      const from = this.now;
       this[name] = value;
-      this.draw();
+      this.between = null;
+      const to = this.now;
+      this.glide((part) => {
+        this.between = part < 1 ? to.map((speed, i) => speed ** part * from[i] ** (1 - part)) : null;
+        this.drawWaves();
+      }, name === "factor");
+      const shown = this.between;
+      this.between = null; // what is said is said at once
+      this.explain();
+      this.showNumbers();
+      this.between = shown;
     }
 
     get trained() {
@@ -50,7 +62,7 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
     }
 
     get now() {
-      return this.data.frequencies[this.method][this.factor];
+      return this.between ?? this.data.frequencies[this.method][this.factor];
     }
 
     get tokens() {
@@ -73,6 +85,11 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
     }
 
     paint() {
+      this.drawWaves();
+      this.explain();
+    }
+
+    drawWaves() {
       const { length } = this.data;
       const last = this.tokens - 1;
       const width = this.axis.clientWidth || 300;
@@ -98,7 +115,6 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
         { x: place, y: 14, "text-anchor": anchor }, words);
       this.axis.replaceChildren(text(0, "start", "0"), text(width, "end", `distance ${last}`),
         ...(last > length ? [text(Math.max(x(length - 1), 60), "middle", `${length - 1} (training)`)] : []));
-      this.explain();
     }
 
     explain() {

@@ -112,7 +112,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       const middle = (i) => top + (i + 0.5) * BAND;
       const label = (y, text, kind = "soft") => shape("text", { class: kind, x: 0, y }, text);
       const slowest = middle(this.features.length - 1);
-      const names = narrow ? [[top - 8, "fast wave"], [slowest + BAND / 2 + 12, "slow wave"]].map(([y, name], i) =>
+      const names = narrow ? [[top - 8, "fast"], [slowest + BAND / 2 + 12, "slow"]].map(([y, name], i) =>
         shape("text", { class: "soft right", x: width, y }, `${name}: ${TELLS[i]}`))
         : [label(48, "position"), ...[middle(0), slowest].flatMap((y, i) =>
           [label(y - 3, ["fast wave", "slow wave"][i], "name position"), label(y + 14, TELLS[i])])];

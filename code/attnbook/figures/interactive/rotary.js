@@ -268,7 +268,9 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
           return this.text(cx, cy + 5, String(place), this.roleAt(place));
         }),
         ...arrows.map(({ role, angle, long }, i) => {
-          const [cx, cy] = at(angle, long * scale + (i === outer ? 32 : 13));
+          const apart = near(angle - arrows[1 - i].angle); // beside an arrow that would hide the name
+          const aside = i !== outer && Math.abs(apart) < 0.3 ? 0.26 * (Math.sign(apart) || 1) : 0;
+          const [cx, cy] = at(angle + aside, long * scale + (i === outer ? 32 : aside ? 4 : 13));
           return this.text(cx, cy + 5, role[0], `strong ${role}`);
         }));
       const turn = degrees(omega);

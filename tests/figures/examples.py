@@ -119,6 +119,20 @@ CACHES = [
         ),
     )
 ]
+BLOCK = {  # a word that gets something from attention and the network, and one that gets nothing
+    "stages": torch.tensor(
+        [
+            [[1.0, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
+            [[1.0, 0.25, 0.75, 0.0], [0.0, 0.5, 0.0, 0.0], [0.5, 0.0, 1.0, 0.0]],
+            [[1.0, 0.25, 0.75, 1.5], [0.0, 0.5, 0.0, 0.0], [0.5, 0.0, 1.0, 0.25]],
+        ]
+    ),
+    "weights": torch.tensor([[0.05, 0.2, 0.75], [0.3, 0.4, 0.3], [0.6, 0.2, 0.2]]),
+    "fires": torch.tensor([[0.75, -0.5], [-1.0, 0.0], [-0.1, 0.25]]),
+    "words": ["dog", "<i>", "bites"],
+    "features": ["animal", "<b>", "biting", "hungry"],
+    "questions": ["An animal that bites?", "A </p>?"],
+}
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -165,6 +179,7 @@ FIGURES = {
     ),
     "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
     "lessons": lambda: interactive.lessons(**LESSONS),
+    "one_block": lambda: interactive.one_block(**BLOCK, asks=[0, 1]),
     "memories": lambda: interactive.memories(320, d=64, tile=64, size=2),
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."

@@ -277,8 +277,8 @@ def _gallery():
         "writing": drawings.writing(9, LESSONS["reads"]),
         "writing one": drawings.writing(1, ["<start>"]),
         "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
-        "encoder block, post-norm": drawings.encoder_block(**BASE, norm_first=False),
-        "decoder block, post-norm": drawings.decoder_block(**BASE, norm_first=False),
+        "encoder blocks, norm before and after": drawings.encoder_blocks(**BASE),
+        "decoder block": drawings.decoder_block(**BASE),
     }
 
 

@@ -6,7 +6,7 @@ telephone, where it is 350 pixels wide.
 """
 
 from attnbook.figures.drawings.attention import self_attention
-from attnbook.figures.drawings.blocks import decoder_block, encoder_block, then_and_now
+from attnbook.figures.drawings.blocks import decoder_block, encoder_blocks, then_and_now
 from attnbook.figures.drawings.both_ways import Reading, both_ways
 from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.cost import (
@@ -50,7 +50,7 @@ __all__ = [
     "both_ways",
     "caching",
     "decoder_block",
-    "encoder_block",
+    "encoder_blocks",
     "encoder_decoder",
     "five_marks",
     "growth",

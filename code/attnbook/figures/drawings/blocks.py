@@ -21,28 +21,50 @@ class SubLayer:
     norm: str = "norm"
 
 
-def encoder_block(
-    *, length: int, d_model: int, num_heads: int, d_ff: int, norm_first: bool = True
-) -> Drawing:
-    """An encoder block: the residual stream goes up, two sub-layers read from it and add to it.
+@dataclass(frozen=True)
+class Side:
+    """One of two blocks that are beside each other."""
 
-    ``norm_first=False`` is post-norm: the norm is on the stream after each addition.
+    name: str
+    sub_layers: list[SubLayer]
+    shape: str
+    norm_first: bool
+    note: str = ""
+
+
+def encoder_blocks(*, length: int, d_model: int, num_heads: int, d_ff: int) -> Drawing:
+    """An encoder block with pre-norm beside one with post-norm.
+
+    The residual stream goes up, and two sub-layers read from it and add to it. In post-norm, a norm
+    is on the stream after each addition.
 
     Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
     """
-    sub_layers = _encoder(d_model, num_heads, d_ff)
-    return _block("An encoder block", sub_layers, f"{length} × {d_model}", norm_first)
+    sub_layers, shape = _encoder(d_model, num_heads, d_ff), f"{length} × {d_model}"
+    return _side_by_side(
+        [
+            Side("pre-norm", sub_layers, shape, True, "the stream passes no norm"),
+            Side("post-norm", sub_layers, shape, False, "the stream passes two norms"),
+        ]
+    )
 
 
-def decoder_block(
-    *, length: int, d_model: int, num_heads: int, d_ff: int, norm_first: bool = True
-) -> Drawing:
-    """A decoder block: as ``encoder_block``, with masked self-attention and cross-attention.
+def decoder_block(*, length: int, d_model: int, num_heads: int, d_ff: int) -> Drawing:
+    """A decoder block with pre-norm, with masked self-attention and cross-attention.
 
     Raises ``ValueError`` if ``d_model`` is not divisible by ``num_heads``.
     """
-    sub_layers = _decoder(d_model, num_heads, d_ff)
-    return _block("A decoder block", sub_layers, f"{length} × {d_model}", norm_first)
+    sub_layers, shape = _decoder(d_model, num_heads, d_ff), f"{length} × {d_model}"
+    canvas = Canvas()
+    canvas.text(0, 12, f"x  {shape}", formula=True, size=TEXT, color=INK)
+    canvas.line((0, 0), (0, -9), thick=5)
+    y = -8.0
+    for sub_layer in sub_layers:
+        y = _draw_sub_layer(canvas, 0, y, sub_layer, True, with_notes=True)
+    _end_of_stream(canvas, 0, y)
+    canvas.text(0, y - 34, shape, size=TEXT, color=INK)
+    says = _say(sub_layers, shape, norm_first=True)
+    return canvas.finish(f"A decoder block, from below upwards. {says}")
 
 
 def then_and_now(
@@ -62,22 +84,34 @@ def then_and_now(
     """
     then = _decoder(d_model[0], num_heads[0], d_ff[0])
     now = _language(d_model[1], num_heads[1], num_kv_heads, d_ff[1])
+    shapes = [f"{length} × {d}" for d in d_model]
+    return _side_by_side(
+        [
+            Side("decoder, 2017", then, shapes[0], False),
+            Side("language model", now, shapes[1], True),
+        ]
+    )
+
+
+def _side_by_side(sides: list[Side]) -> Drawing:
     canvas = Canvas()
     says = []
-    sides = (("decoder, 2017", then, False), ("language model", now, True))
-    for side, (name, sub_layers, norm_first) in enumerate(sides):
-        x = side * (FROM_STREAM + WIDE + 44.0)
-        shape = f"{length} × {d_model[side]}"
-        canvas.text(x + FROM_STREAM + WIDE / 2, 34, name, size=TEXT, color=INK, bold=True)
-        canvas.text(x, 12, shape, size=TEXT, color=INK)
+    for place, side in enumerate(sides):
+        x = place * (FROM_STREAM + WIDE + 44.0)
+        middle = x + FROM_STREAM + WIDE / 2
+        canvas.text(middle, 34, side.name, size=TEXT, color=INK, bold=True)
+        if side.note:
+            canvas.text(middle, 52, side.note, size=SMALL)
+        canvas.text(x, 12, side.shape, size=TEXT, color=INK)
         canvas.line((x, 0), (x, -9), thick=5)
         y = -8.0
-        for sub_layer in sub_layers:
+        for sub_layer in side.sub_layers:
             if sub_layer.reads_encoder:
                 sub_layer = replace(sub_layer, detail="on the encoder")
-            y = _draw_sub_layer(canvas, x, y, sub_layer, norm_first)
+            y = _draw_sub_layer(canvas, x, y, sub_layer, side.norm_first)
         _end_of_stream(canvas, x, y)
-        says.append(f"{name}: {_say(sub_layers, shape, norm_first)}")
+        note = f" Here, {side.note}." if side.note else ""
+        says.append(f"{side.name}: {_say(side.sub_layers, side.shape, side.norm_first)}{note}")
     return canvas.finish(f"Two blocks side by side, from below upwards. {' '.join(says)}")
 
 
@@ -119,18 +153,6 @@ def _decoder(d_model: int, num_heads: int, d_ff: int) -> list[SubLayer]:
         SubLayer("cross-attention", attention.detail, WEIGHTS, from_encoder, reads_encoder=True),
         feed_forward,
     ]
-
-
-def _block(title: str, sub_layers: list[SubLayer], shape: str, norm_first: bool) -> Drawing:
-    canvas = Canvas()
-    canvas.text(0, 12, f"x  {shape}", formula=True, size=TEXT, color=INK)
-    canvas.line((0, 0), (0, -9), thick=5)
-    y = -8.0
-    for sub_layer in sub_layers:
-        y = _draw_sub_layer(canvas, 0, y, sub_layer, norm_first, with_notes=True)
-    _end_of_stream(canvas, 0, y)
-    canvas.text(0, y - 34, shape, size=TEXT, color=INK)
-    return canvas.finish(f"{title}, from below upwards. {_say(sub_layers, shape, norm_first)}")
 
 
 def _say(sub_layers: list[SubLayer], shape: str, norm_first: bool) -> str:

@@ -24,6 +24,7 @@ from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.lessons import lessons
 from attnbook.figures.interactive.memories import memories
+from attnbook.figures.interactive.one_block import one_block
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.path_of_a_fact import path_of_a_fact
 from attnbook.figures.interactive.permutation import permutation
@@ -56,6 +57,7 @@ __all__ = [
     "hero",
     "lessons",
     "memories",
+    "one_block",
     "online_softmax",
     "path_of_a_fact",
     "permutation",

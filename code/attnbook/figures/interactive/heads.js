@@ -30,7 +30,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       .room > .falls { --late: ${MOVE * 0.8}ms; } /* after what it is made of */
       .room.quiet > * { transition: none; }
       .room > .gone { opacity: 0; visibility: hidden; }
-      .room > .done { opacity: .45; }
+      .room > .done:not(.text) { opacity: .5; } /* words stay legible */
       .cell { display: grid; place-items: center; min-width: 0; margin-right: -1px; white-space: nowrap;
         letter-spacing: -.03em; font-variant-numeric: tabular-nums; color: var(--ink); font-weight: 600;
         border: 1px solid color-mix(in srgb, var(--of) 45%, var(--paper));
@@ -303,7 +303,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       const joined = rows.joined[this.word];
       joined.forEach((number, i) => {
         write(`joined${i}`, [number]);
-        write(`W_O${i}`, W_O[i], (k) => Math.min(60, 60 * Math.abs(number * W_O[i][k])));
+        write(`W_O${i}`, W_O[i], (k) => Math.min(40, 40 * Math.abs(number * W_O[i][k])));
       });
       write("output", rows.output[this.word]);
       if (this.across < BROAD) // a number with a sign has no room for its 0

@@ -38,7 +38,7 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
       .part.reached p { color: var(--ink); } .part p b { color: var(--of); }
       .chips { display: flex; flex-wrap: wrap; gap: .25rem .3rem; }
       .chips span { padding: 0 .45rem; line-height: 24px; border-radius: .3rem; font-size: 14px; color: var(--ink);
-        background: color-mix(in srgb, var(--of) calc(60% * var(--share, 0)), var(--paper)); box-shadow: inset 0 0 0 1px var(--line); transition: background .4s; }
+        background: color-mix(in srgb, var(--of) calc(40% * var(--share, 0)), var(--paper)); box-shadow: inset 0 0 0 1px var(--line); transition: background .4s; }
       .way { position: absolute; left: -31px; width: 31px; height: 0; border-top: 2px solid var(--line); }
       .reached > .way { border-color: var(--soft); }
       .way::after { content: ""; position: absolute; top: -6px; border: 5px solid transparent; }

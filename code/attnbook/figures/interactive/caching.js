@@ -17,7 +17,7 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
       .panels { display: grid; gap: .8rem 1.6rem; grid-template-columns: minmax(0, 22rem); justify-content: center; margin-top: .8rem; }
       @container (min-width: 34rem) { .panels { grid-template-columns: repeat(2, minmax(0, 22rem)); } }
       .line { margin: 0 0 .4rem; font-size: 13.5px; line-height: 1.35; } .line b { display: block; font-size: 16px; }
-      .panels text { font-size: 9.5px; fill: var(--ink); text-anchor: middle; }
+      .panels text { font-size: 10.2px; fill: var(--ink); text-anchor: middle; }
       .panels .name { font-weight: 600; text-anchor: start; } .panels .of-k { fill: var(--key); } .panels .of-v { fill: var(--value); }
       .panels .of-s { fill: var(--weights); } .panels .end { text-anchor: end; } .panels .soft { fill: var(--soft); }
       .panels .state { fill: var(--paper); font-weight: 600; } .panels .kept.state { fill: var(--ink); }
@@ -70,7 +70,7 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
           height: VALUES - KEYS + HIGH + 6, rx: 3 }),
         text(0, KEYS + 9, "K", { class: "name of-k" }), text(0, VALUES + 9, "V", { class: "name of-v" }),
         text(0, SCORES + 9, "QKᵀ", { class: "name of-s" }),
-        text(wide - 2, KEYS - 7, way ? "the cache, kept from step to step" : "dropped after each step", { class: "end soft" }),
+        text(wide - 2, KEYS - 7, way ? "kept from step to step" : "dropped after each step", { class: "end soft" }),
         frame, ...tokens, ...scores.flat(), skipped, masked, ...vectors.flat(), ...states.flat());
       const node = element("div", {}, element("p", { class: "line" }, element("b", {}, name), count), svg);
       return { node, tokens, vectors, states, scores, frame, masked, skipped, count };
@@ -99,7 +99,7 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
       const { step } = this;
       const [pairs, many] = this.made(way, step);
       const several = (number, name) => `${number} ${name}${number > 1 ? "s" : ""}`;
-      count.textContent = `this step computes ${several(pairs, "key")}, ${several(pairs, "value")}, ${several(many, "score")}`;
+      count.textContent = `computes ${several(pairs, "key")}, ${several(pairs, "value")}, ${several(many, "score")}`;
       frame.setAttribute("width", step * CELL);
       frame.setAttribute("height", step * HIGH + 1);
       masked.setAttribute("x", LEFT + step * CELL - 4);

@@ -15,11 +15,12 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       .picture text { font-size: 13px; dominant-baseline: central; }
       .picture .token { font-size: 15px; fill: var(--ink); } .picture .fact { font-weight: 700; }
       .picture .found { font-size: 14px; font-weight: 700; } .picture .turned { fill: var(--value); }
+      .picture .over { paint-order: stroke; stroke: var(--paper); stroke-width: 5px; stroke-linejoin: round; }
       .picture .head { fill: var(--weights); } .picture .now { fill: var(--ink); font-weight: 650; }
       .stream { stroke: var(--line); stroke-width: 2; }
       .line { margin: 0 0 .4rem; } .line b { white-space: nowrap; }
       .river { fill: var(--value); } .river.past { fill: color-mix(in srgb, var(--value) 26%, var(--paper)); }
-      .ribbon { fill: none; stroke: var(--weights); }
+      .ribbon { fill: none; stroke: var(--weights); stroke-linejoin: round; }
       .ribbon.past { stroke: color-mix(in srgb, var(--weights) 30%, var(--paper)); }
       .here { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 3 3; }
       .vector { fill: var(--paper); stroke: var(--soft); stroke-width: 1.5; }
@@ -93,9 +94,9 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       });
       const flow = (name) => rivers.map((d) => shape("path", { class: `river ${name}`, d }));
       this.cut = shape("rect", { y: 0, width, height: end + WIDE });
-      const bend = Math.min(this.unit / 2, 10);
+      const bend = WIDE * moved / 2;
       this.ribbon = shape("path", { class: "ribbon", "stroke-width": WIDE * moved,
-        d: `M${mid - bend},${fact} C${mid},${fact} ${mid},${fact} ${mid},${(fact + end) / 2} S${mid},${end} ${mid + bend},${end}` });
+        d: `M${mid - bend},${fact} H${mid} V${end} H${mid + bend}` });
       this.low = end + WIDE / 2 + 34 + LOW; // where the ranks' bars stand
       const high = (rank) => 3 + (LOW - 8) * (1 - Math.log(rank) / Math.log(Math.max(...ranks)));
       this.bars = ranks.map((rank, block) => shape("rect", { class: "bar", x: this.x(block - 0.5) + 0.5,
@@ -104,19 +105,19 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       this.after = text(0, TOP - 24, "now", "", { "text-anchor": "middle" });
       this.dots = this.rows.map((y) => shape("circle", { class: "vector", cy: y, r: 4.5 }));
       this.found = this.rows.map((y) => text(width, y, "found", "", right));
-      this.guess = [48, 30].map((up) => text(0, this.low - up, "", ""));
+      this.guess = [48, 30].map((up) => text(0, this.low - up, "over", ""));
       this.country = shape("g", { class: "country" },
         shape("rect", { x: -33, y: -11, width: 66, height: 22, rx: 11 }), text(0, 0, "", "country"));
       const marks = [...range(this.last + 1).filter((block) => block % 5 === 0
-        && Math.abs(block - carrier) * this.unit > 24), carrier];
+        && Math.abs(block - carrier) * this.unit > 30), carrier];
       this.svg.replaceChildren(shape("clipPath", { id: "ahead" }, this.cut),
         text(0, TOP - 24, "", "swap"), text(width, TOP - 24, "", "answer", right),
         ...tokens.map((token, i) => text(0, this.rows[i], i < tokens.length - 2 ? "token" : "token fact", token)),
         ...this.rows.map((y) => shape("line", { class: "stream", x1: this.x(-0.5), x2: this.x(this.last + 0.5), y1: y, y2: y })),
-        ...flow("past"), shape("g", { "clip-path": "url(#ahead)" }, ...flow("")), this.ribbon,
+        ...flow("past"), shape("g", { "clip-path": "url(#ahead)" }, ...flow("")), this.ribbon, ...this.bars, this.here,
         ...[`head ${head[1]} of block ${carrier}:`, `“${tokens.at(-1)}” looks at “${tokens.at(-2)}”,`, `${percent(weight)} of its weight`]
-          .map((words, n) => text(mid - WIDE / 2 - 8, fact + WIDE / 2 + 15 + 17 * n, "head", words, right)),
-        ...this.bars, ...this.guess, this.here, ...this.dots, this.country, ...this.found, this.after,
+          .map((words, n) => text(mid - WIDE / 2 - 8, fact + WIDE / 2 + 15 + 17 * n, "over head", words, right)),
+        ...this.guess, ...this.dots, this.country, ...this.found, this.after,
         ...marks.map((block) => text(this.x(block), this.low + 12, "", String(block), { "text-anchor": "middle" })),
         text(0, this.low + 12, "", "block"));
       this.svg.style.height = `${this.low + 22}px`;
@@ -154,6 +155,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         this.guess[1].textContent = `${answers[0]} is guess ${whole(ranks[now])}.`;
         this.country.style.transform = `translate(${holder === last ? x - 26 : Math.max(x, LEFT + 36)}px, ${this.rows[holder]}px)`;
       }
+      this.said.ariaLive = this.playing ? "off" : "polite"; // it is spoken when it stops
       this.say(`After block ${now}, only a swap at “${tokens[holder]}” turns the answer to ${answers[1]}: `
         + `this vector carries the country.`);
     }

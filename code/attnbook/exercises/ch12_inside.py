@@ -1,4 +1,4 @@
-"""Exercises of chapter 12, "How does a language model copy, know and learn from examples?"."""
+"""Exercises of chapter 12, "What happens inside a language model?"."""
 
 import math
 

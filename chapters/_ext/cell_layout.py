@@ -35,6 +35,7 @@ WIDE = {
     "lessons",
     "roles",
     "scale",
+    "shapes",
     "stack",
     "token",
     "transformer",

@@ -29,8 +29,8 @@ def test_the_contents_list_every_page_once():
     start = [ROOT / f"chapters/{name}.ipynb" for name in ("index", "prerequisites")]
     front = [path for path in BOOK.listed if is_front(path)]
     assert {*BOOK.listed[:3]} == {*start, *front} and len(front) == 1
-    workshop = ROOT / "chapters/your-own-gpt.ipynb"
-    assert sorted(BOOK.listed[3:]) == sorted([*CHAPTERS, *LABORATORY, workshop])
+    others = [ROOT / f"chapters/{name}.ipynb" for name in ("your-own-gpt", "notation")]
+    assert sorted(BOOK.listed[3:]) == sorted([*CHAPTERS, *LABORATORY, *others])
 
 
 def _pages(ending):

@@ -38,7 +38,7 @@ def test_sections_are_those_of_chapters_the_laboratory_and_three_pages():
     pages = {address.split("#")[0] for address in BY_ADDRESS}
     assert {"00-ten-minutes.ipynb", "03-scaling.ipynb", "lab/12-lens.ipynb"} <= pages
     others = {page for page in pages if not re.match(r"(lab/)?\d\d-.+\.ipynb", page)}
-    assert others == {"prerequisites.ipynb", "notation.md", "glossary.md"}
+    assert others == {"prerequisites.ipynb", "notation.ipynb", "glossary.md"}
 
 
 def test_a_section_has_the_address_of_the_links_to_it():

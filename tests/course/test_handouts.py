@@ -255,8 +255,8 @@ def test_the_command_writes_once_and_again_and_says_what_it_kept(
     with_exercises = [path for path in LABORATORY if any(exercises_of(read(path)))]
     laboratory = with_exercises if command == "assignment" else LABORATORY
     front = command != "assignment"  # which has no exercises
-    # students also get the workshop, and the answer book the landing page and the prerequisites
-    others = front + {"student": 1, "answers": 3}.get(command, 0)
+    # students also get the workshop, and the answer book three pages around the chapters
+    others = front + {"student": 1, "answers": 4}.get(command, 0)
     assert len(notebooks) == len(CHAPTERS) + len(laboratory) + others
     notebooks[0].write_text("edited")
     commands.main([command, str(tmp_path)])

@@ -96,6 +96,10 @@ FACT = {
     "answers": ("Paris", "<b>"),
     "other": "it",
 }
+OF_SHAPES = [
+    torch.randn(size, generator=torch.Generator().manual_seed(9 + n))
+    for n, size in enumerate([(6, 7), (7, 5), (7, 5), (7, 5)])
+]
 # flat enough for what is not stored to matter
 PROMPTS = {text: 2 * torch.randn(3000, generator=generator) for text in ("It <i>", "</script>")}
 CACHES = [
@@ -167,6 +171,14 @@ FIGURES = {
         *TURNED, tokens=STRANGE, asks=5, found=2, d_features=12, alt="Two arrows."
     ),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
+    "shapes": lambda: interactive.shapes(
+        *OF_SHAPES,
+        tokens=["cat", "<i>", "</script>", "drank", "so", "x"],
+        length=4,
+        d_k=3,
+        entry=(1, 2),
+        alt="Thirteen matrices.",
+    ),
     "attention_map": lambda: interactive.attention_map(
         WEIGHTS, rows=ROWS, columns=COLUMNS, alt='Weights of "she" and four.'
     ),

@@ -92,6 +92,7 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
         ("stack", "drawCurves"),
         ("clocks", "paint"),
         ("decoding", "place"),
+        ("shapes", "paint"),
         ("softmax", "paint"),
         ("rotary", "paint"),
         ("two_translators", "place"),

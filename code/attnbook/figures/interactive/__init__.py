@@ -34,6 +34,7 @@ from attnbook.figures.interactive.roles import roles
 from attnbook.figures.interactive.rotary import rotary
 from attnbook.figures.interactive.sampling import sampling
 from attnbook.figures.interactive.scale import scale
+from attnbook.figures.interactive.shapes import shapes
 from attnbook.figures.interactive.softmax import softmax
 from attnbook.figures.interactive.stack import stack
 from attnbook.figures.interactive.stretch import stretch
@@ -67,6 +68,7 @@ __all__ = [
     "rotary",
     "sampling",
     "scale",
+    "shapes",
     "softmax",
     "stack",
     "stretch",

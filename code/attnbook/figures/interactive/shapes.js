@@ -1,0 +1,327 @@
+// All matrices of one head of attention, with a square for each number. A product is in the corner
+// between its two factors, so that a word has one row from left to right.
+attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) => {
+  // colour, rows, columns, and what makes it: two factors, or another matrix
+  const MATRICES = {
+    x: ["soft", "L", "d_model"],
+    W_Q: ["query", "d_model", "d_k"], W_K: ["key", "d_model", "d_k"], W_V: ["value", "d_model", "d_v"],
+    Q: ["query", "L", "d_k", "x", "W_Q"], K: ["key", "L", "d_k", "x", "W_K"],
+    V: ["value", "L", "d_v", "x", "W_V"],
+    "Q again": ["query", "L", "d_k", "Q"], Kᵀ: ["key", "d_k", "L", "K"], "V again": ["value", "L", "d_v", "V"],
+    scores: ["soft", "L", "L", "Q again", "Kᵀ"], weights: ["weights", "L", "L", "scores"],
+    output: ["value", "L", "d_v", "weights", "V again"],
+  };
+  const NAMES = Object.keys(MATRICES);
+  const ABOVE = ["W_Q", "W_K", "W_V", "Kᵀ", "V again"];
+  const FIRST = [["x"], ["Q", "W_Q"], ["K", "W_K"], ["V", "W_V"]]; // columns of the two halves
+  const SECOND = [["Q again"], ["scores", "Kᵀ"], ["weights"], ["output", "V again"]];
+  const STAGES = [["Q", "K", "V"], ["Q again", "Kᵀ", "V again"], ["scores"], ["weights"], ["output"]];
+  const COPIES = 1; // the stage that only moves numbers
+  const PACE = [2200, 1400, 2200, 1300, 2200]; // of the stages, in milliseconds
+  const [GAP, BESIDE, HEAD, FOOT] = [10, 14, 48, 36];
+  const stageOf = (name) => STAGES.findIndex((names) => names.includes(name));
+  const plain = (name) => name.replace(" again", "");
+  const turn = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
+  const times = (a, b) => a.map((row) => turn(b).map((column) => dot(row, column)));
+  // an index stands lower
+  const lowered = (text, make) => text.split(/_(\w+)/).map((part, n) => (n % 2 ? make(part) : part));
+  const text = (words, x, y, more = {}) => shape("text", { x, y, ...more }, ...lowered(words, (index) =>
+    shape("tspan", { "baseline-shift": "-20%", "font-size": "80%" }, index)));
+
+  return class Shapes extends Interactive {
+    static LINES = 5;
+    static STYLE = `
+      label > output { min-width: 1.2em; }
+      input[type="range"] { width: 8rem; }
+      .controls button { min-width: 3.4rem; }
+      .matrix { cursor: pointer; outline: none; }
+      .matrix rect { fill: var(--of); }
+      .matrix .cell { stroke: var(--paper); }
+      .matrix .none { fill: var(--tint); }
+      .matrix .hit { opacity: 0; }
+      .matrix .edge, .matrix .band, .matrix .old { fill: none; stroke: var(--of); }
+      .matrix .band { stroke: var(--ink); stroke-width: 2; }
+      .matrix.part .edge { stroke-width: 2.5; }
+      .matrix .old { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 4 3; }
+      .matrix:focus-visible .edge { stroke: var(--ink); stroke-width: 3.5; }
+      .matrix .name { fill: var(--of); font-weight: 700; font-size: 15px; }
+      .letter { font-style: italic; fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+      .asks { font-weight: 700; fill: var(--ink); }
+      .same { fill: var(--tint); stroke: var(--soft); stroke-dasharray: 2 3; }
+      .same.now { fill: var(--hover); stroke: var(--ink); stroke-dasharray: none; }
+      .to { stroke: var(--soft); stroke-width: 1.5; fill: none; }
+      sub { line-height: 0; }
+    `;
+
+    build() {
+      const { tokens, most, first } = this.data;
+      [this.chosen, this.entry] = ["scores", first.entry];
+      this.sizes = this.now = { L: first.L, d: first.d }; // now has parts of a row, on the way
+      this.player = this.button("play", () => (this.run ? this.stop() : this.play(STAGES)));
+      for (const [label, name, max] of [["Words L", "L", tokens.length], ["Head size dₖ", "d", most]])
+        this.slider(label, { min: 2 + (name === "L"), max, value: this.sizes[name] },
+          (value) => this.resize({ ...this.sizes, [name]: value }));
+      this.ground = shape("g", { "aria-hidden": "true" });
+      this.blocks = Object.fromEntries(NAMES.map((name) => [name, shape("g", { class: "matrix",
+        role: "button", tabindex: 0, style: `--of: var(--${MATRICES[name][0]})`,
+        onclick: (event) => this.press(name, event), onkeydown: (event) => this.key(name, event) })]));
+      this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks));
+      this.stage.append(this.svg);
+      this.whenResized(this.stage, () => this.paint());
+      if (!still()) this.whenSeen(() => this.play(STAGES));
+    }
+
+    // make the numbers of some stages, one after the other; all other numbers stay, or wait
+    play(stages) {
+      const ends = stages.reduce((all, names) => [...all, (all.at(-1) ?? 0) + PACE[stageOf(names[0])]], []);
+      const start = performance.now();
+      this.old = null;
+      const move = (now) => {
+        if (!this.isConnected) { // its cell runs again
+          this.run = null;
+          return;
+        }
+        const past = Math.max(0, now - start);
+        const at = ends.findIndex((end) => past < end);
+        const stage = at < 0 ? -1 : stageOf(stages[at][0]);
+        this.run = at < 0 ? null : { stage, alone: stages.length === 1, part: 1 - (ends[at] - past) / PACE[stage] };
+        if (this.run && !this.run.alone) [this.chosen] = stages[at];
+        this.draw();
+        if (this.run) this.frame = requestAnimationFrame(move);
+      };
+      move(start);
+    }
+
+    stop() {
+      cancelAnimationFrame(this.frame);
+      this.run = null;
+      this.draw();
+    }
+
+    resize(sizes) {
+      const from = this.now;
+      [this.old, this.sizes] = [this.sizes, sizes];
+      this.stop();
+      this.glide((part) => {
+        const between = (name) => (part < 1 ? from[name] + (sizes[name] - from[name]) * part : sizes[name]);
+        this.now = { L: between("L"), d: between("d") };
+        this.paint();
+      });
+    }
+
+    // the numbers of a block are made again, and then the entry that was pressed is shown
+    press(name, event) {
+      const { left, top } = this.svg.getBoundingClientRect();
+      const { x, y } = this.boxes[name];
+      const at = [event.clientY - top - y, event.clientX - left - x].map((way) => Math.floor(way / this.side));
+      this.choose(name, event.detail ? at : this.entry, true);
+    }
+
+    key(name, event) {
+      const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0],
+        Enter: [0, 0], " ": [0, 0] }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.choose(name, this.entry.map((at, axis) => at + step[axis]), !step[0] && !step[1]);
+    }
+
+    choose(name, entry, replay) {
+      [this.chosen, this.old] = [name, null];
+      this.entry = this.within(name, entry);
+      this.stop();
+      if (replay && !still() && stageOf(name) >= 0) this.play([STAGES[stageOf(name)]]);
+    }
+
+    size(name, { L, d } = this.sizes) {
+      const sizes = { L, d_model: this.data.x[0].length, d_k: d, d_v: d };
+      return MATRICES[name].slice(1, 3).map((letter) => sizes[letter]);
+    }
+
+    within(name, entry) {
+      return this.size(name).map((size, axis) => Math.max(0, Math.min(entry[axis], size - 1)));
+    }
+
+    // all numbers, for some words and features of the head
+    compute(L, d) {
+      const all = { x: this.data.x.slice(0, L) };
+      for (const role of "QKV") {
+        all[`W_${role}`] = this.data[`W_${role}`].map((row) => row.slice(0, d));
+        all[role] = all[`${role} again`] = times(all.x, all[`W_${role}`]);
+      }
+      all.Kᵀ = turn(all.K);
+      all.scores = times(all.Q, all.Kᵀ).map((row) => row.map((score) => score / Math.sqrt(d)));
+      all.weights = all.scores.map(softmax);
+      return { ...all, output: times(all.weights, all.V) };
+    }
+
+    // where every matrix is, with squares of a size for which the largest fit; on a telephone, the
+    // second half is below the first
+    place() {
+      const { tokens: { length: most }, x: [{ length: deep }], most: wide } = this.data;
+      const width = this.stage.clientWidth || 640;
+      this.wide = width >= 720;
+      const [left, soft] = this.wide ? [66, 56] : [16, 34]; // for words, and for "softmax"
+      const [first, second] = [left + GAP + 3 * BESIDE, 2 * GAP + soft + 20];
+      this.side = Math.min(15, this.wide ? (width - first - second) / (deep + 5 * wide + 2 * most)
+        : (width - Math.max(first, second)) / Math.max(deep + 3 * wide, 2 * most + 2 * wide));
+      this.boxes = {};
+      const half = (columns, x, y) => columns.reduce((start, [name, above]) => {
+        const [h, w, high] = [...this.size(name, this.now), above ? this.size(above, this.now)[0] : 0]
+          .map((size) => size * this.side);
+        const column = Math.max(w, name === "scores" ? 54 : 38); // as wide as its name
+        const aside = ["Q again", "weights"].includes(name) ? column - w : 0; // beside what is on its right
+        this.boxes[name] = { x: start + aside, y, w, h };
+        if (above) this.boxes[above] = { x: start, y: y - GAP - high, w, h: high };
+        return start + column + ({ x: GAP, "Q again": GAP, scores: soft, weights: GAP }[name] ?? BESIDE);
+      }, x);
+      const y = HEAD + deep * this.side + GAP;
+      const low = this.wide ? y : y + FOOT + HEAD + (most + Math.max(most, wide)) * this.side + GAP;
+      const end = half(FIRST, left, y);
+      const last = half(SECOND, this.wide ? end + 20 : 20, low);
+      if (this.wide) for (const box of Object.values(this.boxes)) box.x += (width + BESIDE - last) / 2;
+      const height = low + most * this.side + FOOT;
+      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      this.svg.setAttribute("height", height);
+    }
+
+    // the entry of a matrix that is made now, or the chosen one
+    at(name) {
+      if (stageOf(name) !== this.run?.stage) return this.within(name, this.entry);
+      const [rows, columns] = this.size(name);
+      const place = Math.floor(this.run.part * rows * columns);
+      return [Math.floor(place / columns), place % columns];
+    }
+
+    // whether a number is there already
+    isThere(name, i, j) {
+      const stage = stageOf(name);
+      if (!this.run || stage < this.run.stage || stage === COPIES) return !this.run || stage <= this.run.stage || this.run.alone;
+      const [row, column] = this.at(name);
+      return stage > this.run.stage ? this.run.alone : i < row || (i === row && (j <= column || name === "weights"));
+    }
+
+    paint() {
+      this.place();
+      this.values = this.compute(Math.ceil(this.now.L), Math.ceil(this.now.d));
+      this.player.textContent = this.run ? "stop" : "play";
+      this.bands = {}; // what is at work, with a row, a column, or an entry
+      for (const name of this.run ? STAGES[this.run.stage] : [this.chosen]) {
+        const [[i, j], [left, above]] = [this.at(name), MATRICES[name].slice(3)];
+        if (left) this.bands[left] = above || name === "weights" ? [i, null] : [];
+        if (above) this.bands[above] = [null, j];
+        this.bands[name] = above ? [i, j] : this.bands[left] ?? [];
+      }
+      for (const name of NAMES) this.paintMatrix(name);
+      this.paintGround();
+      this.tell(this.explain());
+    }
+
+    paintMatrix(name) {
+      const [{ x, y, w, h }, side, values] = [this.boxes[name], this.side, this.values[name]];
+      const [rows, columns] = this.size(name, this.now);
+      const [low, high] = [Math.min, Math.max].map((most) => most(...values.flat()));
+      const from = this.boxes[MATRICES[name][3]]; // where a copy comes from
+      const part = this.run?.stage === COPIES && stageOf(name) === COPIES ? this.run.part : 1;
+      const way = part * part * (3 - 2 * part);
+      const rect = (kind, left, top, width, height, more = {}) =>
+        shape("rect", { class: kind, x: left, y: top, width, height, ...more });
+      const cells = values.flatMap((row, i) => row.map((value, j) => {
+        const there = this.isThere(name, i, j);
+        const [down, right] = name === "Kᵀ" ? [j, i] : [i, j];
+        const [left, top] = [[x, j, from?.x, right], [y, i, from?.y, down]].map(([end, n, start, m]) =>
+          (way < 1 ? (end + n * side) * way + (start + m * side) * (1 - way) : end + n * side));
+        return rect(`cell${there ? "" : " none"}`, left, top, side * Math.min(1, columns - j), side * Math.min(1, rows - i),
+          { "fill-opacity": there ? 0.14 + 0.8 * (value - low) / (high - low || 1) : 1 });
+      }));
+      const [i, j] = this.bands[name] ?? [];
+      const band = i >= 0 || j >= 0 ? [rect("band", x + (j ?? 0) * side, y + (i ?? 0) * side, j == null ? w : side,
+        i == null ? h : side)] : [];
+      const [tall, wide] = this.old ? this.size(name, this.old) : [rows, columns];
+      const old = tall < rows || wide < columns ? [rect("old", x, y, wide * side, tall * side)] : [];
+      const [sized, above] = [this.size(name).join(" × "), ABOVE.includes(name)];
+      const edge = ["Q again", "weights"].includes(name) ? [x + w, "end"] : [x, "start"];
+      const label = [["name", plain(name), 34, 16], ["", sized, 19, 31]].map(([kind, words, up, down]) =>
+        text(words, edge[0], above ? y - up : y + h + down, { class: kind, "text-anchor": edge[1] }));
+      const node = this.blocks[name];
+      node.setAttribute("class", `matrix${name in this.bands ? " part" : ""}`);
+      node.setAttribute("aria-pressed", name === this.chosen);
+      node.setAttribute("aria-label", `${plain(name).replace("_", "")}, ${sized}${plain(name) === name ? "" : ", again"}`);
+      node.replaceChildren(...cells, rect("edge", x, y, w, h), ...band, ...old, label[0], " ", label[1],
+        rect("hit", x - 2, y - 2, Math.max(w, 24) + 4, h + 4));
+    }
+
+    // words, letters at the edges, and between two factors the edges that must be equally long
+    paintGround() {
+      const { boxes, bands, sizes: { L } } = this;
+      const { x, scores, weights } = boxes;
+      const middle = { "text-anchor": "middle" };
+      const same = [["x", "W_Q"], ["Q again", "Kᵀ"], ["weights", "V again"]].flatMap(([left, above]) => {
+        const [a, b] = [boxes[left], boxes[above]];
+        const [right, low, wide] = [b.x - 3, a.y - 3, b.x - 3 - a.x];
+        const words = `${MATRICES[left][2]} = ${this.size(left)[1]}`;
+        const half = 3.3 * words.length;
+        return [shape("path", { class: `same${left in bands && above in bands ? " now" : ""}`,
+          d: `M${a.x},${low} A${wide},${low - b.y} 0 0 1 ${right},${b.y} V${b.y + b.h} L${a.x + a.w},${low} Z` }),
+        text(words, Math.min(right - wide / 2 + half, right - 3), low - 0.42 * (low - b.y),
+          { class: "letter", "text-anchor": "end" })];
+      });
+      const row = ["x", "Q again", "weights"].map((name) => bands[name]?.[0]).find((at) => at >= 0);
+      const words = this.wide ? this.data.tokens.slice(0, L).map((token, i) => text(token, x.x - 6,
+        x.y + (i + 0.5) * this.side + 4, { class: i === row && "asks", "text-anchor": "end" })) : [];
+      const level = scores.y + scores.h / 2;
+      const [start, end] = [scores.x + scores.w + 5, weights.x - 5];
+      this.ground.replaceChildren(...same, ...words,
+        ...ABOVE.map((name) => text(MATRICES[name][2], boxes[name].x + boxes[name].w / 2, boxes[name].y - 5,
+          { class: "letter", ...middle })),
+        ...[[x, this.wide ? 58 : 8], [boxes["Q again"], 8]].map(([box, aside]) =>
+          text("L", box.x - aside, box.y + box.h / 2 + 4, { class: "letter", ...middle })),
+        text("learned", boxes.W_Q.x - 8, boxes.W_Q.y - 34, { "text-anchor": "end" }),
+        shape("path", { class: "to", d: `M${start},${level} H${end} m-5,-4 l5,4 l-5,4` }),
+        ...(this.wide ? [["softmax", -7]] : [["soft", -6], ["max", 15]]).map(([word, down]) =>
+          text(word, (start + end) / 2, level + down, middle)));
+    }
+
+    // what has not changed is not spoken again
+    tell(words) {
+      if (this.told === words) return;
+      this.told = words;
+      this.said.replaceChildren(...lowered(words.replaceAll(" × ", "\u00a0×\u00a0"), (index) => element("sub", {}, index)));
+    }
+
+    // a matrix with its size, in words
+    sized(name) {
+      return `${plain(name)} (${this.size(name).join(" × ")})`;
+    }
+
+    explain() {
+      const [{ L, d }, { tokens }, name] = [this.sizes, this.data, this.chosen];
+      const said = this.sized(name);
+      if (this.old) {
+        const more = this.old.L < L || this.old.d < d ? "more" : "fewer";
+        return this.old.L === L ? `With a head of ${d} features, W_Q, W_K, W_V, Q, K, V and the output have `
+          + `${more} columns. The weights stay ${L} × ${L}.`
+          : `With ${L} words, x, Q, K, V and the output have ${more} rows. Scores and weights `
+          + `have ${more} rows and columns (${L ** 2} numbers, not ${this.old.L ** 2}). W_Q, W_K and W_V do not change.`;
+      }
+      if (name === "x") return `${said} has a row for each word and a column for each feature.`;
+      if (name.startsWith("W_")) return `${said} is learned. It has the same size for every text.`;
+      if (stageOf(name) === COPIES) return `Now the queries meet the keys, and ${this.sized("K")} is turned over, which `
+        + `gives ${this.sized("Kᵀ")}. V waits for the weights.`;
+      const [[i, j], [left, above]] = [this.within(name, this.entry), MATRICES[name].slice(3)];
+      const number = fixed(this.values[name][i][j]);
+      const entry = (words) => (this.run ? "" : ` ${words}: ${number}.`);
+      if (name === "weights") return `Softmax turns each row of the scores into weights that add up to 1. The size `
+        + `stays ${L} × ${L}.${entry(`The weight of “${tokens[j]}” for “${tokens[i]}”`)}`;
+      return `${this.sized(left)} times ${this.sized(above)} gives ${said}${name === "scores" ? ", divided by √dₖ" : ""}. The two `
+        + `${this.size(left)[1]}s in the middle must be equal, and drop out.${entry(name === "scores"
+          ? `“${tokens[i]}” asks “${tokens[j]}”` : `Row “${tokens[i]}”, column ${j + 1}`)}`;
+    }
+
+    numbers() {
+      return [["", "letters", "sizes", "numbers"], ...NAMES.filter((name) => !/again|ᵀ/.test(name)).map((name) => {
+        const [rows, columns] = this.size(name);
+        return [name, MATRICES[name].slice(1, 3).join(" × "), `${rows} × ${columns}`, String(rows * columns)];
+      })];
+    }
+  };
+});

@@ -1,0 +1,64 @@
+"""All matrices of one head of attention, to scale."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnbook.figures.drawings.attention import self_attention
+from attnbook.figures.interactive.base import Interactive, finite, rounded
+
+
+def shapes(
+    x: Float[Tensor, "length d_model"],
+    W_Q: Float[Tensor, "d_model d_k"],
+    W_K: Float[Tensor, "d_model d_k"],
+    W_V: Float[Tensor, "d_model d_k"],
+    *,
+    tokens: Sequence[str],
+    length: int,
+    d_k: int,
+    entry: tuple[int, int],
+    alt: str,
+) -> Interactive:
+    """All matrices of one head, with a square for each number, from the tokens to the output.
+
+    The reader sets how many tokens and how many features of the head there are, and sees which
+    matrices grow: at first the first ``length`` rows of x and the first ``d_k`` columns of the
+    projections. A press on a matrix lights its two factors and makes its numbers again. At first,
+    one ``entry`` of the scores is lit. All numbers are made once when the figure is seen. Without
+    scripts, all matrices stand still, as ``drawings.self_attention`` draws them. ``alt`` says what
+    can be seen.
+
+    Raises ``ValueError`` if the sizes do not match, or if a number is not finite.
+    """
+    many, d_model = x.shape
+    projections = [tuple(W.shape) for W in (W_Q, W_K, W_V)]
+    most = W_Q.shape[1]
+    if len(tokens) != many or projections != [(d_model, most)] * 3:
+        raise ValueError(
+            f"x of shape {tuple(x.shape)} needs {many} tokens and three projections of "
+            f"{d_model} rows and equally many columns: got {len(tokens)} tokens and {projections}"
+        )
+    if not (3 <= length <= many and 2 <= d_k <= most and all(0 <= at < length for at in entry)):
+        raise ValueError(
+            f"length must be from 3 to {many}, d_k from 2 to {most} and the entry one of length × "
+            f"length scores: got length {length}, d_k {d_k} and entry {entry}"
+        )
+    x, W_Q, W_K, W_V = finite(x=x, W_Q=W_Q, W_K=W_K, W_V=W_V)
+    still = self_attention(
+        x[:length],
+        q_proj=W_Q[:, :d_k],
+        k_proj=W_K[:, :d_k],
+        v_proj=W_V[:, :d_k],
+        tokens=list(tokens[:length]),
+        row=entry[0],
+        name="x",
+    )
+    data = {
+        "tokens": list(tokens),
+        "most": most,
+        "first": {"L": length, "d": d_k, "entry": list(entry)},
+        **{name: rounded(W) for name, W in (("x", x), ("W_Q", W_Q), ("W_K", W_K), ("W_V", W_V))},
+    }
+    return Interactive("shapes", data, alt=alt, still=still)

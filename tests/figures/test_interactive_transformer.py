@@ -140,6 +140,37 @@ def test_the_sizes_are_those_of_the_translator_that_reads_the_number(show):
         assert name in page.locator(".inside .note").inner_text()
 
 
+@pytest.mark.parametrize("width", [880, 358])
+def test_the_matrices_of_every_part_have_one_scale_and_fit_each_other(show, width):
+    page = show(WIDE + alive("transformer"), width=width, motion="reduce")
+    drawn = """svg => [...svg.querySelectorAll("g")].map(g => {
+      const [rect, [name, size]] = [g.querySelector("rect"), g.querySelectorAll("text")];
+      return [name.textContent, size.textContent, +rect.getAttribute("width"),
+        +rect.getAttribute("height"), g.getBBox().x + g.getBBox().width - svg.clientWidth];
+    })"""
+    seen = {}
+    for box in page.locator(".box").all():
+        box.dispatch_event("click")
+        blocks = page.locator(".scale svg").evaluate(drawn)
+        part = page.locator("div:not([aria-hidden]) > .part").inner_text()
+        seen[part] = {name: tuple(map(int, size.split(" × "))) for name, size, *_ in blocks}
+        units = [
+            unit
+            for name, _, wide, tall, _ in blocks
+            for unit in (tall / seen[part][name][0], wide / seen[part][name][1])
+        ]
+        assert units == pytest.approx([units[0]] * len(units)), part
+        assert all(beyond < 1 for *_, beyond in blocks), part
+    assert {*seen} == {*PARTS}
+    network = seen["feed-forward"]
+    assert network == {"x": (6, 32), "neurons": (6, 128), "W1": (32, 128), "output": (6, 32),
+                       "W2": (128, 32)}  # fmt: skip
+    asks = seen["cross-attention"]
+    assert asks["Q"] == (6, 8) and asks["Kᵀ"] == (8, 5) and asks["weights"] == (6, 5)
+    assert asks["V"] == (5, 8) and asks["head"] == (6, 8) and ("WO" in asks) == (width == 880)
+    assert fits(page)
+
+
 def test_the_shapes_are_those_of_the_books_transformer():
     sizes = {"batch": 2, "source": 5, "target": 4, "d_model": 6, "vocabulary": 11, "h": 3}
     sizes |= {"d_k": 2, "d_v": 2}

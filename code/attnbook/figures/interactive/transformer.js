@@ -1,19 +1,41 @@
 // The whole Transformer as a map. Boxes are buttons over a drawing of lines; what stands where is in
 // the data. As "you are here" it is a small picture without buttons.
-attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
-  class Transformer extends Interactive {
+attnbook.define("transformer", ({ Interactive, element, shape, towards, range, still }) => {
+  // The matrices of a part: name, rows, columns, colour, and by what the one before is multiplied.
+  const ATTENTION = [["x", "L", "d_model", "soft"], ["Q", "L", "d_k", "query", "W_Q"],
+    ["scores", "L", "K", "soft", "Kᵀ", "key"], ["weights", "L", "K", "weights"],
+    ["head", "L", "d_v", "value", "V"], ["heads", "L", "d_model", "value"],
+    ["output", "L", "d_model", "soft", "W_O"]];
+  const INSIDE = { projections: [0, 2], scores: [1, 3], scaling: [2, 3], mask: [2, 3], softmax: [2, 4],
+    mixing: [3, 5], heads: [4, 7] };
+  const CHAINS = {
+    source: [["tokens", "L", "one", "soft"]], target: [["tokens", "L", "one", "soft"]],
+    "feed-forward": [["x", "L", "d_model", "soft"], ["neurons", "L", "d_ff", "other", "W_1"],
+      ["output", "L", "d_model", "soft", "W_2", "other"]],
+    linear: [["x", "L", "d_model", "soft"], ["logits", "L", "vocabulary", "other", "W"]],
+    probabilities: [["logits", "L", "vocabulary", "soft"], ["probabilities", "L", "vocabulary", "weights"]],
+    norm: [["before", "L", "d_model", "soft"], ["after", "L", "d_model", "soft"]],
+    embedding: [["tokens", "L", "one", "soft"], ["vectors", "L", "d_model", "soft"]],
+  };
+  const [ROOM, LABEL, GAP, APART] = [176, 32, 5, 10]; // of all, for names, and between matrices
+
+  return class Transformer extends Interactive {
     static STYLE = `
       .frame { max-width: var(--figure-width, 46rem); }
       .stage { container-type: inline-size; }
       .both { display: grid; gap: 0 1.5rem; grid-template: "map how" auto "map text" auto
-        "map inside" auto "map unfolds" 1fr / minmax(0, 22rem) minmax(0, 1fr); }
+        "map inside" auto "map scale" auto "map unfolds" 1fr / minmax(0, 22rem) minmax(0, 1fr); }
       .map { grid-area: map; }
       .how { grid-area: how; margin-top: 0; }
       .text { grid-area: text; }
       .inside { grid-area: inside; }
-      .unfolds { grid-area: unfolds; margin-top: .8rem; }
+      .scale { grid-area: scale; min-width: 0; }
+      .scale .name { fill: var(--of); font-weight: 700; font-size: 14px; }
+      .scale rect { fill: color-mix(in srgb, var(--of) 35%, var(--paper)); stroke: var(--of); }
+      .scale path { fill: none; stroke: var(--paper); }
+      .unfolds { grid-area: unfolds; margin-top: .5rem; }
       @container (max-width: 599px) {
-        .both { grid-template: "how" "text" "map" "inside" "unfolds" / minmax(0, 24rem);
+        .both { grid-template: "how" "text" "map" "inside" "scale" "unfolds" / minmax(0, 24rem);
           gap: .6rem; }
         .both .how { margin: 0; } }
       @container (min-width: 760px) {
@@ -92,6 +114,9 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       this.picked = this.first("self-attention");
       this.looking = this.picked.part; // the attention whose inside has its sizes
       this.insides = element("p", { class: "note" });
+      this.scaled = element("p", { class: "note" });
+      this.scale = element("div", { class: "scale" }, this.scaled);
+      this.whenResized(this.scale, () => this.drawScale());
       this.moved = false; // whether readers have just chosen the place of the norms
       this.heading = element("p", { class: "part" });
       this.more = element("p", { class: "more" });
@@ -104,7 +129,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
           element("p", { class: "part" }, part),
           ...all.map((lines) => element("p", {}, ...lines))))),
       element("div", { class: "map" }, stacks),
-      element("div", { class: "inside" }, this.insides, inside),
+      element("div", { class: "inside" }, this.insides, inside), this.scale,
       this.details));
       this.details.className = "unfolds";
       this.table.before(element("div", { class: "norms", role: "radiogroup",
@@ -213,12 +238,59 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
       });
       if (this.picked.part.endsWith("attention")) this.looking = this.picked.part;
       this.insides.textContent = `Inside every attention, here each of the ` +
-        `${this.data.heads} heads of ${this.looking}:`;
+        `${this.data.sizes.h} heads of ${this.looking}:`;
       for (const { box, node } of this.boxes)
         if (box.sizes) node.querySelector(".size").textContent = box.sizes[this.looking];
       this.heading.textContent = this.picked.part;
       this.say(this.sentence());
       this.more.replaceChildren(...this.about(this.picked));
+      if (this.drawn !== this.picked) this.drawScale();
+    }
+
+    // the matrices of the chosen box, from left to right, in one scale
+    drawScale() {
+      const { part, side } = this.picked;
+      const moves = this.drawn !== this.picked && this.drawn && !still();
+      this.drawn = this.picked;
+      const [asks, of] = this.data.asked[part.endsWith("attention") ? part : side ? "" : this.looking]
+        ?? [side, side];
+      const sizes = { ...this.data.sizes, L: this.data.sizes[asks], K: this.data.sizes[of], one: 1 };
+      const width = this.scale.clientWidth || 400;
+      const most = width < 420 ? 5 : 7; // on a telephone, up to the output of a head
+      const chain = part.endsWith("attention") ? ATTENTION.slice(0, most) : INSIDE[part] ? ATTENTION.slice(...INSIDE[part])
+        : CHAINS[part] ?? [[part === "memory" ? "memory" : "x", "L", "d_model", "soft"]];
+      const rows = sizes.L;
+      const columns = chain.map(([, , column]) => sizes[column]);
+      const tallest = Math.max(0, ...chain.map(([, , , , above], n) => (above && n ? columns[n - 1] : 0)));
+      let unit = Math.min(10, (ROOM - 2 * LABEL - GAP) / (tallest + rows));
+      const wide = () => columns.map((column, n) => Math.max(column * unit, chain[n][0].length * 8.6, 48));
+      const total = () => wide().reduce((all, one) => all + one, (chain.length - 1) * APART);
+      while (total() > width && unit > 0.5) unit -= 0.05;
+      const top = LABEL + (tallest ? tallest * unit + GAP : 0);
+      let x = 0;
+      const block = (name, colour, y, m, n, written, delay) => {
+        const [w, h] = [n * unit, m * unit];
+        const lines = unit < 3 ? "" : [...range(n - 1).map((i) => `M${x + (i + 1) * unit},${y} v${h}`),
+          ...range(m - 1).map((i) => `M${x},${y + (i + 1) * unit} h${w}`)].join("");
+        const [text, index] = name.split("_");
+        const node = shape("g", { style: `--of: var(--${colour})` }, shape("rect", { x, y, width: w, height: h }),
+          shape("path", { d: lines }), shape("text", { class: "name", x, y: written, style: "text-anchor: start" }, text,
+            ...(index ? [shape("tspan", { "baseline-shift": "-20%", "font-size": "80%" }, index)] : [])),
+          shape("text", { x, y: written + 14 }, `${m} × ${n}`));
+        if (moves) node.animate([{ opacity: 0, transform: "translateX(-12px)" }, { opacity: 1, transform: "none" }],
+          { duration: 250, delay: 180 * delay, fill: "backwards" });
+        return node;
+      };
+      const blocks = chain.flatMap(([name, , , colour, above, other], n) => {
+        const both = [block(name, colour, top, rows, columns[n], top + rows * unit + 14, n)];
+        if (above && n) both.push(block(above, other ?? colour, top - GAP - columns[n - 1] * unit, columns[n - 1],
+          columns[n], top - GAP - columns[n - 1] * unit - 18, n - 0.5));
+        x += wide()[n] + APART;
+        return both;
+      });
+      this.scaled.textContent = `The matrices of ${part}, to scale:`;
+      this.scale.replaceChildren(this.scaled, shape("svg", { viewBox: `0 0 ${width} ${ROOM}`, height: ROOM,
+        "aria-hidden": "true" }, ...blocks));
     }
 
     // what is said of every box, so that there is room for it
@@ -274,4 +346,5 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards }) =>
         ...Object.entries(this.data.parts).map(([part, [, leaves, chapters]]) =>
           [part, leaves, chapters.join(", ")])];
     }
-  });
+  };
+});

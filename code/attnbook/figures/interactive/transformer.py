@@ -149,7 +149,8 @@ def transformer(*, here: str | None = None) -> Interactive:
     with links, which the figure reads from the navigation of the page. Boxes have the sizes of what
     leaves them when the book's translator reads a number, tokens × features. Attention, network,
     norms and sums have colours of their own. Beside or below the map is the inside of every
-    attention, with the sizes of the one chosen last, and a fold with the names of all sizes. There,
+    attention, with the sizes of the one chosen last, then the matrices of the box that is chosen,
+    to scale, with what they are multiplied by, and a fold with the names of all sizes. There,
     readers can change the map from pre-norm to the post-norm of 2017.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
@@ -175,7 +176,7 @@ def transformer(*, here: str | None = None) -> Interactive:
         alt = f"Where we are in the Transformer: {here}. {PARTS[here][0]}"
     data = {"here": here, "sheets": sheets, "parts": parts}
     if here is None:
-        data |= {"number": NUMBER, "heads": _sizes()["h"]}
+        data |= {"number": NUMBER, "sizes": _sizes(), "asked": ATTENTIONS}
     return Interactive("transformer", data, alt=alt, still=_still(sheets, here))
 
 

@@ -124,7 +124,7 @@ def _draw_flow(
     draw_matrix(canvas, x, y, scores, scale)
 
     # each row becomes weights, and these mix the values
-    y += tall
+    y += tall + foot_room(scores, scale)
     arrow = x + side / 2
     canvas.arrow((arrow, y + 5), (arrow, y + 34))
     canvas.text(arrow - 10, y + 19, "softmax of each row", anchor="end")

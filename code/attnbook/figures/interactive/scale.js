@@ -31,12 +31,12 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         font-size: 12.5px; line-height: 16px; text-align: center; }
       .tick::after { content: ""; position: absolute; left: calc(50% - .5px); top: 17px;
         height: 18px; border-left: 1px solid var(--soft); }
-      .score { position: absolute; top: 19px; width: 14px; height: 14px; margin-left: -7px;
+      .score { position: absolute; top: 16px; width: 20px; height: 20px; margin-left: -10px;
         border-radius: 50%; background: var(--key); opacity: .75; z-index: 1; }
       .score.best { background: var(--weights); opacity: 1; }
       .fan { margin: 0 7px; width: calc(100% - 14px); }
-      .join { fill: none; stroke: var(--soft); opacity: .6; vector-effect: non-scaling-stroke; }
-      .join.best { stroke: var(--weights); stroke-width: 2; opacity: 1; }
+      .join { fill: none; stroke: var(--soft); opacity: .35; vector-effect: non-scaling-stroke; }
+      .join.best { stroke: var(--weights); stroke-width: 2.5; opacity: 1; }
       .shares { display: flex; gap: ${GAP}%; align-items: end; height: 5.3rem; padding: 1.3rem 7px 0;
         border-bottom: 1px solid var(--line); }
       .share { position: relative; flex: 1; background: var(--weights); }
@@ -47,7 +47,9 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       .best[data-weight]::before { content: attr(data-weight); position: absolute; bottom: 100%;
         left: -2rem; right: -2rem; text-align: center; color: var(--weights); font-weight: 600;
         font-size: 13px; }
-      .meter { height: 12px; background: var(--hover); border-radius: 6px; overflow: hidden; }
+      .name.moves { margin-top: .1rem; line-height: 22px; }
+      .moves b { color: var(--ink); font-size: 18px; line-height: 1; font-variant-numeric: tabular-nums; }
+      .meter { height: 20px; background: var(--line); border-radius: 5px; overflow: hidden; }
       .meter div { height: 100%; background: var(--ink); }
       .verdict { min-height: calc(1.4em * var(--verdict, 1)); margin: .2rem 0 0; font-weight: 600; }
       @container (max-width: 50rem) { .verdict { --verdict: 2; } }
@@ -55,7 +57,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       @container (max-width: 26rem) { .verdict { --verdict: 4; } .half { display: none; } }
       .short { display: none; }
       @container (max-width: 44rem) { .long { display: none; } .short { display: inline; }
-        .zoom { font-size: 12px; } }
+        .zoom { font-size: 12px; } .name.moves { font-size: 12px; } .moves b { font-size: 14px; } }
       @media (prefers-reduced-motion: no-preference) {
         .share { transition: height .2s; }
         .meter div { transition: width .2s; } }
@@ -112,7 +114,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       const bars = dots("share");
       const [meter, verdict] = [element("div"), element("p", { class: "verdict" })];
       const joins = keys.map(() => shape("path", { class: "join" }));
-      const moves = element("span");
+      const moves = element("b");
       const both = (long, short) => [element("span", { class: "long" }, long),
         element("span", { class: "short" }, short)];
       const gradient = element("p", { class: "name moves" },

@@ -34,6 +34,8 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
       svg .word { fill: var(--key); font-size: 17px; font-weight: 600; }
       svg .ink { fill: var(--ink); } svg .big { font-size: 15px; }
       svg .share { fill: var(--weights); font-size: 15px; font-weight: 600; }
+      svg :is(.share, .change).in { fill: var(--paper); }
+      .lead { margin: 0 0 .3rem; font-weight: 600; }
       svg .change { fill: var(--ink); }
       svg .outside { fill: var(--wrong); font-weight: 600; }
       svg .start { text-anchor: start; }
@@ -72,7 +74,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
       this.handles = words.map((word, i) => this.handle(word, i, largest));
       this.picture = shape("svg", { height: HIGH }, this.drawing,
         ...this.handles.map(({ node }) => node));
-      this.stage.append(this.picture);
+      this.stage.append(element("p", { class: "lead" }, "Drag a score, and watch the pieces."), this.picture);
       this.whenResized(this.picture, () => this.paint());
     }
 
@@ -248,12 +250,21 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
     wholeOf(now, { left, long, right, starts, ends }) {
       const { words } = this.data;
       const names = words.map((word, i) => `${word} ${share(now.weights[i])}`);
-      const half = names.map((name) => LETTER * name.length / 2 + 5);
+      const apart = right < 60 ? 5 : 10;
+      const half = names.map((name) => LETTER * name.length / 2 + apart);
       const at = starts.map((start, i) => (start + ends[i]) / 2);
       const limit = left + long + 4;
-      at.forEach((x, i) => { at[i] = Math.max(x, i ? at[i - 1] + half[i - 1] + half[i] : half[i]); });
-      for (const i of range(at.length).reverse())
-        at[i] = Math.min(at[i], i === at.length - 1 ? limit - half[i] : at[i + 1] - half[i + 1] - half[i]);
+      const changes = now.weights.map((_, i) => this.change(i, now.weights) ?? "");
+      const inside = (i) => 2 * half[i] <= ends[i] - starts[i];
+      const below = range(at.length).filter((i) => !inside(i)); // these stand side by side
+      below.forEach((i, k) => {
+        const last = below[k - 1];
+        at[i] = Math.max(at[i], k ? at[last] + half[last] + half[i] : half[i]);
+      });
+      below.reverse().forEach((i, k) => {
+        const next = below[k - 1];
+        at[i] = Math.min(at[i], k ? at[next] - half[next] - half[i] : limit - half[i]);
+      });
       const side = left + long + right / 2 + 4;
       const text = (x, y, kind, ...parts) => shape("text", { x, y, class: kind }, ...parts);
       return [
@@ -266,8 +277,8 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
         ...words.flatMap((_, i) => [
           shape("rect", { class: "piece", x: starts[i] + (i ? 1 : 0), y: WHOLE, height: THICK,
             width: Math.max(0.5, ends[i] - starts[i] - (i ? 1 : 0) - (i < words.length - 1 ? 1 : 0)) }),
-          text(at[i], NAMES, "share", names[i]),
-          text(at[i], NAMES + 17, "change", this.change(i, now.weights) ?? ""),
+          text(at[i], inside(i) ? WHOLE + (changes[i] ? 17 : 24) : NAMES, `share ${inside(i) ? "in" : ""}`, names[i]),
+          text(at[i], inside(i) ? WHOLE + 32 : NAMES + 17, `change ${inside(i) ? "in" : ""}`, changes[i]),
         ]),
       ];
     }
@@ -288,7 +299,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
     explain({ weights }) {
       const done = { more: "multiplied", less: "divided" }[this.told];
       if (this.told === null)
-        this.say("Drag a score up or down. The weights stay positive, and they always sum to 1.");
+        this.say("The weights stay positive, and they always sum to 1.");
       else if (done)
         this.say(`Each exponential is ${done} by ${fixed(Math.E ** this.factor)}, and so is their sum. `
           + "So no weight changes.");

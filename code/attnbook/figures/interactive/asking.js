@@ -110,7 +110,7 @@ attnbook.define("asking", (shared) => {
         .words .fit { --point: 9px; gap: 2px; }
         .words .of i, .more { display: inline; font-style: normal; } .words .whole { display: none; }
         .mixture { margin-top: 0; padding: .5rem 0 .2rem; } .self { z-index: 1; min-height: 2.2rem; line-height: 2rem; margin-bottom: -1.1rem; } }
-      @container (max-width: 23rem) { .frame { padding-inline: .4rem; } .chip { margin: 0 1px; padding: 0; } .of { padding-left: 4px; } }
+      @container (max-width: 23rem) { .wish { --point: 11px; --pitch: 13px; } .frame { padding-inline: .4rem; } .chip { margin: 0 1px; padding: 0; } .of { padding-left: 4px; } }
       @container (min-width: 54rem) { /* a line each */
         .words .fit { --point: 12px; gap: 3px; } .try p { min-height: 2.3em; } .verdict { min-height: 0; } .words .of .weight { display: inline; } }
       .all { max-width: 46rem; margin: 0 auto; }

@@ -204,8 +204,10 @@ def address(html):
         def log_message(self, *arguments):
             pass
 
-    handler = functools.partial(Host, directory=html)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    class Server(http.server.ThreadingHTTPServer):
+        request_queue_size = 64  # two windows ask for more than five files at once
+
+    with Server(("127.0.0.1", 0), functools.partial(Host, directory=html)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

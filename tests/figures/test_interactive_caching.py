@@ -43,8 +43,9 @@ def test_a_step_without_a_cache_computes_all_again_and_with_one_only_what_is_new
             ]
         totals = [sum(of[part] for of in COMPUTED[:step]) for part in (1, 3)]
         texts = page.locator(".bars .number").all_inner_texts()
-        assert texts == [f"{total} scores so far" for total in totals]
-        assert f"computes {keys} keys and {keys} values" in said(page)
+        assert texts == [f"{total} score{'s' * (total > 1)} so far" for total in totals]
+        many = "s" * (keys > 1)
+        assert f"computes {keys} key{many} and {keys} value{many}" in said(page)
         page.get_by_role("button", name="next token").press("Enter")
     _, rows = numbers(page)
     assert [tuple(map(int, row)) for row in rows.values()] == COMPUTED

@@ -7,6 +7,8 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
   const [KEYS, VALUES, SCORES] = [34, 48, 74]; // levels of the rows
   const LATER = 420; // milliseconds until the keys are there, and scores can be computed
 
+  const several = (number, name) => `${number} ${name}${number > 1 ? "s" : ""}`;
+
   return class Caching extends Interactive {
     static TABLE = "What each step computes";
     static LINES = 3;
@@ -88,17 +90,17 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
       this.written.replaceChildren(`${words.slice(0, step).join(" ")} → `, element("b", {}, words[step]));
       const totals = WAYS.map((_, way) => sum(range(step).map((before) => this.made(way, before + 1)[1])));
       const most = sum(range(words.length).map((n) => n ** 2));
-      this.totals.show(totals.map((total) => total / most), totals.map((total) => `${total} scores so far`));
+      this.totals.show(totals.map((total) => total / most), totals.map((total) => `${several(total, "score")} so far`));
       this.panels.forEach((panel, way) => this.paintPanel(panel, way));
-      if (!this.playing) this.say(`Without a cache, this step computes ${step} keys and ${step} values. `
-        + `With a cache, it computes one of each, and ${step - 1 ? `${step - 1} of each are kept` : "none is there yet"}.`);
+      this.said.setAttribute("aria-live", this.playing ? "off" : "polite"); // no step is spoken while it plays
+      this.say(`Without a cache, this step computes ${several(step, "key")} and ${several(step, "value")}. `
+        + (step > 1 ? `With a cache, it computes one of each, and uses ${step - 1} of each that it kept.` : "With a cache, it does the same, and keeps both."));
       this.forward = false;
     }
 
     paintPanel({ tokens, vectors, states, scores, frame, masked, skipped, count }, way) {
       const { step } = this;
       const [pairs, many] = this.made(way, step);
-      const several = (number, name) => `${number} ${name}${number > 1 ? "s" : ""}`;
       count.textContent = `computes ${several(pairs, "key")}, ${several(pairs, "value")}, ${several(many, "score")}`;
       frame.setAttribute("width", step * CELL);
       frame.setAttribute("height", step * HIGH + 1);

@@ -175,7 +175,7 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
       return [
         `${word} comes in with ${this.listed(updates[0])}.`,
         `Attention adds ${this.listed(updates[1])}. The weight of ${quoted(words[best])} is ${fixed(row[best], 1)}. `
-          + "Its own features stay.",
+          + `The features of ${word} stay.`,
         `${yes.length ? `The answer to ${yes.join(" and ")} is yes` : "No answer is yes"}, so the network adds `
           + `${this.listed(updates[2])}. Nothing is replaced.`][this.step];
     }

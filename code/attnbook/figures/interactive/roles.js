@@ -245,7 +245,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
           + finds,
         `Without a value projection, a word hands over all of its features. “${word}” adds the mixture `
           + "to its own features, so the next layer can hardly tell the two apart.",
-        `Without any projection, a word looks for words like itself. ${finds} Nothing is left that `
+        `Without any projection, a word looks for words like itself. ${finds} Nothing is left in attention that `
           + "training could change."][CASES.indexOf(this.case)];
     }
 

@@ -344,8 +344,8 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const [before, now] = [was, is].map((k) => fixed(sum(this.parts(k))));
       const names = `“${tokens[asks]}” is ${places(is)} after “${tokens[found]}”`;
       if (p === this.p && r === this.r)
-        this.say(`${names}. Press play to move both words, or drag one of them. Press a small circle to enlarge `
-          + "its pair.");
+        this.say(`${names}. Press play to move both words, or drag one of them. Press fast or slow to enlarge `
+          + "that pair.");
       else if (was === is)
         this.say(`Both words moved by ${places(Math.abs(this.p - p))}. In each pair, q and k rotated by the same angle, `
           + `so the angle between them is the same as before. The score is still ${now}.`);

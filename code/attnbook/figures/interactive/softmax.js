@@ -312,7 +312,8 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, softmax, 
       const others = range(words.length).filter((i) => i !== moved);
       const by = weights[others[0]] / this.since[others[0]];
       const [how, what] = by < 1 ? ["Raising", "takes weight from"] : ["Lowering", "gives weight to"];
-      this.say(Math.abs(by - 1) < 5e-4 ? "The score is as it was, and so is every weight."
+      this.say(Math.abs(by - 1) < 5e-4 ? (this.factor === 0 ? "All scores are multiplied by 0, so no weight changes."
+          : "The score is as it was, and so is every weight.")
         : `${how} ${words[moved]} ${what} ${others.map((i) => words[i]).join(" and ")}`
           + (others.length > 1 ? ` in the same proportion: both × ${size(by)}.` : "."));
     }

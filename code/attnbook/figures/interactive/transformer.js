@@ -96,7 +96,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
     `;
     static TABLE = "Pre-norm or post-norm, and the names of the sizes";
     static HOW = "Data flows upwards. Click or tap a box, or move to it with Tab and the arrow keys. " +
-      "Sizes are tokens × features in our translator, for the number ";
+      "Sizes are mostly tokens × features in our translator, for the number ";
     static PRE = "Pre-norm puts each norm beside the stream, before a sub-layer, and one more " +
       "norm on top of each stack. Below that last norm, the stream itself passes through no norm.";
     static POST = "Post-norm, the design of 2017, puts the norms on the stream itself, after each " +

@@ -84,6 +84,21 @@ def test_a_figure_that_is_removed_follows_nothing_any_more(show, kind):
     assert page.trouble == []
 
 
+SCRIPTS = ROOT / "code/attnbook/figures/interactive"
+PLAYED = [kind for kind in FIGURES if ", pace: " in (SCRIPTS / f"{kind}.js").read_text("utf8")]
+
+
+@pytest.mark.parametrize("kind", PLAYED)
+def test_steps_are_spoken_when_somebody_takes_them_and_not_while_they_play(show, kind):
+    page = show(alive(kind), motion="reduce")
+    spoken = """() => {
+      const figure = document.querySelector("[label]");
+      const said = () => figure.said.ariaLive;
+      return [said(), (figure.play(), said()), (figure.pause(), said())];
+    }"""
+    assert page.evaluate(spoken) == ["polite", "off", "polite"]
+
+
 @pytest.mark.parametrize(
     ("kind", "drawing"),
     [

@@ -92,7 +92,7 @@ def test_waves_stretch_on_their_way_to_another_method_while_the_sentence_is_ther
         """() => {
           const figure = document.querySelector("[label]"), draw = figure.drawWaves;
           window.speeds = [];
-          figure.drawWaves = () => { speeds.push(figure.now[0]); draw.call(figure); };
+          figure.drawWaves = (now) => { speeds.push(now[0]); draw.call(figure, now); };
         }"""
     )
     choose(page, "interpolation", 4)

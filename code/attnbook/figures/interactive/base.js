@@ -150,8 +150,7 @@ window.attnbook ??= (() => {
     return `M0,0 L${at(from)} A${radius},${radius} 0 ${wide} ${clockwise} ${at(to)} Z`;
   }
 
-  const PREFERS_STILL = matchMedia("(prefers-reduced-motion: reduce)");
-  const still = () => PREFERS_STILL.matches; // nothing moves by itself
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches; // nothing moves by itself
 
   const PREFERS_DARK = matchMedia("(prefers-color-scheme: dark)");
 
@@ -236,6 +235,20 @@ window.attnbook ??= (() => {
       this.#seen.observe(this);
     }
 
+    // do this once it has come into sight, in silence, unless somebody is quicker or wants no motion
+    onceByItself(act, wait = 0) {
+      if (still()) return;
+      let taken = false;
+      for (const event of ["pointerdown", "focusin"])
+        this.shadowRoot.addEventListener(event, () => (taken = true));
+      this.whenSeen(() => (this.timer = setTimeout(() => {
+        if (taken || still()) return;
+        this.said.ariaLive = "off";
+        act();
+        setTimeout(() => (this.said.ariaLive = "polite"));
+      }, wait)));
+    }
+
     draw() {
       this.showSteps?.();
       this.paint();
@@ -313,8 +326,8 @@ window.attnbook ??= (() => {
       return button;
     }
 
-    // Buttons for one step back and one on, and with a pace (in ms) one that lets it run to the last
-    // step. this.go(step) shows one, this.step is the one shown, and last() may change.
+    // Buttons for a step back and on, and with a pace (in ms) one to run to the last, unspoken on the
+    // way. this.go(step) shows one, this.step is the one shown, and last() may change.
     stepper({ first = 0, last, next = "next →", pace }) {
       const by = (move) => {
         this.pause();
@@ -344,7 +357,9 @@ window.attnbook ??= (() => {
       this.showSteps = () => {
         back.setAttribute("aria-disabled", this.step === first);
         on.setAttribute("aria-disabled", this.step === last());
-        if (player) player.textContent = this.playing ? "pause" : "play";
+        if (!player) return;
+        player.textContent = this.playing ? "pause" : "play";
+        this.said.ariaLive = this.playing ? "off" : "polite";
       };
     }
 

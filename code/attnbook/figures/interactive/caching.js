@@ -40,7 +40,7 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
       this.stage.className = "room";
       this.stage.append(this.written, this.totals.list,
         element("div", { class: "panels" }, ...this.panels.map(({ node }) => node)));
-      if (!still()) this.whenSeen(() => {
+      this.onceByItself(() => {
         this.go(1);
         this.play();
       });
@@ -92,7 +92,6 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
       const most = sum(range(words.length).map((n) => n ** 2));
       this.totals.show(totals.map((total) => total / most), totals.map((total) => `${several(total, "score")} so far`));
       this.panels.forEach((panel, way) => this.paintPanel(panel, way));
-      this.said.setAttribute("aria-live", this.playing ? "off" : "polite"); // no step is spoken while it plays
       this.say(`Without a cache, this step computes ${several(step, "key")} and ${several(step, "value")}. `
         + (step > 1 ? `With a cache, it computes one of each, and uses ${step - 1} of each that it kept.` : "With a cache, it does the same, and keeps both."));
       this.forward = false;

@@ -16,7 +16,6 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
 
     build() {
       const { d_model, length } = this.data;
-      this.p = Math.min(3, length - 1);
       this.k = Math.min(5, length - 1);
       this.stays = false; // what was moved last changes no product
       this.frequencies = range(d_model / 2).map((i) => 10000 ** (-2 * i / d_model));
@@ -34,15 +33,15 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
       });
       const move = (name, glides = false) => (value) => {
         if (!glides) this.pause();
-        this.stays = name === "p";
+        this.stays = name === "step";
         this.glides = glides;
         this[name] = value;
         this.draw();
       };
-      this.at = this.p; // where the hands are on their way
       this.stepper({ last: () => length - 1, next: "p + 1 →", pace: 300 });
-      this.go = move("p", true);
-      this.showPosition = this.slider("Position p", { min: 0, max: length - 1, value: this.p }, move("p"));
+      this.at = this.step = Math.min(3, length - 1); // the hands are on their way from one to the other
+      this.go = move("step", true);
+      this.showPosition = this.slider("Position p", { min: 0, max: length - 1, value: this.p }, move("step"));
       this.slider("Offset k", { min: 0, max: length - 1, value: this.k }, move("k"));
       this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
       this.stage.append(
@@ -53,6 +52,11 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
           : "")),
         this.curve);
       this.whenResized(this.curve, () => this.paint());
+    }
+
+    // the position
+    get p() {
+      return this.step;
     }
 
     encode(position) {
@@ -67,8 +71,6 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
     paint() {
       const { p, k } = this;
       this.showPosition(p);
-      this.step = p;
-      this.showSteps();
       const from = this.at;
       this.glide((part) => {
         this.at = from + (p - from) * part;

@@ -81,7 +81,7 @@ attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesI
         label("writing", "written so far"), element("div", { class: "row written" }, ...this.words),
         label("next", "likeliest next tokens"), element("div", { class: "list" }, this.candidates.list));
       this.whenResized(this.stage, () => this.place());
-      if (!still()) this.whenSeen(() => {
+      this.onceByItself(() => {
         this.go(0);
         this.play();
         this.move();

@@ -77,7 +77,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
         this.across = this.room.clientWidth;
         this.paint(true);
       });
-      if (!still()) this.whenSeen(() => {
+      this.onceByItself(() => {
         this.emerge();
         this.play();
       });
@@ -278,7 +278,6 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
     paint(quiet = false) {
       const { tokens, weights, rows, W_O } = this.data;
       const half = this.width / 2;
-      this.said.setAttribute("aria-live", this.playing ? "off" : "polite");
       this.tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", i === this.step));
       const write = (name, numbers, share = () => null) => [...this.parts[name].children].forEach((cell, i) => {
         cell.textContent = short(numbers[i]);

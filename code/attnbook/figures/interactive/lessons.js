@@ -66,7 +66,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       this.stage.append(element("p", { class: "source" },
         element("span", {}, "source", element("span", { class: "more" }, ", which every row reads")), element("b", {}, source)),
         element("div", { class: "panels", "aria-hidden": "true" }, ...this.panels.map(({ node }) => node)));
-      if (!still()) this.whenSeen(() => {
+      this.onceByItself(() => {
         this.go(BARE);
         this.play();
       });

@@ -58,7 +58,7 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
       this.stage.className = "room";
       this.stage.append(this.totals.list,
         element("div", { class: "panels" }, ...this.panels.map(({ node }) => node)));
-      if (!still()) this.whenSeen(() => this.play());
+      this.onceByItself(() => this.play());
     }
 
     // What moves for one tile, up into the fast memory or down: a part and its block, or a row of

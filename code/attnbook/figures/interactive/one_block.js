@@ -83,7 +83,7 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
       this.tip = element("div", { class: "tip" });
       this.stage.append(element("div", { class: "tower", "aria-hidden": "true" }, this.tip, this.levels[2], network,
         this.levels[1], attention, this.levels[0], this.chip));
-      if (!still()) this.whenSeen(() => this.play());
+      this.onceByItself(() => this.play());
     }
 
     // what each part has added to a word's features until a level, the word's own first
@@ -133,7 +133,6 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
 
     paint() {
       const { words, features, questions } = this.data;
-      this.said.setAttribute("aria-live", this.playing ? "off" : "polite");
       this.chip.textContent = words[this.word];
       this.tip.classList.toggle("reached", this.step === 2);
       this.levels.forEach((level, n) => {

@@ -1,6 +1,6 @@
 // The path of a fact through a language model: at the block that the reader chooses, each token's
 // vector is swapped, one at a time, for that of another text, and beside it is what the model answers.
-attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent, still }) => {
+attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent }) => {
   const PACE = 200; // milliseconds for a block while it plays
   const [LEFT, RIGHT] = [62, 100]; // room for the tokens and for the answers, in pixels
   const [TOP, ROW, WIDE, CROSS, LOW] = [40, 22, 28, 62, 56]; // rows, the widest line, levels
@@ -51,7 +51,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       this.stage.append(element("p", { class: "line" }, "Swap one vector for that of ",
         element("b", {}, `“${twin}”`), ":"), this.picture);
       this.whenResized(this.picture, () => this.lay());
-      if (!still()) this.whenSeen(() => {
+      this.onceByItself(() => {
         this.go(0);
         this.play();
       });
@@ -155,9 +155,8 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         this.guess[1].textContent = `${answers[0]} is guess ${whole(ranks[now])}.`;
         this.country.style.transform = `translate(${holder === last ? x - 26 : Math.max(x, LEFT + 36)}px, ${this.rows[holder]}px)`;
       }
-      this.said.ariaLive = this.playing ? "off" : "polite"; // it is spoken when it stops
       this.say(`After block ${now}, only a swap at “${tokens[holder]}” turns the answer to ${answers[1]}: `
-        + `this vector carries the country.`);
+        + "this vector carries the country.");
     }
 
     numbers() {

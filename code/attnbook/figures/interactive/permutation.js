@@ -74,22 +74,17 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         part("row kept", ...this.columns.map(({ said }) => said)),
         outputs("bars"), layer(), this.places,
         element("p", { class: "note" }, "Your order: drag a word."));
-      for (const act of ["pointerdown", "focusin"])
-        this.shadowRoot.addEventListener(act, () => (this.taken = true));
-      this.whenSeen(() => (this.timer = setTimeout(() => this.swap(), SWAP.wait)));
+      this.onceByItself(() => this.swap(), SWAP.wait);
     }
 
-    // the other order comes by itself and in silence, unless somebody was quicker
+    // the other order comes
     swap() {
       const { order } = this.data;
-      if (this.taken || still()) return;
       const token = order.find((token, place) => token !== place);
       if (token === undefined) return;
-      this.said.ariaLive = "off";
       this.moved = token;
       this.picked = order.indexOf(token);
       this.reorder(order, SWAP.lasts);
-      setTimeout(() => (this.said.ariaLive = "polite"));
     }
 
     // the weights and the output at each place

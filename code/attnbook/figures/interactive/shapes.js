@@ -68,7 +68,7 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks));
       this.stage.append(this.svg);
       this.whenResized(this.stage, () => this.paint());
-      if (!still()) this.whenSeen(() => this.play(STAGES));
+      this.onceByItself(() => this.play(STAGES));
     }
 
     // make the numbers of some stages, one after the other; all other numbers stay, or wait

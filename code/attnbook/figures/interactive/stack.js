@@ -110,7 +110,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       for (const touch of ["pointerover", "focusin"])
         this.shadowRoot.addEventListener(touch, () => {
           this.touched = true;
-          clearTimeout(this.next);
+          clearTimeout(this.timer);
         });
       if (!still()) this.whenSeen(() => this.tour());
     }
@@ -130,7 +130,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
     // head after head, and back to the first
     tour() {
       if (this.touched) return;
-      this.next = setTimeout(() => {
+      this.timer = setTimeout(() => {
         this.light((this.lit + 1) % this.heads.length);
         if (this.lit) this.tour();
       }, TOUR);
@@ -281,11 +281,6 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       const names = this.source.map((token) => (token === T.END ? "end" : this.nameOf(0, token)));
       return [["", ...names], ...this.looks().map((weights, head) =>
         [`head ${head + 1}`, ...weights.map((weight) => weight.toFixed(3))])];
-    }
-
-    disconnectedCallback() {
-      super.disconnectedCallback();
-      clearTimeout(this.next);
     }
   };
 });

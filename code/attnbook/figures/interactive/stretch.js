@@ -44,17 +44,11 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
     set(name, value) {
       const from = this.now;
       this[name] = value;
-      this.between = null;
       const to = this.now;
-      this.glide((part) => {
-        this.between = part < 1 ? to.map((speed, i) => speed ** part * from[i] ** (1 - part)) : null;
-        this.drawWaves();
-      }, name === "factor");
-      const shown = this.between;
-      this.between = null; // what is said is said at once
+      this.glide((part) => this.drawWaves(to.map((speed, i) => speed ** part * from[i] ** (1 - part))),
+        name === "factor");
       this.explain();
       this.showNumbers();
-      this.between = shown;
     }
 
     get trained() {
@@ -62,7 +56,7 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
     }
 
     get now() {
-      return this.between ?? this.data.frequencies[this.method][this.factor];
+      return this.data.frequencies[this.method][this.factor];
     }
 
     get tokens() {
@@ -70,13 +64,13 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
     }
 
     // whether a training text had no such angle (up to its length, which its last distance nearly is)
-    isNew(pair, distance) {
-      return (this.now[pair] * distance) % TURN > this.trained[pair] * this.data.length;
+    isNew(pair, distance, speed = this.now[pair]) {
+      return (speed * distance) % TURN > this.trained[pair] * this.data.length;
     }
 
     // whether a pair was slowed down that met every angle in training, so that it need not be
-    isSpoiled(pair) {
-      return this.now[pair] < this.trained[pair] && this.trained[pair] * this.data.length >= TURN;
+    isSpoiled(pair, speed = this.now[pair]) {
+      return speed < this.trained[pair] && this.trained[pair] * this.data.length >= TURN;
     }
 
     // how many of the distances in the text have a new angle
@@ -89,22 +83,22 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
       this.explain();
     }
 
-    drawWaves() {
+    drawWaves(speeds = this.now) {
       const { length } = this.data;
       const last = this.tokens - 1;
       const width = this.axis.clientWidth || 300;
       const x = (distance) => 2 + (width - 4) * distance / last;
       this.rows.forEach(({ step, plot }, pair) => {
-        const [was, is] = [this.trained[pair], this.now[pair]];
+        const [was, is] = [this.trained[pair], speeds[pair]];
         step.textContent = was === is ? `${degrees(is)} a token` : `${degrees(was)} → ${degrees(is)}`;
-        step.className = this.isSpoiled(pair) ? "slower" : "";
+        step.className = this.isSpoiled(pair, is) ? "slower" : "";
         const fine = range(8 * last + 1).map((i) => i / 8);
         const y = (distance) => HIGH / 2 - (HIGH / 2 - 4) * Math.cos(is * distance);
         const path = (points) =>
           points.map((p, i) => `${i ? "L" : "M"}${x(p).toFixed(1)},${y(p).toFixed(1)}`).join("");
         const pieces = [[]]; // of the curve, where angles are new
         for (const p of fine)
-          if (this.isNew(pair, p)) pieces.at(-1).push(p);
+          if (this.isNew(pair, p, is)) pieces.at(-1).push(p);
           else if (pieces.at(-1).length) pieces.push([]);
         plot.replaceChildren(
           shape("rect", { class: "trained", x: 0, y: 0, width: x(Math.min(length - 1, last)), height: HIGH }),

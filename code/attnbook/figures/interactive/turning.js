@@ -74,17 +74,7 @@ attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, still }) 
       this.product = element("b");
       this.stage.append(element("div", { class: "beside" }, this.plane, element("div", { class: "score",
         "aria-hidden": "true" }, this.product, this.asked, this.sum, this.shadow)));
-      for (const act of ["pointerdown", "focusin"])
-        this.shadowRoot.addEventListener(act, () => (this.taken = true));
-      if (!still()) this.whenSeen(() => (this.timer = setTimeout(() => this.play(), FIRST)));
-    }
-
-    // both projections turn the words once, in silence, unless somebody was quicker
-    play() {
-      if (this.taken) return;
-      this.said.ariaLive = "off";
-      this.turn(CASES.at(-1));
-      setTimeout(() => (this.said.ariaLive = "polite"));
+      this.onceByItself(() => this.turn(CASES.at(-1)), FIRST);
     }
 
     // the two vectors of a case

@@ -171,10 +171,8 @@ attnbook.define("two-translators", (shared) => {
         ...this.data.features.map(() => element("i")));
     }
 
-    // ------------------------------------------------------------------ playing
-
     stop() {
-      clearTimeout(this.playing);
+      clearTimeout(this.timer);
       this.again.textContent = "Watch them write";
       this.at(Infinity);
     }
@@ -189,12 +187,10 @@ attnbook.define("two-translators", (shared) => {
       const last = Math.max(...this.panels.map(({ source, chips }) => source.length + chips.length));
       if (time < last) {
         const pace = time < this.panels[0].source.length ? PACE.read : PACE.write;
-        this.playing = setTimeout(() => this.play(time + 1), pace);
+        this.timer = setTimeout(() => this.play(time + 1), pace);
         this.again.textContent = "Stop";
       } else this.stop();
     }
-
-    // ------------------------------------------------------------------ translating
 
     // what was typed: a number below a million, or trouble
     read(typed) {
@@ -277,8 +273,6 @@ attnbook.define("two-translators", (shared) => {
       }
       return marks;
     }
-
-    // ------------------------------------------------------------------ drawing
 
     // a moment: first both read a token at each step, then they write one
     at(time) {
@@ -378,11 +372,6 @@ attnbook.define("two-translators", (shared) => {
         ...written.map(({ x, near }, step) =>
           path(line(part(step, chips.length), box.far, x, near), { step })),
       ];
-    }
-
-    disconnectedCallback() {
-      super.disconnectedCallback();
-      if (this.shadowRoot) this.stop();
     }
   };
 });

@@ -61,7 +61,7 @@ def test_the_word_looked_at_most_and_the_answers_are_lit_when_it_is_their_turn(s
     weights = pytest.approx(BLOCK["weights"][0].tolist())
     assert attention.locator(".chips span").evaluate_all(share) == weights
     assert attention.locator(".chips b").all_inner_texts() == ["0.8"]
-    assert network.locator(".chips b").count() == 0
+    assert network.locator(".chips b").filter(visible=True).count() == 0
     assert said(page).startswith("Attention adds 0.3 <b>, 0.8 biting. The weight of “bites” is 0.8")
     next_step(page)
     assert network.locator(".chips b").all_inner_texts() == ["Yes", "No"]

@@ -5,7 +5,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
   const ROLES = ["q", "k", "v"];
   const NAMES = ["project", "split", "weigh", "average", "join", "times W_O"];
   const [PROJECT, SPLIT, WEIGH, AVERAGE, JOIN, MEET] = range(NAMES.length);
-  const DONE = { [WEIGH]: /^v/, [AVERAGE]: /^[kq]/, [JOIN]: /^[kqvws]/ }; // what stands back in a stage
+  const DONE = { [WEIGH]: /^v/, [AVERAGE]: /^[kq]/, [JOIN]: /^[kqvw]/ }; // what stands back in a stage
   const MOVE = 900, PACE = 3000; // milliseconds
   const BROAD = 560, APART = 24, PAD = 10, TEXT = 18; // pixels: the last is the height of a line
   const short = (number) => fixed(number, 1).replace(/[.]0$/, "").replace(/^−0$/, "0");
@@ -192,7 +192,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
           }
           at[`keys${h}`] = [k, sum, key, line];
           at[`values${h}`] = [v, query, value, line];
-          if (step >= AVERAGE) at[`sum${h}`] = [v - share, sum, share - 6, line];
+          if (step === AVERAGE) at[`sum${h}`] = [v - share, sum, share - 6, line];
           if (step === AVERAGE) range(half).forEach((i) => {
             at[`joined${h * half + i}`] = [v + i * value / half, sum, value / half, line];
           });

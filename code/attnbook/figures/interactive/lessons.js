@@ -8,7 +8,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
     writing: { does: "one row in each pass", legend: "not written yet" } };
 
   return class Lessons extends Interactive {
-    static LINES = 3;
+    static LINES = 4;
     static STYLE = `
       :host { container-type: inline-size; }
       .source { display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: .1rem .6rem;
@@ -25,7 +25,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
         border-radius: .2rem; background: var(--cover); border: 1px var(--edge) var(--line); }
       .training { --edge: solid; --cover: repeating-linear-gradient(135deg,
         color-mix(in srgb, var(--soft) 50%, var(--paper)) 0 1px, var(--paper) 1px 6px); }
-      .writing { --edge: dashed; --cover: var(--paper); }
+      .writing { --edge: dashed; --cover: var(--paper); --line: color-mix(in srgb, var(--soft) 70%, var(--paper)); }
       .rows { display: grid; gap: 3px 2px; font-size: 12px; letter-spacing: -.03em; line-height: 22px;
         grid-template-columns: 1rem repeat(var(--tokens), minmax(0, auto)) 2.1rem; }
       .pass { display: grid; place-content: center; border-radius: .3rem; font-weight: 600; letter-spacing: 0;

@@ -19,11 +19,11 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
       .level { z-index: 1; display: grid; grid-template-columns: repeat(var(--many), auto); justify-content: space-between;
         padding-right: .4rem; }
       .bead { position: absolute; left: -43px; bottom: 10px; width: 24px; height: 24px; border-radius: 50%; font-size: 14px;
-        font-weight: 600; line-height: 24px; text-align: center; color: var(--paper); background: var(--line); transition: background .4s; }
-      .reached > .bead { background: var(--soft); }
+        font-weight: 600; line-height: 24px; text-align: center; color: var(--soft); background: var(--line); transition: background .4s; }
+      .reached > .bead { color: var(--paper); background: var(--soft); }
       .feature { display: grid; grid-template-rows: minmax(0, 1fr) 20px; justify-items: center; min-width: 2.4rem;
         font-size: 12.5px; color: var(--soft); transition: opacity .4s; }
-      .level:not(.reached) > .feature { opacity: .45; }
+      .level:not(.reached) > .feature { opacity: .75; }
       .level:not(.reached) .pile > * { visibility: hidden; }
       .pile { display: flex; flex-direction: column; justify-content: flex-end; width: 2.1rem; text-align: center; }
       .pile b { height: ${LABEL}px; line-height: ${LABEL}px; color: var(--ink); font-variant-numeric: tabular-nums; }
@@ -36,6 +36,7 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
       .part.reached { box-shadow: inset 0 0 0 1.5px var(--of); background: color-mix(in srgb, var(--of) 9%, var(--paper)); }
       .part p { margin: 0 0 .2rem; line-height: 1.35; color: var(--soft); }
       .part.reached p { color: var(--ink); } .part p b { color: var(--of); }
+      .chips [hidden] { display: inline; visibility: hidden; } /* their room is kept */
       .chips { display: flex; flex-wrap: wrap; gap: .25rem .3rem; }
       .chips span { padding: 0 .45rem; line-height: 24px; border-radius: .3rem; font-size: 14px; color: var(--ink);
         background: color-mix(in srgb, var(--of) calc(40% * var(--share, 0)), var(--paper)); box-shadow: inset 0 0 0 1px var(--line); transition: background .4s; }
@@ -158,7 +159,7 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
           chip.style.setProperty("--share", reached ? shares[j] : 0);
           const text = [words, questions][n][j];
           const more = n ? (shares[j] ? "Yes" : "No") : shares[j] === Math.max(...shares) && fixed(shares[j], 1);
-          chip.replaceChildren(text, ...(reached && more ? [" ", element("b", {}, more)] : []));
+          chip.replaceChildren(text, ...(more ? [" ", element("b", { hidden: !reached }, more)] : []));
         });
       });
       this.say(this.explain());

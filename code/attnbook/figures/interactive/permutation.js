@@ -7,6 +7,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
 
   return class Permutation extends Interactive {
     static STYLE = `
+      @media (min-width: 600.01px) { .said { min-height: 4.2em; } } /* three lines beside the margin */
       .row { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column; text-align: center; }
       .places { touch-action: pan-y; user-select: none; -webkit-user-select: none; }
       .row > div { padding: 0 2px; min-width: 0; }

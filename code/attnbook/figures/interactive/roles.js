@@ -83,6 +83,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
         box-shadow: inset 0 -3px var(--weights); font-weight: 600; }
       @media (prefers-reduced-motion: no-preference) { .shares span { transition: width .25s; } }
       @media (min-width: 600.01px) { .said { min-height: 2.8em; } } /* two lines: nothing jumps */
+      @media (min-width: 600.01px) and (max-width: 900px) { .said { min-height: 4.2em; } }
       @container (min-width: 42rem) {
         .row { grid-template-columns: 11.5rem repeat(var(--words), minmax(0, 1fr)); }
         .label { grid-column: 1; margin: 0; align-self: center; }

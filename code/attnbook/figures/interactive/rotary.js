@@ -9,6 +9,7 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
   return class Rotary extends Interactive {
     static LINES = 5;
     static STYLE = `
+      @media (min-width: 600.01px) { .said { min-height: 4.2em; } } /* three lines beside the margin */
       .room { position: relative; }
       .room text { font-size: 13px; text-anchor: middle; }
       .room .start { text-anchor: start; }
@@ -277,7 +278,7 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const times = [p, r, p - r].map(Math.round);
       return [this.text(x, 142, `the ${NAMES[large]} pair: ${turn} a place`, "strong"), group,
         shape("text", { x, y: low + 22 }, ...[["query", "q", times[0]], ["key", "k", times[1]],
-          ["between", "between", times[2]]].map(([kind, name, times], i) =>
+          ["between", "q − k", times[2]]].map(([kind, name, times], i) =>
           shape("tspan", { class: kind, dx: i && 10 }, `${name}: ${times} × ${turn}`))),
         this.text(x, low + 43, `lengths ${arrows.map(({ long }) => fixed(long)).join(" and ")}, at every place`)];
     }

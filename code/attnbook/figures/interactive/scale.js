@@ -18,9 +18,10 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       .name { position: relative; margin: .3rem 0 0; color: var(--soft); font-size: 13px; }
       .name.key { color: var(--key); } .name.weight { color: var(--weights); }
       .line { position: relative; height: ${LINE}px; margin: 0 7px; }
+      .key { --free: 5.9rem; } /* it stays beside the name of its line */
       .label { position: absolute; bottom: 0; width: 5rem; margin-left: -2.5rem; text-align: center;
         color: var(--weights); font-size: 13px; font-weight: 600; }
-      .zoom { position: relative; height: ${ZOOM}px; margin: 0 7px; color: var(--soft);
+      .zoom { --free: calc(50% + 1.8rem); position: relative; height: ${ZOOM}px; margin: 0 7px; color: var(--soft);
         font-size: 13px; }
       .zoom .how { position: absolute; bottom: 1px; right: 52%; white-space: nowrap; }
       .funnel { position: absolute; inset: -2px 0 auto; }
@@ -179,7 +180,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         bar.dataset.weight = fixed(weight);
         for (const part of [bar, side.joins[rank], ...side.lines.map(({ dots }) => dots[rank])])
           part.classList.toggle("best", best);
-        if (best) side.label.style.left = `clamp(1.8rem, ${x}%, 100% - 1.8rem)`;
+        if (best) side.label.style.left = `clamp(var(--free, 1.8rem), ${x}%, 100% - 1.8rem)`;
       });
       side.moves.textContent = fixed(jacobian, 3);
       side.meter.style.width = `${200 * jacobian}%`; // no Jacobian of softmax is larger than 0.5

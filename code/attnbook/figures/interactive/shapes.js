@@ -31,6 +31,7 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
   return class Shapes extends Interactive {
     static LINES = 5;
     static STYLE = `
+      @media (min-width: 600.01px) and (max-width: 900px) { .said { min-height: 4.2em; } }
       label > output { min-width: 1.2em; }
       input[type="range"] { width: 8rem; }
       .controls button { min-width: 3.4rem; }

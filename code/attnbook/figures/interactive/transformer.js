@@ -28,7 +28,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       .map { grid-area: map; }
       .how { grid-area: how; margin-top: 0; }
       .text { grid-area: text; }
-      .inside { grid-area: inside; }
+      .inside { grid-area: inside; } .inside > .note { min-height: 2.8em; } /* of the longest */
       .scale { grid-area: scale; min-width: 0; }
       .scale .name { fill: var(--of); font-weight: 700; font-size: 14px; }
       .scale rect { fill: color-mix(in srgb, var(--of) 35%, var(--paper)); stroke: var(--of); }

@@ -236,6 +236,12 @@ def _open_tab(context):
     return page
 
 
+# In its first frame a figure learns its size and draws itself, and with that its size changes: in
+# the second it draws itself again, and what a test had found before is gone.
+TWO_FRAMES = """() => new Promise(done =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
+
+
 def _fill(page, body, *, width=800, scheme="light", motion="no-preference"):
     """Put HTML into a page that is empty."""
     page.set_viewport_size({"width": width, "height": 900})
@@ -243,6 +249,7 @@ def _fill(page, body, *, width=800, scheme="light", motion="no-preference"):
     page.trouble, page.asked = [], []
     page.set_content(f"<!doctype html><html lang=en><title>x</title><main>{body}</main>")
     expect(page.locator('[aria-busy="true"]')).to_have_count(0)  # the translator writes at first
+    page.evaluate(TWO_FRAMES)
     return page
 
 

@@ -53,7 +53,6 @@ def test_each_block_has_the_answers_after_a_swap_and_what_the_model_would_say_th
 
 def test_the_country_moves_to_the_last_token_and_lines_are_as_wide_as_the_answer_is_likely(show):
     page = opened(show)
-    page.locator(".country").wait_for()  # a page has no size at once
     box = page.locator(".country").bounding_box
     before = box()
     rivers = page.locator(".river:not(.past)")

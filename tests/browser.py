@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from attncourse.chromium import CHROMIUM as PROGRAM
 
@@ -16,6 +16,24 @@ FLAGS = [
     "--disable-sync",
 ]
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"  # package.json has the version
+
+
+_bounding_box = Locator.bounding_box
+
+
+def _box_once_drawn(self: Locator, **options) -> dict[str, float]:
+    """Its box, also if a figure has just replaced it, as figures do for a new size.
+
+    Playwright has found the old one then, and gives None, as it does for what is hidden.
+    """
+    for _ in range(40):
+        if (box := _bounding_box(self, **options)) is not None:
+            return box
+        self.page.wait_for_timeout(25)
+    raise AssertionError(f"{self} is hidden")
+
+
+Locator.bounding_box = _box_once_drawn
 
 
 def skip_without() -> None:

@@ -170,6 +170,15 @@ FIGURES = {
     "rotary": lambda: interactive.rotary(
         *TURNED, tokens=STRANGE, asks=5, found=2, d_features=12, alt="Two arrows."
     ),
+    "rivals": lambda: interactive.rivals(
+        {
+            "rotary": (98.0, 96.6),
+            "like T5": (100.0, 100.0),
+            "ALiBi": (100.0, 99.7),
+            "sinusoids": (100.0, 4.0),
+        },
+        alt="Four curves.",
+    ),
     "scale": lambda: interactive.scale(QUERY, KEY, alt="Eight weights."),
     "shapes": lambda: interactive.shapes(
         *OF_SHAPES,

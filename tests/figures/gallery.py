@@ -233,9 +233,6 @@ def _gallery():
         ),
         "four neurons": drawings.neurons(**NEURONS, token="milk"),
         "five marks": drawings.five_marks(),
-        "rivals": drawings.rivals(
-            {"rotary": 96.6, "numbers": 100.0, "ALiBi": 99.7, "sinusoids": 4.0}
-        ),
         "stretched": drawings.stretched(**STRETCHED),
         "heads add up": drawings.heads_add_up(
             **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]

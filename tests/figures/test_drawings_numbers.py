@@ -39,11 +39,10 @@ from attnbook.figures.drawings.cost import CELL
 from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.positions import WIDE
-from attnbook.figures.drawings.rotary import hands
 from attnbook.figures.drawings.stretched import BAR, HIGH, PITCH, WAVE
 from attnbook.figures.drawings.svg import SOFT, tint
 from attnbook.figures.drawings.turning import BAND, LONG
-from attnbook.positions import rotary, sinusoidal_positions
+from attnbook.positions import sinusoidal_positions
 
 # Looking into an SVG: groups have the names of matrices.
 
@@ -492,32 +491,6 @@ def test_five_marks_are_the_number_the_share_one_hot_digits_and_waves():
 def points_of(path):
     numbers = re.findall(r"-?[\d.]+", path.attrib["d"])
     return torch.tensor([*map(float, numbers)]).view(-1, 2)
-
-
-def test_rivals_have_the_same_curve_at_both_places_if_scores_see_the_distance():
-    drawn = GALLERY["rivals"]
-    for name, share in (("rotary", "97 %"), ("numbers", "100 %"), ("ALiBi", "100 %")):
-        _, old, new = parts(drawn, name, "path")
-        assert old.attrib["d"] == new.attrib["d"], name
-        assert share in [text.text for text in parts(drawn, name, "text")]
-    assert len(points_of(parts(drawn, "ALiBi", "path")[1])) == 2  # a straight line
-    steps = points_of(parts(drawn, "numbers", "path")[1]).view(-1, 2, 2)
-    assert (steps[:, 0, 1] == steps[:, 1, 1]).all() and len({*steps[:, 0, 1].tolist()}) == 16
-    wave = points_of(parts(drawn, "rotary", "path")[1])[::8, 1]  # at whole distances
-    query, key = hands().view(2, 1, 16)
-    score = torch.stack(
-        [(rotary(query, start=97 + k) * rotary(key, start=97)).sum() for k in range(16)]
-    )
-    shapes = [(x - x[1]) / (x[10] - x[1]) for x in (wave, score.float())]
-    assert torch.allclose(*shapes, atol=0.01)
-    _, old, new = parts(drawn, "sinusoids", "path")
-    shown = torch.cat([points_of(path)[::8, 1] for path in (old, new)])  # at whole distances
-    query, key = hands()[:, :6].float()
-    marks = sinusoidal_positions(32, 16)[:, :6]
-    right = torch.cat(
-        [((key + marks[p - 15 : p + 1]) @ (query + marks[p])).flip(0) for p in (15, 31)]
-    )
-    assert torch.corrcoef(torch.stack([shown, right]))[0, 1] < -0.999
 
 
 def test_stretched_curves_are_cosines_red_at_angles_that_training_had_not():

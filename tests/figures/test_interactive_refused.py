@@ -113,6 +113,7 @@ REFUSED = [
     (lambda: asked_query(LONG, LONG[:, 0]), "got 13"),
     (lambda: asked_query(LONG[:3], LONG[:3, 0], [1, 1, 1]), "got shape (3,)"),
     (lambda: asked_query(LONG[:3], LONG[:3, 0], [1, torch.inf]), "query must be finite: got inf"),
+    (lambda: interactive.rivals({"ALiBi": (1.0, 1.0)}, alt=""), "sinusoids: got ALiBi"),
     (lambda: scaled((8,), (3, 8)), "got (8,) and (3, 8)"),
     (lambda: scaled((1, 8), (2, 3, 8)), "got (1, 8) and (2, 3, 8)"),
     (lambda: scaled((1, 8), (1, 13, 8)), "(1, 13, 8)"),

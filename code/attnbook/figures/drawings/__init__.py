@@ -32,7 +32,6 @@ from attnbook.figures.drawings.order import heard, two_orders
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
 from attnbook.figures.drawings.positions import five_marks
-from attnbook.figures.drawings.rotary import rivals
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
@@ -72,7 +71,6 @@ __all__ = [
     "own_gpt",
     "path_of_a_fact",
     "product",
-    "rivals",
     "rules",
     "score",
     "self_attention",

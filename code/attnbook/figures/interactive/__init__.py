@@ -30,6 +30,7 @@ from attnbook.figures.interactive.path_of_a_fact import path_of_a_fact
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
+from attnbook.figures.interactive.rivals import rivals
 from attnbook.figures.interactive.roles import roles
 from attnbook.figures.interactive.rotary import rotary
 from attnbook.figures.interactive.sampling import sampling
@@ -64,6 +65,7 @@ __all__ = [
     "permutation",
     "predict",
     "query",
+    "rivals",
     "roles",
     "rotary",
     "sampling",

@@ -137,6 +137,12 @@ BLOCK = {  # a word that gets something from attention and the network, and one 
     "features": ["animal", "<b>", "biting", "hungry"],
     "questions": ["An animal that bites?", "A </p>?"],
 }
+FOUND = {  # near tokens and names
+    "untouched": [[100.0, 95.0], [99.0, 60.0], [97.0, 30.0], [94.5, 19.0]],
+    "interpolation": 4 * [[14.0, 83.0]],
+    "<b>": 4 * [[81.0, 48.0]],
+    "by parts": 4 * [[97.0, 78.0]],
+}
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -223,6 +229,12 @@ FIGURES = {
     "hero": lambda: interactive.hero(),
     "two_translators": lambda: interactive.two_translators(),
 }
+
+
+def ways():
+    """Stretched positions with what a model finds in texts of four lengths."""
+    sizes = {"d_features": 16, "pairs": (0, 2, 4), "trained_length": 32, "base": 200.0}
+    return interactive.stretch(**sizes, right=FOUND, alt="Four ways.").to_html()
 
 
 @functools.cache

@@ -47,23 +47,6 @@ LESSONS = {
     "says": ["zwei", "kinder", "spielen", "im", "schnee", ".", "<end>"],
     "chances": torch.tensor([0.93, 0.94, 0.9, 0.5, 0.99, 1.0, 0.004]),
 }
-STRETCHED = {
-    "ways": {
-        "untouched": torch.tensor([0.5, 0.02]),
-        "interpolation": torch.tensor([0.0625, 0.0025]),
-        "larger base": torch.tensor([0.5, 0.005]),
-        "by parts": torch.tensor([0.5, 0.0025]),
-    },
-    "right": {
-        "untouched": (100.0, 0.0),
-        "interpolation": (14.5, 83.0),
-        "larger base": (50.0, 49.0),
-        "by parts": (97.0, 78.0),
-    },
-    "pairs": (0, 1, 1),
-    "trained": 64,
-    "length": 512,
-}
 TREE = [
     [
         drawings.Beginning("auf", -1.8, 0, True, greedy=True),
@@ -233,7 +216,6 @@ def _gallery():
         ),
         "four neurons": drawings.neurons(**NEURONS, token="milk"),
         "five marks": drawings.five_marks(),
-        "stretched": drawings.stretched(**STRETCHED),
         "heads add up": drawings.heads_add_up(
             **TWO_HEADS, tokens=["dog", "bites", "man"], answers=["who", "whom"]
         ),

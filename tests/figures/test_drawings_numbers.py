@@ -20,7 +20,6 @@ from gallery import (
     SCORES_AND_VALUES,
     SPLITS,
     STATES,
-    STRETCHED,
     TOKEN,
     TOKENS,
     TURNS,
@@ -39,7 +38,6 @@ from attnbook.figures.drawings.cost import CELL
 from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.positions import WIDE
-from attnbook.figures.drawings.stretched import BAR, HIGH, PITCH, WAVE
 from attnbook.figures.drawings.svg import SOFT, tint
 from attnbook.figures.drawings.turning import BAND, LONG
 from attnbook.positions import sinusoidal_positions
@@ -486,39 +484,6 @@ def test_five_marks_are_the_number_the_share_one_hot_digits_and_waves():
         left = (WIDE - wide * right.shape[1]) / 2
         shown = darkness(group, [left + wide * j for j in range(right.shape[1])], 16)
         assert torch.allclose((0.76 * shown - 0.06) / 0.7, right.float(), atol=0.02), name
-
-
-def points_of(path):
-    numbers = re.findall(r"-?[\d.]+", path.attrib["d"])
-    return torch.tensor([*map(float, numbers)]).view(-1, 2)
-
-
-def test_stretched_curves_are_cosines_red_at_angles_that_training_had_not():
-    drawn, ways = GALLERY["stretched"], STRETCHED["ways"]
-    for name, omega in ways.items():
-        curves = {style.NEUTRAL: [], style.RED: []}
-        for path in parts(drawn, name, "path"):
-            curves[path.attrib["stroke"]].append(points_of(path)[::3])  # no control points
-        for line, (curve, speed) in enumerate(
-            zip(curves[style.NEUTRAL], omega[[0, 1, 1]], strict=True)
-        ):
-            distance = curve[:, 0] / WAVE * 512
-            right = line * PITCH - HIGH * (speed * distance).cos()
-            assert torch.allclose(curve[:, 1], right, atol=0.06 + speed), name
-        angles = [omega[1] * piece[:, 0] / WAVE * 512 for piece in curves[style.RED]]
-        known, turn = 0.02 * 64, 2 * torch.pi  # the slow pair in training
-        farthest = float(omega[1] * 512)
-        new = [(known, min(turn, farthest)), (turn + known, farthest)]
-        new = [ends for ends in new if ends[0] < farthest for _ in range(2)]  # of two slow pairs
-        assert sorted((piece[0], piece[-1]) for piece in angles) == [
-            pytest.approx(ends, abs=0.01) for ends in new
-        ], name
-        shares = [size(box)[0] / BAR for box in parts(drawn, name, "rect")[1::2]]
-        assert shares == pytest.approx([part / 100 for part in STRETCHED["right"][name]], abs=0.002)
-    texts = {name: [text.text for text in parts(drawn, name, "text")] for name in ways}
-    assert {"29°", "1.1°", "near 100 %", "names 0 %"} <= {*texts["untouched"]}
-    assert parts(drawn, "interpolation", "text")[2].attrib["fill"] == style.RED  # 29° became 3.6°
-    assert parts(drawn, "by parts", "text")[2].attrib.get("fill") != style.RED
 
 
 @pytest.mark.parametrize(

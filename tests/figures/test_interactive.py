@@ -241,7 +241,7 @@ LARGEST = interactive.token(
 
 
 # an answer makes room for its reason, once; the translator has a row for each token that it reads
-ALL = [k for k in WITH_NUMBERS if k != "break_translator"] + ["largest"]
+ALL = [k for k in WITH_NUMBERS if k != "break_translator"] + ["largest", "ways"]
 WRAPS = {"all_heads", "asking", "two_translators"}  # rows of words, on a small tablet
 
 
@@ -250,7 +250,8 @@ WRAPS = {"all_heads", "asking", "two_translators"}  # rows of words, on a small 
     [(k, width) for k in ALL for width in (800, 640, 390) if width != 640 or k not in WRAPS],
 )
 def test_a_figure_fits_and_keeps_its_height_whatever_one_does(show, kind, width):
-    page = show(LARGEST.to_html() if kind == "largest" else alive(kind), width=width)
+    others = {"largest": LARGEST.to_html, "ways": examples.ways}
+    page = show(others[kind]() if kind in others else alive(kind), width=width)
     assert len(page.locator("[label]").evaluate(HEIGHTS)) == 1
     assert fits(page)
     cut = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"

@@ -7,7 +7,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import alive, numbers, said
+from examples import FOUND, alive, column, numbers, said
 
 from attnbook.positions import STRETCHES, stretched_frequencies
 
@@ -17,7 +17,7 @@ LENGTH, PAIRS = 32, 6
 
 
 def choose(page, method, factor):
-    page.get_by_label("Frequencies").select_option(label=method)
+    page.get_by_role("button", name=method).click()
     page.get_by_role("slider", name="Length of the text").fill(str((1, 2, 4, 8).index(factor)))
 
 
@@ -72,10 +72,10 @@ def test_the_curve_is_the_cosine_and_red_where_the_angle_is_new(show, method):
 def test_the_sentence_names_the_pairs_and_the_price(show):
     page = show(alive("stretch"), motion="reduce")
     choose(page, "as trained", 4)
-    assert said(page) == "Pairs 2, 3, 4 and 5 meet angles that no training text contained (red)."
+    assert said(page) == "Pairs 2, 3, 4 and 5 meet new angles (red)."
     choose(page, "interpolation", 4)
-    assert "No pair meets an angle that is new to the model. But" in said(page)
-    assert "rotates pair 0 by only 14° instead of 57°" in said(page)
+    assert "No pair meets a new angle. But" in said(page)
+    assert "pair 0 rotates by 14° a token instead of 57°" in said(page)
     assert page.locator(".slower").count() == 2
     choose(page, "by parts", 4)
     assert said(page).endswith("Pairs that met every angle in training stay as they were.")
@@ -96,8 +96,39 @@ def test_waves_stretch_on_their_way_to_another_method_while_the_sentence_is_ther
         }"""
     )
     choose(page, "interpolation", 4)
-    assert said(page).startswith("No pair meets an angle that is new")
+    assert said(page).startswith("No pair meets a new angle")
     page.wait_for_function("() => speeds.at(-1) < 0.26")  # it was 1, and becomes a fourth
     assert page.evaluate("speeds.length") >= 2 and page.evaluate("speeds[0]") > 0.9
     assert wave.get_attribute("d") != before and page.locator(".slower").count() == 2
     assert page.trouble == []
+
+
+def test_ways_are_made_for_the_longest_text_and_bars_are_what_a_model_finds(show):
+    page = show(examples.ways(), motion="reduce")
+    for i, (name, found) in enumerate(FOUND.items()):
+        page.get_by_role("button", name=name).click()
+        assert page.locator('[aria-pressed="true"]').inner_text().startswith(name)
+        for factor in (8, 1):
+            page.get_by_role("slider").fill(str((1, 2, 4, 8).index(factor)))
+            sizes = {"method": STRETCHES[i], "trained_length": LENGTH, "base": 200.0}
+            right = stretched_frequencies(16, 8.0, **sizes)[[0, 2, 4]]
+            assert list(numbers(page)[1]) == ["0", "2", "4"]
+            torch.testing.assert_close(column(page, "frequency"), right, rtol=6e-3, atol=0)
+            near, names = (
+                f"{round(share)}\N{NO-BREAK SPACE}%" for share in found[0 if factor == 1 else 3]
+            )
+            button = page.get_by_role("button", name=name)
+            assert (
+                button.get_attribute("aria-label") == f"{name}, what is near {near}, names {names}"
+            )
+    assert page.locator(".share.few").count() == 2  # of 14 % and of 48 %, in a short text
+    page.get_by_role("slider").fill("3")
+    assert page.locator(".share.few").count() == 3
+
+
+def test_ways_run_once_seen_up_to_the_last(show):
+    page = show(examples.ways())
+    page.wait_for_function("() => document.querySelector('[label]').method === 1")
+    assert page.locator(".said").get_attribute("aria-live") == "off"
+    page.get_by_role("button", name="pause").click()
+    assert page.locator(".slower").count() == 2 and page.trouble == []

@@ -35,7 +35,6 @@ from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
-from attnbook.figures.drawings.stretched import stretched
 from attnbook.figures.drawings.svg import Drawing
 from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
 from attnbook.figures.drawings.turning import turning
@@ -78,7 +77,6 @@ __all__ = [
     "softmax",
     "softmax_in_blocks",
     "splits",
-    "stretched",
     "teacher_forcing",
     "then_and_now",
     "turning",

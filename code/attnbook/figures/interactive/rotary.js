@@ -124,14 +124,15 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const narrow = width < 540;
       const left = narrow ? 0 : 52;
       const step = (width - left) / n;
-      const wide = narrow ? width : Math.min(330, 0.46 * width); // of the plane
-      const radius = Math.min(narrow ? 92 : 104, wide / 2 - 40);
-      const plane = { x: wide / 2, y: 192 + radius, low: 226 + 2 * radius, radius };
-      const right = narrow ? 0 : wide + 24;
+      const wide = narrow ? width : Math.min(350, 0.5 * width); // of the plane
+      const radius = Math.min(narrow ? 102 : 134, wide / 2 - 40);
+      const plane = { x: wide / 2, y: 192 + radius, low: 219 + 2 * radius, radius };
+      const right = narrow ? 0 : wide + 18;
       const dials = { left: right, top: narrow ? plane.low + 74 : 144, cell: (width - right) / 4.2 };
-      const curve = { left: right + 4, right: width - 8, top: dials.top + 156, high: narrow ? 74 : 98 };
+      const top = dials.top + 156;
+      const curve = { left: right + 4, right: width - 8, top, high: narrow ? 74 : plane.low - top - 6 };
       return { width, narrow, left, step, plane, dials, curve, x: (place) => left + (place + 0.5) * step,
-        height: Math.max(plane.low + 60, curve.top + curve.high + 62) };
+        height: curve.top + curve.high + 62 };
     }
 
     paint() {

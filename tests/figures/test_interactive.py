@@ -273,7 +273,7 @@ SIZES = {  # the smallest and the largest of each kind that takes many sizes: pa
         2500,
     ),
     "one pair": (lambda: interactive.clocks(d_model=2, length=2, alt=""), ".face", 1),
-    "256 pairs": (lambda: interactive.clocks(d_model=512, length=500, alt=""), ".face", 8),
+    "256 pairs": (lambda: interactive.clocks(d_model=512, length=500, alt=""), ".face", 4),
     "eight tokens": (
         lambda: interactive.permutation(
             EYE, tokens=["understanding"] * 8, positions=EYE, order=range(8), alt=""

@@ -1,17 +1,20 @@
 // Sinusoidal positions: each pair of features is a clock with a hand at p and one at p + k.
-attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sector }) =>
+attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, degrees, sector }) =>
   class Clocks extends Interactive {
     static STYLE = `
-      .clocks { display: grid; grid-template-columns: repeat(8, minmax(0, 6rem)); gap: .3rem .2rem;
+      .clocks { display: grid; grid-template-columns: repeat(4, 1fr); gap: .5rem .2rem;
         font-size: 13px; text-align: center; color: var(--soft); }
-      @media (max-width: 600px) { .clocks { grid-template-columns: repeat(4, 1fr); }
+      .clocks svg { max-width: 8.5rem; margin: 0 auto; }
+      .clocks output { font-weight: 600; }
+      @media (max-width: 600px) { .clocks { grid-template-columns: 1fr 1fr; } .clocks svg { max-width: 7rem; }
         .controls label { flex: 1 1 100%; } input[type="range"] { flex: 1; } }
       .face { fill: none; stroke: var(--line); stroke-width: 2; }
-      .rotation { fill: var(--soft); opacity: .3; }
-      .hand { fill: none; stroke: var(--ink); stroke-width: 5; stroke-linecap: round; }
-      .hand.later { stroke: var(--soft); stroke-dasharray: 7 8; }
-      .curve { fill: none; stroke: var(--soft); stroke-width: 2; }
-      .here { fill: var(--ink); stroke: var(--paper); stroke-width: 2; }
+      .rotation { fill: var(--weights); opacity: .3; }
+      .hand { fill: none; stroke: var(--query); stroke-width: 4; stroke-linecap: round; }
+      .hand.later { stroke: var(--key); }
+      .note b { color: var(--query); } .note .later { color: var(--key); } .note .between { color: var(--weights); }
+      .curve { fill: none; stroke: var(--weights); stroke-width: 2; }
+      .here { fill: var(--weights); stroke: var(--paper); stroke-width: 2; }
     `;
 
     build() {
@@ -20,16 +23,16 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
       this.stays = false; // what was moved last changes no product
       this.frequencies = range(d_model / 2).map((i) => 10000 ** (-2 * i / d_model));
       const pairs = this.frequencies.length;
-      const shown = Math.min(pairs, 8);
-      // evenly from the fastest to the slowest of those that rotate by half a radian or more
-      const rotating = this.frequencies.filter((frequency) => frequency * length >= 0.5).length;
+      const shown = Math.min(pairs, 4);
+      // evenly from the fastest to the slowest of those that rotate by half a turn or more
+      const rotating = this.frequencies.filter((frequency) => frequency * length >= Math.PI).length;
       const last = Math.max(shown, rotating) - 1;
       this.clocks = range(shown).map((i) => {
         const pair = shown === 1 ? 0 : Math.round(i * last / (shown - 1));
         const hands = shape("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" });
         const cosine = element("output", { "aria-live": "off" });
         return { pair, hands, cosine,
-          clock: element("div", {}, hands, `pair ${pair}`, element("br"), cosine) };
+          clock: element("div", {}, hands, `pair ${pair}: ${degrees(this.frequencies[pair])} a step`, element("br"), "cosine ", cosine) };
       });
       const move = (name, glides = false) => (value) => {
         if (!glides) this.pause();
@@ -46,10 +49,10 @@ attnbook.define("clocks", ({ Interactive, element, shape, range, dot, fixed, sec
       this.curve = shape("svg", { height: 150, "aria-hidden": "true" });
       this.stage.append(
         element("div", { class: "clocks" }, ...this.clocks.map(({ clock }) => clock)),
-        element("p", { class: "note" }, "Solid hand: p·ω. Dashed hand: (p + k)·ω. Shaded: the " +
-          "angle between them, k·ω, with its cosine under the clock. " + (shown < pairs
-          ? `Shown: ${shown} of ${pairs} pairs, without those that hardly rotate up to position ${length - 1}.`
-          : "")),
+        element("p", { class: "note" }, "Hands at ", element("b", {}, "p"), " and at ",
+          element("b", { class: "later" }, "p + k"), ". Shaded: ",
+          element("b", { class: "between" }, "the angle between them, k·ω"), ", with its cosine. "
+          + (shown < pairs ? `Shown: ${shown} of ${pairs} pairs.` : "")),
         this.curve);
       this.whenResized(this.curve, () => this.paint());
     }

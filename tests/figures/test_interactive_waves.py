@@ -114,3 +114,18 @@ def test_the_fast_and_the_slow_wave_say_what_they_are_for(show):
         for words in ("tells neighbours apart", "tells far places apart"):
             assert page.get_by_text(words).count() == 1
         assert fits(page)
+
+
+def test_at_first_the_line_comes_from_the_first_word_and_columns_appear_where_it_has_been(show):
+    page = show(verdicts(torch.ones(5, 2), ["two", "thousand", "two", "hundred", "three"]))
+    sums = page.locator("g:has(> .sum)")
+    shades = "all => all.map(e => Number(e.getAttribute('opacity')))"
+    page.wait_for_function("() => document.querySelector('[label]').far < 1.5")
+    assert sums.evaluate_all(shades)[2] < 1  # the second "two", which is not yet compared
+    page.wait_for_function("() => document.querySelector('[label]').at === 2")
+    first, _, second, *ahead = sums.evaluate_all(shades)
+    assert first == second == 1 and max(ahead) < 0.1
+    assert page.locator("g:has(> .verdict)").evaluate_all(shades) == [1, 1]
+    page.get_by_role("slider").fill("4")
+    page.wait_for_function("() => document.querySelector('[label]').at === 4")
+    assert sums.evaluate_all(shades) == [1, 0.28, 1, 0.28, 1]

@@ -6,6 +6,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
   const UNIT = 21; // the length of a bar for the number 1
   const KINDS = { position: "position", word: "+ word", sum: "= sum" };
   const FAINT = 0.28; // bars in columns that are not the point
+  const AHEAD = 0.2; // of that, as long as the line has not come there
   const TELLS = ["tells neighbours apart", "tells far places apart"];
   const COUNTS = ["two", "three", "four", "five", "six", "seven", "eight"];
 
@@ -46,6 +47,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       this.features = range(words[0].length);
       this.frequencies = this.features.map((i) => 10000 ** (-2 * Math.floor(i / 2) / d_model));
       this.position = this.at = twins.at(-1); // `at` moves there, and reads on its way
+      this.far = this.at; // where the line has been
       this.sums = words.map((word, p) => word.map((number, i) => number + this.wave(i, p)));
       this.reader = element("input", { type: "range", class: "reader", "aria-label": "Position",
         min: 0, max: tokens.length - 1, value: this.position, oninput: () => {
@@ -55,6 +57,10 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       this.drawing = shape("svg", { "aria-hidden": "true" });
       this.stage.append(element("div", { class: "room" }, this.reader, this.drawing));
       this.whenResized(this.stage, () => this.paint());
+      this.whenSeen(() => { // the line comes from the first word, and columns appear where it has been
+        this.at = this.far = 0;
+        this.follow(3000);
+      });
     }
 
     // how high wave i is at a position, which need not be a whole number
@@ -137,8 +143,13 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
           height: UNIT * Math.abs(number) }))];
     }
 
+    seen(p) {
+      return Math.max(0, Math.min(1, this.far - p + 1));
+    }
+
     shade(p) {
-      return p === this.position || this.data.twins.includes(p) ? 1 : FAINT;
+      const point = p === this.position || this.data.twins.includes(p) ? 1 : FAINT;
+      return point * (AHEAD + (1 - AHEAD) * this.seen(p));
     }
 
     rows() {
@@ -151,14 +162,16 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
           y: rows[kind] + (narrow ? -ends[kind] - 8 : 5) }, name));
       if (!narrow)
         parts.push(shape("text", { class: "soft", x: 0, y: rows.sum + 24 }, "what attention gets"));
+      this.columns = tokens.map(() => []);
+      this.brackets = [];
       this.marks = tokens.map((_, p) => shape("g", {},
         ...this.bars("position", x(p), this.features.map((i) => this.wave(i, p)))));
       for (const [kind, numbers] of Object.entries(vectors)) {
-        parts.push(...numbers.map((vector, p) =>
-          shape("g", { opacity: this.shade(p) }, ...this.bars(kind, x(p), vector))));
-        if (twins.length > 1) parts.push(this.bracket(numbers, rows[kind] + ends[kind] + 5));
+        numbers.forEach((vector, p) =>
+          this.columns[p].push(shape("g", {}, ...this.bars(kind, x(p), vector))));
+        if (twins.length > 1) this.brackets.push(this.bracket(numbers, rows[kind] + ends[kind] + 5));
       }
-      return [...parts, ...this.marks];
+      return [...parts, ...this.columns.flat(), ...this.brackets, ...this.marks];
     }
 
     // under the vectors of a token that comes again, whether they are the same
@@ -174,12 +187,13 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
     }
 
     // take the line to its position
-    follow() {
+    follow(time) {
       const from = this.at;
       this.glide((part) => {
         this.at = from + (this.position - from) * part;
+        this.far = Math.max(this.far, this.at);
         this.read();
-      }, from === this.position);
+      }, from === this.position, time);
     }
 
     // the line where it is now, and the heights that it reads off
@@ -190,6 +204,8 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       const left = here - heights.length * bar / 2;
       const y = (i) => top + (i + 0.5) * BAND - HIGH * heights[i];
       this.column.setAttribute("x", here - step / 2);
+      this.columns.forEach((groups, p) => groups.forEach((group) => group.setAttribute("opacity", this.shade(p))));
+      this.brackets.forEach((bracket) => bracket.setAttribute("opacity", this.seen(this.data.twins.at(-1))));
       this.marks.forEach((mark, p) =>
         mark.setAttribute("opacity", this.shade(p) * Math.min(1, Math.abs(p - this.at))));
       this.reading.replaceChildren(
@@ -209,8 +225,8 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       const again = other !== undefined && twins.includes(this.position)
         ? ` The same word at position ${other} has a different sum.` : "";
       return `At position ${this.position}, the line reads ${COUNTS[this.features.length - 2]} heights `
-        + "off the waves. These heights are the vector of the position. This vector is added to the "
-        + `vector of “${tokens[this.position]}”, and attention gets the sum.${again}`;
+        + "off the waves. Attention gets the sum of these heights and the vector of "
+        + `“${tokens[this.position]}”.${again}`;
     }
 
     numbers() {

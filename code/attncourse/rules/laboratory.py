@@ -32,7 +32,9 @@ def shows_its_result_first(notebook: Notebook) -> Iterator[str]:
     """The figure that shows the result is above the first section."""
     above = itertools.takewhile(lambda cell: "\n## " not in f"\n{cell.source}", notebook.cells[1:])
     shown = [output.get("data", {}) for cell in above for output in cell.get("outputs", [])]
-    if notebook.in_laboratory and not any({PNG, SVG} & {*data} for data in shown):
+    if notebook.in_laboratory and not any(
+        {PNG, SVG} & {*data} or "<attnbook-" in data.get("text/html", "") for data in shown
+    ):
         yield "the figure that shows the result must be above the first section"
 
 

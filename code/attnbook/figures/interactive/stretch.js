@@ -46,7 +46,7 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
           this.pause();
           this.go(i);
         } }, element("span", {}, name), ...shares);
-        return { name, shares, way };
+        return { shares, way };
       });
       this.slider("Length of the text", { min: 0, max: factors.length - 1, value: first,
         text: (i) => `${factors[i] * length} tokens` }, (i) => this.set("factor", i));
@@ -70,7 +70,7 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
     // which way is chosen, and what a model finds with each in a text of this length
     mark() {
       this.showSteps();
-      this.ways.forEach(({ name, shares, way }, i) => {
+      this.ways.forEach(({ shares, way }, i) => {
         const texts = shares.map((share, j) => {
           const size = this.data.right[i][this.factor][j];
           share.style.setProperty("--size", `${100 * size}%`);
@@ -78,7 +78,7 @@ attnbook.define("stretch", ({ Interactive, element, shape, range, fixed, degrees
           return share.textContent = percent(size);
         });
         way.setAttribute("aria-pressed", i === this.method);
-        way.setAttribute("aria-label", [name, ...texts.map((text, j) => `${this.data.found[j]} ${text}`)].join(", "));
+        if (texts.length) way.ariaDescription = texts.map((text, j) => `${this.data.found[j]}: ${text}`).join(", ");
       });
     }
 

@@ -238,7 +238,6 @@ def _gallery():
         ),
         "splits": drawings.splits(NAMED, SPLITS, tokens=["token 0", "token 1", "token 2"]),
         "two memories of few blocks": drawings.memories(256, d=64, tile=64, size=4),
-        "weights of one length": drawings.growth((9,), tile=3),
         "a latent for one head": drawings.latent(1),
         "a latent for twelve heads": drawings.latent(12),
         "guesses": drawings.guessing("the cat", ["a", "b", "c"], ["a", "x", "c", "d"]),

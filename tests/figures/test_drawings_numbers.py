@@ -34,7 +34,6 @@ from attnbook import figures
 from attnbook.attention import attention
 from attnbook.figures import drawings, style
 from attnbook.figures.drawings import Matrix
-from attnbook.figures.drawings.cost import CELL
 from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.positions import WIDE
@@ -520,18 +519,6 @@ def test_what_a_cache_spares_is_counted():
 )
 def test_numbers_have_no_more_decimals_than_they_need(values, texts):
     assert Matrix(torch.tensor([values]), name="x").numbers() == [texts]
-
-
-def test_the_weights_that_are_there_at_once_are_as_many_as_is_written():
-    drawing = drawings.growth((3, 6, 12), tile=3)
-    right = {f"attention, {length} tokens": length**2 for length in (3, 6, 12)}
-    right |= {"flash attention, 12 tokens": 9, "with a cache, 12 tokens": 12}
-    for group, count in right.items():
-        there = parts(drawing, group, "rect")[-1]
-        assert size(there)[0] * size(there)[1] == count * CELL**2
-        texts = [text.text for text in parts(drawing, group, "text")]
-        assert f"{count} weights" in texts
-        assert ("dropped" in texts) == (count < 144 and "12" in group)
 
 
 @pytest.mark.parametrize(("length", "number"), [(512, 2), (256, 4)])

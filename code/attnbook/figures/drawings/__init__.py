@@ -11,7 +11,6 @@ from attnbook.figures.drawings.both_ways import Reading, both_ways
 from attnbook.figures.drawings.cells import Matrix
 from attnbook.figures.drawings.cost import (
     caching,
-    growth,
     guessing,
     latent,
     shared_heads,
@@ -51,7 +50,6 @@ __all__ = [
     "encoder_blocks",
     "encoder_decoder",
     "five_marks",
-    "growth",
     "guessing",
     "heads",
     "heads_add_up",

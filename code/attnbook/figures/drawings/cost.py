@@ -21,117 +21,9 @@ from attnbook.figures.drawings.svg import (
 )
 from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY, VALUE, WEIGHTS
 
-LONGEST = 12  # tokens
-CELL, STRIP = 9, 7  # of a matrix without numbers; of a query or key beside it
 TALL, GAP = 28, 24  # of a box with a number; between panels
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
-GONE = 0.3  # of a weight that was dropped: still seen by night
-MOST_STEP, MOST_SHARED = 6, 12
-
-
-def growth(lengths: Sequence[int], *, tile: int) -> Drawing:
-    """The weights of texts of several lengths, to scale; for the longest, two ways to keep fewer.
-
-    Raises ``ValueError`` for a length that is not 1 to 12 or no multiple of ``tile``.
-    """
-    for length in lengths:
-        if not 1 <= length <= LONGEST or length % tile:
-            raise ValueError(
-                f"a length must be 1 to {LONGEST} and a multiple of {tile}: got {length}"
-            )
-    canvas, longest = Canvas(), lengths[-1]
-    whole, x, y = longest * CELL, 30.0, 36.0
-    canvas.text(0, 0, "attention: each query meets each key", size=TEXT, color=INK, bold=True,
-                anchor="start")  # fmt: skip
-    gap = (WIDEST - CELL * sum(lengths) - 50) / max(len(lengths) - 1, 1)
-    for n, length in enumerate(lengths):
-        every = range(length)
-        with canvas.group(f"attention, {length} tokens", x, y + whole - length * CELL):
-            _square(canvas, length, every, every, [0] * length, f"{length**2} weights")
-            if n:
-                times = length / lengths[n - 1]
-                for line, text in enumerate((f"tokens × {times:g}", f"weights × {times**2:g}")):
-                    canvas.text(-gap / 2 - STRIP, length * CELL / 2 - 8 + 17 * line, text,
-                                color=WEIGHTS if line else SOFT, bold=bool(line))  # fmt: skip
-            canvas.text(length * CELL / 2, length * CELL + 30, f"for {length} tokens", color=SOFT)
-            if length == longest:
-                _names(canvas, length)
-        x += length * CELL + gap
-    low = y + whole + 80
-    canvas.text(0, low - 22, "two ways to keep less", size=TEXT, color=INK, bold=True,
-                anchor="start")  # fmt: skip
-    for panel, (name, rows, columns, gone) in enumerate(_panels(longest, tile)):
-        with canvas.group(f"{name}, {longest} tokens", 18.0 + panel * 206, low + 10):
-            count = len(rows) * len(columns)
-            _square(canvas, longest, rows, columns, gone, name)
-            level = (rows[0] + len(rows) / 2) * CELL
-            canvas.line((columns[-1] * CELL + CELL, level), (whole + 8, level), color=WEIGHTS)
-            for line, text in enumerate(("kept now:", f"{count} weights")):
-                canvas.text(whole + 12, level - 8 + 17 * line, text, color=WEIGHTS, bold=True,
-                            anchor="start")  # fmt: skip
-            at = (whole / 3, 3 * whole / 4) if panel else (whole / 2, rows[0] * CELL / 2)
-            canvas.text(*at, "dropped", color=INK)
-    counts = "; ".join(f"{n} tokens have {n} × {n} = {n**2} weights" for n in lengths)
-    return canvas.finish(
-        "The weights of every query, on the left, for every key, above, are a square, drawn to "
-        f"scale for several lengths of a text: {counts}. There are two ways to keep less than the "
-        f"whole square of {longest} tokens. Flash attention keeps a tile of {tile**2} weights at a "
-        "time and drops it after use. With a cache, a model that writes computes one row of "
-        f"{longest} weights for each new token and drops it."
-    )
-
-
-def _square(
-    canvas: Canvas,
-    length: int,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    gone: Sequence[int],
-    below: str,
-) -> None:
-    """The weights of a text: those that are there, those of each row that were, and strips."""
-    side = length * CELL
-    for row, until in enumerate(gone):
-        if until:
-            canvas.box(0, row * CELL, until * CELL, CELL, fill=tint(WEIGHTS, GONE))
-    there = columns[0] * CELL, rows[0] * CELL, len(columns) * CELL, len(rows) * CELL
-    canvas.box(*there, fill=tint(WEIGHTS, 0.7))
-    lines = [n * CELL for n in range(1, length)]
-    canvas.grid(lines, side, lines, side)
-    canvas.box(0, 0, side, side, stroke=LINE, thick=1)
-    for color, used, places in (
-        (KEY, columns, [(n * CELL, -STRIP - 2.0) for n in range(length)]),
-        (QUERY, rows, [(-STRIP - 2.0, n * CELL) for n in range(length)]),
-    ):
-        shades: dict[str, list[tuple[float, float]]] = {}
-        for n, place in enumerate(places):
-            shades.setdefault(tint(color, STRONG if n in used else GONE), []).append(place)
-        canvas.cells(shades, *((CELL - 1, STRIP - 1) if color == KEY else (STRIP - 1, CELL - 1)))
-    canvas.box(*there, stroke=WEIGHTS)
-    canvas.text(side / 2, side + 13, below, color=INK)
-
-
-def _names(canvas: Canvas, length: int) -> None:
-    """Which strips beside a square are queries and which are keys."""
-    canvas.text(-STRIP - 6, -STRIP / 2 - 2, "Q", formula=True, size=TEXT, color=QUERY, bold=True,
-                anchor="end")  # fmt: skip
-    canvas.text(length * CELL + 4, -STRIP / 2 - 2, "K", formula=True, size=TEXT, color=KEY,
-                bold=True, anchor="start")  # fmt: skip
-
-
-def _panels(length: int, tile: int) -> tuple:
-    """Ways to keep less: the rows and columns that are there, how much of each row was before."""
-    every, blocks = range(length), length // tile
-    i, j = blocks // 3 * tile, 2 * blocks // 3 * tile  # where the tile at work begins
-    return (
-        (
-            "flash attention",
-            range(i, i + tile),
-            range(j, j + tile),
-            [length if row < i else j if row < i + tile else 0 for row in every],
-        ),
-        ("with a cache", every[-1:], every, [row + 1 for row in every[:-1]]),
-    )
+MOST_STEP, MOST_SHARED = 8, 12
 
 
 def softmax_in_blocks(
@@ -224,7 +116,7 @@ def caching(steps: Sequence[int]) -> Drawing:
         canvas.text(
             120, top + cell / 2 - 2, "K, V", formula=True, color=KEY, bold=True, anchor="end"
         )
-        canvas.text(120, top + cell * 2 + 3, "scores", color=NEUTRAL, bold=True, anchor="end")
+        canvas.text(120, top + cell * 2 + 3, "scores", color=WEIGHTS, bold=True, anchor="end")
         for left, step in zip(places, steps, strict=True):
             if not row:
                 canvas.text(left + step * cell / 2, 8, f"token {step}", color=SOFT)
@@ -235,11 +127,10 @@ def caching(steps: Sequence[int]) -> Drawing:
                     canvas.box(j * cell, 0, cell - 1, cell - 1,
                                fill=tint(KEY, STRONG if new else 0.16))  # fmt: skip
                     for i in range(step):
-                        new = not cached or i == step - 1
-                        made += new
-                        if new:  # a score of a later token is computed, then masked
-                            fill = tint(NEUTRAL, 0.75 if j <= i else 0.3)
-                            canvas.box(j * cell, cell * (i + 1) + 6, cell - 1, cell - 1, fill=fill)
+                        if not cached or i == step - 1:
+                            made += 1
+                            canvas.box(j * cell, cell * (i + 1) + 6, cell - 1, cell - 1,
+                                       fill=tint(WEIGHTS, 0.75))  # fmt: skip
                 canvas.box(-0.5, cell + 5, step * cell, step * cell, stroke=LINE, thick=1)
                 plural = "s" * (made > 1)
                 canvas.text(step * cell / 2, cell * (step + 1) + 20, f"{made} score{plural}",

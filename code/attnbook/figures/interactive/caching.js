@@ -1,11 +1,11 @@
-// Writing a text token by token, without a cache of keys and values and with one: what each step
-// computes comes down from its word, and what is kept stays.
-attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) => {
-  const PACE = 1500; // milliseconds for a step while it plays
+// Writing a text token by token, without a cache of keys and values and with one: each query meets
+// each key, what is kept stays, and each score takes its time, so that costs can be watched.
+attnbook.define("caching", ({ Interactive, element, range, sum, still }) => {
+  const PACE = 1900; // milliseconds for a step while it plays
+  const [DOWN, EACH] = [400, 16]; // milliseconds until keys are there; then for each score
   const WAYS = ["without a cache", "with a cache"];
-  const [LEFT, CELL, HIGH] = [29, 38, 12]; // room for names; a word's column; a row of scores
-  const [KEYS, VALUES, SCORES] = [34, 48, 74]; // levels of the rows
-  const LATER = 420; // milliseconds until the keys are there, and scores can be computed
+  const MEET = ["every query × every key", "one query × every key"];
+  const [KEYS, VALUES, SCORES] = [3, 4, 6]; // rows of the grid; words are in the first, its names in the fifth
 
   const several = (number, name) => `${number} ${name}${number > 1 ? "s" : ""}`;
 
@@ -14,72 +14,88 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
     static LINES = 3;
     static STYLE = `
       .room { container-type: inline-size; }
-      .bars .name { max-width: none; color: var(--ink); font-weight: 600; } .bars .bar { background: var(--ink); min-width: 0; }
-      .written { margin: 0 0 .5rem; font-size: 17px; } .written b { color: var(--value); }
-      .panels { display: grid; gap: .8rem 1.6rem; grid-template-columns: minmax(0, 22rem); justify-content: center; margin-top: .8rem; }
-      @container (min-width: 34rem) { .panels { grid-template-columns: repeat(2, minmax(0, 22rem)); } }
-      .line { margin: 0 0 .4rem; font-size: 13.5px; line-height: 1.35; } .line b { display: block; font-size: 16px; }
-      .panels text { font-size: 10.2px; fill: var(--ink); text-anchor: middle; }
-      .panels .name { font-weight: 600; text-anchor: start; } .panels .of-k { fill: var(--key); } .panels .of-v { fill: var(--value); }
-      .panels .of-s { fill: var(--weights); } .panels .end { text-anchor: end; } .panels .soft { fill: var(--soft); }
-      .panels .state { fill: var(--paper); font-weight: 600; } .panels .kept.state { fill: var(--ink); }
-      .box { fill: none; stroke: var(--line); stroke-width: 1; stroke-dasharray: 3 2.5; }
-      .box.cache { fill: var(--tint); stroke: var(--ink); stroke-dasharray: none; }
-      .k { fill: var(--key); } .v { fill: var(--value); } .s { fill: var(--weights); }
-      .k.there { fill: color-mix(in srgb, var(--key) 32%, var(--paper)); } .v.there { fill: color-mix(in srgb, var(--value) 32%, var(--paper)); }
-      .s.masked { fill: color-mix(in srgb, var(--weights) 20%, var(--paper)); } .s.there, .not { opacity: 0; }
+      .controls input { width: 6.5rem; } label > output { min-width: 1em; }
+      .written { margin: 0 0 .4rem; font-size: 17px; } .written b { color: var(--value); }
+      .panels { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .8rem; }
+      .panels p { margin: .2rem 0 .3rem; line-height: 1.3; font-size: 14px; white-space: nowrap; } .panels b { display: block; font-size: 16px; } .panels small { font-size: 12.5px; color: var(--soft); }
+      @media (max-width: 600px) { .controls label { flex-basis: 100%; } .controls label > input { flex: 1; } }
+      .grid { --high: 17px; display: grid; grid-template: 2.6rem 1.1rem repeat(2, 16px) 1.4rem / 1.25rem repeat(var(--most), minmax(0, 1fr));
+        grid-auto-rows: var(--high); gap: 2px; font-size: 12.5px; line-height: 1.1rem; white-space: nowrap; }
+      .grid > span { color: var(--soft); } .grid > .word { color: var(--ink); writing-mode: vertical-rl; rotate: 180deg; justify-self: center; }
+      .grid > .name { color: var(--of); font-weight: 600; align-self: center; }
+      .grid > .state { color: var(--ink); justify-self: start; } .cache .state:not(.kept) { padding-left: 5px; }
+      .grid > .end { justify-self: end; } .grid > .kept { justify-self: center; font-weight: 600; }
+      .k { --of: var(--key); } .v { --of: var(--value); } .q { --of: var(--query); } .s { --of: var(--weights); }
+      i { background: var(--of); border-radius: 2px; } .grid > i.q { margin-left: .5rem; }
+      i.there { background: color-mix(in srgb, var(--of) 40%, var(--paper)); } i.ghost { background: none; box-shadow: inset 0 0 0 1px var(--line); }
+      .not { visibility: hidden; }
+      .box { margin: -4px; border: 1px dashed var(--soft); border-radius: 5px; } .cache .box { border: 2px solid var(--ink); }
+      .middle { display: grid; place-content: center; } .panels .middle > * { font-size: 12.5px; font-weight: 400; padding: 0 3px; background: var(--paper); white-space: normal; text-align: center; }
+      .quarter { margin: -1px; border: 1.5px solid var(--ink); border-radius: 3px; } .panels .quarter > * { font-weight: 600; color: var(--weights); border-radius: 9px; padding: 0 6px; font-size: 14px; }
+      .soft { color: var(--soft); } .more { min-height: 1.3em; color: var(--weights); font-weight: 600; }
+      @container (min-width: 34rem) { .panels { gap: 1.6rem; } .more { display: inline; margin-left: .8em; } .grid { --high: 20px; grid-template-rows: 1.2rem 1.1rem repeat(2, 18px) 1.4rem; }
+        .grid > .word { writing-mode: initial; rotate: none; } }
     `;
 
     build() {
-      const { words } = this.data;
-      this.stepper({ first: 1, last: () => words.length - 1, next: "next token →", pace: PACE });
-      this.step = Math.ceil(words.length / 2);
+      const { words, prompt } = this.data;
+      this.most = words.length - 1;
+      this.slide = this.slider("Tokens", { min: prompt, max: this.most, value: prompt }, (step) => {
+        this.pause();
+        this.go(step, false);
+      });
+      this.stepper({ first: prompt, last: () => this.most, next: "next token →", pace: PACE });
+      this.step = Math.floor((prompt + this.most) / 2);
       this.written = element("p", { class: "written" });
-      this.totals = this.bars(WAYS);
       this.panels = WAYS.map((name, way) => this.panel(name, way));
       this.stage.className = "room";
-      this.stage.append(this.written, this.totals.list,
-        element("div", { class: "panels" }, ...this.panels.map(({ node }) => node)));
+      this.stage.append(this.written, element("div", { class: "panels" }, ...this.panels.map(({ node }) => node)));
       this.onceByItself(() => {
-        this.go(1);
+        this.go(prompt);
         this.play();
       });
     }
 
     // how many keys (and values) and how many scores one step computes
     made(way, step) {
-      return way ? [1, step] : [step, step ** 2];
+      return way && step > this.data.prompt ? [1, step] : [step, step ** 2];
+    }
+
+    // of all steps so far
+    total(way, step) {
+      return sum(range(step + 1).slice(this.data.prompt).map((n) => this.made(way, n)[1]));
+    }
+
+    // with a step that had half as many tokens
+    compared(way, step) {
+      const half = step / 2;
+      if (step % 2 || half < this.data.prompt) return "";
+      const [before, now] = [half, step].map((n) => this.made(way, n)[1]);
+      return now % before ? "" : `${now / before} × the ${before} of ${several(half, "token")}`;
     }
 
     panel(name, way) {
       const { words } = this.data;
-      const most = words.length - 1;
-      const middle = (j) => LEFT + (j + 0.5) * CELL;
-      const text = (x, y, words, more = {}) => shape("text", { x, y, ...more }, words);
-      const cell = (kind, j, y, height) => shape("rect", { class: kind, x: LEFT + j * CELL + 1, y,
-        width: CELL - 2, height, rx: 1.5 });
-      const tokens = range(most).map((j) => text(middle(j), 10, words[j]));
-      const vectors = range(most).map((j) => [cell("k", j, KEYS, HIGH), cell("v", j, VALUES, HIGH)]);
-      const scores = range(most).map((i) => range(most).map((j) =>
-        cell(j > i ? "s masked" : "s", j, SCORES + i * HIGH, HIGH - 2)));
-      const states = range(most).map((j) => [KEYS, VALUES].map((y) => text(middle(j), y + 9, "", { class: "state" })));
-      const frame = shape("rect", { class: "box", x: LEFT - 1, y: SCORES - 2, height: 0, width: 0 });
-      const masked = text(0, SCORES + 8.5, "masked", { class: "end" });
-      const skipped = text(LEFT + 4, SCORES + 9, "not computed", { class: "name soft" });
-      const [count, wide] = [element("span"), LEFT + most * CELL + 2];
-      const svg = shape("svg", { viewBox: `0 0 ${wide} ${SCORES + most * HIGH + 2}`, "aria-hidden": "true" },
-        shape("rect", { class: way ? "box cache" : "box", x: LEFT - 3, y: KEYS - 3, width: wide - LEFT + 2,
-          height: VALUES - KEYS + HIGH + 6, rx: 3 }),
-        text(0, KEYS + 9, "K", { class: "name of-k" }), text(0, VALUES + 9, "V", { class: "name of-v" }),
-        text(0, SCORES + 9, "QKᵀ", { class: "name of-s" }),
-        text(wide - 2, KEYS - 7, way ? "kept from step to step" : "dropped after each step", { class: "end soft" }),
-        frame, ...tokens, ...scores.flat(), skipped, masked, ...vectors.flat(), ...states.flat());
-      const node = element("div", {}, element("p", { class: "line" }, element("b", {}, name), count), svg);
-      return { node, tokens, vectors, states, scores, frame, masked, skipped, count };
+      const all = range(this.most);
+      const put = (kind, row, column, text = "", tag = "span") => element(tag, { class: kind, style: `grid-area: ${row} / ${column}` }, text);
+      const cell = (kind, row, column) => put(kind, row, column, "", "i");
+      const tokens = all.map((j) => put("word", 1, j + 2, words[j]));
+      const vectors = all.map((j) => [cell("k", KEYS, j + 2), cell("v", VALUES, j + 2)]);
+      const queries = all.map((i) => cell("q", SCORES + i, 1));
+      const scores = all.map((i) => all.map((j) => cell("s", SCORES + i, j + 2)));
+      const middle = (kind, text = "") => element("div", { class: `middle ${kind}` }, element("b", {}, text));
+      const quarters = range(4).map(() => middle("quarter"));
+      const [kept, made, box, skipped] = [put("state kept", 2, 2, "kept"), put("state", 2, 2), element("div", { class: "box" }), middle("soft", "not computed")];
+      const [count, meet] = [element("p"), element("small")];
+      const grid = element("div", { class: "grid", style: `--most: ${this.most}`, "aria-hidden": "true" }, box,
+        put("name k", KEYS, 1, "K"), put("name v", VALUES, 1, "V"), put("name q", SCORES - 1, 1, "Q"), put("name s", SCORES - 1, 2, "scores"),
+        ...tokens, kept, made, ...vectors.flat(), ...queries, ...scores.flat(), ...quarters, skipped);
+      const node = element("div", { class: way ? "cache" : "" }, element("p", {}, element("b", {}, name), meet), grid, count);
+      return { node, tokens, vectors, queries, scores, quarters, kept, made, box, skipped, count, meet };
     }
 
-    go(step) {
-      this.forward = step === this.step + 1 || step === 1;
+    go(step, moves = true) {
+      this.forward = moves && (step === this.step + 1 || step === this.data.prompt);
       this.step = step;
       this.draw();
     }
@@ -87,52 +103,71 @@ attnbook.define("caching", ({ Interactive, element, shape, range, sum, still }) 
     paint() {
       const { words } = this.data;
       const { step } = this;
+      this.slide(step);
       this.written.replaceChildren(`${words.slice(0, step).join(" ")} → `, element("b", {}, words[step]));
-      const totals = WAYS.map((_, way) => sum(range(step).map((before) => this.made(way, before + 1)[1])));
-      const most = sum(range(words.length).map((n) => n ** 2));
-      this.totals.show(totals.map((total) => total / most), totals.map((total) => `${several(total, "score")} so far`));
       this.panels.forEach((panel, way) => this.paintPanel(panel, way));
-      this.say(`Without a cache, this step computes ${several(step, "key")} and ${several(step, "value")}. `
-        + (step > 1 ? `With a cache, it computes one of each, and uses ${step - 1} of each that it kept.` : "With a cache, it does the same, and keeps both."));
+      this.say(this.explain());
       this.forward = false;
     }
 
-    paintPanel({ tokens, vectors, states, scores, frame, masked, skipped, count }, way) {
+    explain() {
+      const { words, prompt } = this.data;
+      const { step } = this;
+      const without = `${step} × ${step} = ${several(step ** 2, "score")}`;
+      if (step === prompt)
+        return prompt > 1 ? `Both read the ${prompt} tokens of the prompt at once, with ${without}. The cache keeps their keys and values.`
+          : "The first token takes one key, one value and one score. The cache keeps the key and the value.";
+      return `Without a cache, “${words[step]}” takes ${without}. `
+        + `The cache keeps ${several(step - 1, "key")} and ${several(step - 1, "value")}, so only a row of ${step} scores is new.`;
+    }
+
+    paintPanel({ tokens, vectors, queries, scores, quarters, kept, made, box, skipped, count, meet }, way) {
       const { step } = this;
       const [pairs, many] = this.made(way, step);
-      count.textContent = `computes ${several(pairs, "key")}, ${several(pairs, "value")}, ${several(many, "score")}`;
-      frame.setAttribute("width", step * CELL);
-      frame.setAttribute("height", step * HIGH + 1);
-      masked.setAttribute("x", LEFT + step * CELL - 4);
-      masked.classList.toggle("not", way || step < 3);
-      skipped.classList.toggle("not", !way || step < 2);
+      const old = step - pairs; // the first of the keys that are new
+      meet.textContent = MEET[way && step > this.data.prompt ? 1 : 0];
+      const area = (node, top, left, bottom, right) => (node.style.gridArea = `${top} / ${left} / ${bottom} / ${right}`);
+      count.replaceChildren(element("b", {}, pairs > 1 ? `${step} × ${step} = ${many} scores` : several(many, "score")),
+        `${this.total(way, step)} so far`, element("div", { class: "more" }, this.compared(way, step)));
+      area(box, KEYS, 2, VALUES + 1, step + 2);
+      area(kept, 2, 1, 3, old + 2);
+      kept.classList.toggle("not", !old);
+      area(made, 2, old < 3 ? old + 2 : 2, 3, old < 3 ? this.most + 2 : step + 2);
+      made.classList.toggle("end", old > 2);
+      made.textContent = pairs === 1 ? "new" : step === this.data.prompt ? "all new" : "all made again";
+      area(skipped, SCORES, 2, SCORES + old, old + 2);
+      skipped.classList.toggle("not", old < 3);
       const moves = this.forward && !still();
-      const show = (node, at, frames, delay = 0) => {
-        node.classList.remove("made", "there", "not");
-        node.classList.add(at >= step ? "not" : !way || at === step - 1 ? "made" : "there");
-        for (const old of node.getAnimations()) old.cancel();
-        if (moves && node.classList.contains("made"))
-          node.animate(frames, { duration: LATER, delay, fill: "backwards", easing: "ease-in-out" });
+      const half = step / 2;
+      quarters.forEach((node, n) => {
+        const [row, column] = [Math.floor(n / 2), n % 2].map((part) => part * half);
+        node.classList.toggle("not", pairs < 4 || !this.compared(way, step));
+        if (step % 2) return;
+        node.firstChild.textContent = half ** 2;
+        area(node, SCORES + row, 2 + column, SCORES + row + half, 2 + column + half);
+        if (moves) node.animate([{ opacity: 0 }, {}], { duration: DOWN, delay: DOWN + EACH * many, fill: "backwards" });
+      });
+      const show = (node, at, frames, delay = 0, duration = DOWN) => {
+        node.classList.toggle("not", at >= step);
+        for (const before of node.getAnimations()) before.cancel();
+        if (moves && at >= old && at < step) node.animate(frames, { duration, delay, fill: "backwards", easing: "ease-in-out" });
       };
       tokens.forEach((node, j) => node.classList.toggle("not", j >= step));
-      vectors.forEach((pair, j) => pair.forEach((node, n) =>
-        show(node, j, [{ opacity: 0.3, transform: `translateY(${2 - [KEYS, VALUES][n]}px)` }, { opacity: 1, transform: "none" }])));
-      states.forEach((pair, j) => pair.forEach((node) => {
-        const kept = way && j < step - 1;
-        node.textContent = j >= step ? "" : kept ? "kept" : "new";
-        node.classList.toggle("kept", kept);
-        for (const old of node.getAnimations()) old.cancel();
-        if (moves && !kept) node.animate([{ opacity: 0 }, {}], { duration: LATER / 2, delay: LATER, fill: "backwards" });
+      vectors.forEach((pair, j) => pair.forEach((node, n) => {
+        node.classList.toggle("there", j < old);
+        show(node, j, [{ opacity: 0.3, translate: `0 ${-36 - 18 * n}px` }, {}]);
       }));
+      queries.forEach((node, i) => show(node, i < old ? step : i, [{ opacity: 0 }, {}]));
       scores.forEach((row, i) => row.forEach((node, j) => {
-        show(node, i, [{ opacity: 0 }, {}], LATER);
-        if (j >= step) node.classList.replace("made", "not");
+        node.classList.toggle("ghost", i < old);
+        show(node, Math.max(i, j), i < old ? [] : [{ opacity: 0 }, {}], DOWN + EACH * ((i - old) * step + j), 4 * EACH);
       }));
     }
 
     numbers() {
-      return [["", ...WAYS.flatMap((way) => [`keys, ${way}`, `scores, ${way}`])],
-        ...range(this.data.words.length - 1).map((n) => [`token ${n + 1}`, ...WAYS.flatMap((_, way) => this.made(way, n + 1).map(String))])];
+      const names = WAYS.flatMap((way) => [`keys, ${way}`, `scores, ${way}`]);
+      return [["", ...names], ...range(this.most + 1).slice(this.data.prompt).map((n) =>
+        [several(n, "token"), ...WAYS.flatMap((_, way) => this.made(way, n).map(String))])];
     }
   };
 });

@@ -84,6 +84,7 @@ def test_a_prompt_is_read_at_once_and_then_the_cache_helps(show):
     assert said(page).startswith("Both read the 2 tokens of the prompt at once")
     for step in (2, 3, 4):
         check_step(page, step, prompt=2)
+        assert page.locator(".written span").inner_text() == "so <b>"
         page.get_by_role("button", name="next token").press("Enter")
     assert list(numbers(page)[1]) == ["2 tokens", "3 tokens", "4 tokens"]
 

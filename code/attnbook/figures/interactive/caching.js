@@ -15,7 +15,8 @@ attnbook.define("caching", ({ Interactive, element, range, sum, still }) => {
     static STYLE = `
       .room { container-type: inline-size; }
       .controls input { width: 6.5rem; } label > output { min-width: 1em; }
-      .written { margin: 0 0 .4rem; font-size: 17px; } .written b { color: var(--value); }
+      .written { margin: 0 0 .4rem; line-height: 24px; } .written b { color: var(--value); } .written small { margin-right: .5em; color: var(--soft); }
+      .written span { padding: 0 .3em; border-radius: .25rem; background: var(--tint); box-shadow: 0 0 0 1px var(--line); }
       .panels { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .8rem; }
       .panels p { margin: .2rem 0 .3rem; line-height: 1.3; font-size: 14px; white-space: nowrap; } .panels b { display: block; font-size: 16px; } .panels small { font-size: 12.5px; color: var(--soft); }
       @media (max-width: 600px) { .controls label { flex-basis: 100%; } .controls label > input { flex: 1; } }
@@ -28,12 +29,12 @@ attnbook.define("caching", ({ Interactive, element, range, sum, still }) => {
       .k { --of: var(--key); } .v { --of: var(--value); } .q { --of: var(--query); } .s { --of: var(--weights); }
       i { background: var(--of); border-radius: 2px; } .grid > i.q { margin-left: .5rem; }
       i.there { background: color-mix(in srgb, var(--of) 40%, var(--paper)); } i.ghost { background: none; box-shadow: inset 0 0 0 1px var(--line); }
-      .not { visibility: hidden; }
+      .not, .tight { visibility: hidden; }
       .box { margin: -4px; border: 1px dashed var(--soft); border-radius: 5px; } .cache .box { border: 2px solid var(--ink); }
       .middle { display: grid; place-content: center; } .panels .middle > * { font-size: 12.5px; font-weight: 400; padding: 0 3px; background: var(--paper); white-space: normal; text-align: center; }
       .quarter { margin: -1px; border: 1.5px solid var(--ink); border-radius: 3px; } .panels .quarter > * { font-weight: 600; color: var(--weights); border-radius: 9px; padding: 0 6px; font-size: 14px; }
       .soft { color: var(--soft); } .more { min-height: 1.3em; color: var(--weights); font-weight: 600; }
-      @container (min-width: 34rem) { .panels { gap: 1.6rem; } .more { display: inline; margin-left: .8em; } .grid { --high: 20px; grid-template-rows: 1.2rem 1.1rem repeat(2, 18px) 1.4rem; }
+      @container (min-width: 34rem) { .written { font-size: 17px; } .panels { gap: 1.6rem; } .more { display: inline; margin-left: .8em; } .tight:not(.not) { visibility: visible; } .grid { --high: 20px; grid-template-rows: 1.2rem 1.1rem repeat(2, 18px) 1.4rem; }
         .grid > .word { writing-mode: initial; rotate: none; } }
     `;
 
@@ -101,10 +102,12 @@ attnbook.define("caching", ({ Interactive, element, range, sum, still }) => {
     }
 
     paint() {
-      const { words } = this.data;
+      const { words, prompt } = this.data;
       const { step } = this;
+      const read = prompt > 1 ? prompt : 0; // words of a prompt are marked
       this.slide(step);
-      this.written.replaceChildren(`${words.slice(0, step).join(" ")} → `, element("b", {}, words[step]));
+      this.written.replaceChildren(...(read ? [element("small", {}, "prompt"), element("span", {}, words.slice(0, read).join(" ")), " "] : []),
+        `${words.slice(read, step).join(" ")} → `, element("b", {}, words[step]));
       this.panels.forEach((panel, way) => this.paintPanel(panel, way));
       this.say(this.explain());
       this.forward = false;
@@ -137,6 +140,7 @@ attnbook.define("caching", ({ Interactive, element, range, sum, still }) => {
       made.textContent = pairs === 1 ? "new" : step === this.data.prompt ? "all new" : "all made again";
       area(skipped, SCORES, 2, SCORES + old, old + 2);
       skipped.classList.toggle("not", old < 3);
+      skipped.classList.toggle("tight", old < 4);
       const moves = this.forward && !still();
       const half = step / 2;
       quarters.forEach((node, n) => {

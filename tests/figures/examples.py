@@ -168,10 +168,7 @@ FIGURES = {
     "roles": lambda: interactive.roles(**ROLES, asks="<i>", alt="Four words."),
     "sampling": lambda: interactive.sampling(PROMPTS, decode=" <{}>".format, alt="Next tokens."),
     "softmax": lambda: interactive.softmax(
-        torch.tensor([3.0, 1.5, 0.5]).log(),
-        torch.tensor([10.0, 20.0, 60.0]),
-        words=["cat", "<i>", "drank"],
-        alt="Three words.",
+        torch.tensor([3.0, 1.5, 0.5]).log(), words=["cat", "<i>", "drank"], alt="Three words."
     ),
     "rotary": lambda: interactive.rotary(
         *TURNED, tokens=STRANGE, asks=5, found=2, d_features=12, alt="Two arrows."

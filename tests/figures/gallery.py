@@ -15,12 +15,6 @@ from attnbook.figures.drawings import Matrix
 TOKENS = ["a_1", "a_2", "a_3", "a_4"]
 PINYIN = ["wǒ", "xiǎng", "chī", "suān", "cài", "yú"]
 BASE = {"length": 6, "d_model": 512, "num_heads": 8, "d_ff": 2048}
-SCORES_AND_VALUES = torch.tensor([3.0, 1.5, 0.5]).log(), torch.tensor([10.0, 20.0, 60.0])
-RULES = {
-    "scores\n÷ sum": lambda s: s / s.sum(),
-    "hardmax": lambda s: torch.eye(len(s))[s.argmax()],
-    "softmax": lambda s: s.softmax(dim=0),
-}
 TOKEN = torch.tensor([3.0, 9.0, 11.0, 17.0])
 ASKS = torch.tensor([1.0, 1.0])
 STATES = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]])
@@ -169,14 +163,9 @@ def _gallery():
             of_tokens, projection, name="Q", color=figures.QUERY, row=1, column=3
         ),
         "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
-        "softmax": drawings.softmax(*SCORES_AND_VALUES, labels=WORDS),
         "layer norm": drawings.layer_norm(TOKEN),
         "layer norm of two": drawings.layer_norm(TOKEN, 10 * TOKEN + 100),
         "layer norm of negative numbers": drawings.layer_norm(-100 * TOKEN),
-        "softmax of extremes": drawings.softmax(
-            torch.tensor([2.0, -2.0, 1.0]), torch.tensor([10.0, -20.0, 60.0]), labels=WORDS
-        ),
-        "rules": drawings.rules(SCORES_AND_VALUES[0], RULES, named="softmax"),
         "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),
         "large product": drawings.product(large_x, large_projection, name="Q", color=figures.QUERY),
         "self-attention": drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a"),

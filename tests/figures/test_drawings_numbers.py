@@ -17,7 +17,6 @@ from gallery import (
     NEURONS,
     NEWS,
     ONE_OR_TWO,
-    SCORES_AND_VALUES,
     SPLITS,
     STATES,
     TOKEN,
@@ -165,45 +164,6 @@ def test_a_score_is_drawn_as_its_products_and_as_their_sums():
     torch.testing.assert_close(heights / heights.abs().max(), sums / sums.abs().max(), rtol=0,
                                atol=0.01)  # fmt: skip
     assert f"from 0 to {sums[-1]:.0f}".replace("-", "−") in drawn.alt
-
-
-def test_scores_divided_by_their_sum_are_drawn_beside_softmax_and_both_outputs_on_one_line():
-    scores, value = SCORES_AND_VALUES
-    drawn = drawings.softmax(scores, value, labels=WORDS)
-    plain, weights = scores / scores.sum(), scores.softmax(dim=0)
-    bars = parts(drawn, "scores ÷ sum", "rect")
-    inside, outside = (
-        [size(bar)[0] for bar in bars if (bar.attrib["fill"] == style.RED) == red]
-        for red in (False, True)
-    )
-    assert len(inside) == len(outside) == 2  # 1.35 is inside up to 1; −0.85 is outside
-    unit = inside[0]
-    found = torch.tensor([unit + outside[0], inside[1], -outside[1]]) / unit
-    torch.testing.assert_close(found, plain, rtol=0, atol=0.01)
-    found = torch.tensor([size(bar)[0] for bar in parts(drawn, "softmax", "rect")]) / unit
-    torch.testing.assert_close(found, weights, rtol=0, atol=0.01)
-    (band,) = parts(drawn, "outputs", "rect")
-    left, long = float(band.attrib["x"]), size(band)[0]
-    dots = torch.tensor([float(dot.attrib["cx"]) for dot in parts(drawn, "outputs", "circle")])
-    found = value.min() + (dots - left) / long * (value.max() - value.min())
-    expected = torch.stack([plain @ value, weights @ value])
-    torch.testing.assert_close(found, expected, rtol=0, atol=0.1)
-
-
-def test_rules_are_drawn_as_bars_of_their_weights_and_say_which_stay_the_same():
-    scores = torch.tensor([1.1, 0.4, -0.7])
-    tried = {"plain": lambda s: s / s.sum(), "soft": lambda s: s.softmax(dim=0)}
-    drawn = drawings.rules(scores, tried, named="soft")
-    moved = torch.stack([scores, scores + 1, 2 * scores])
-    for name, rule in tried.items():
-        heights = torch.tensor([size(bar)[1] for bar in parts(drawn, name, "rect")]).view(3, 3)
-        weights = torch.stack([rule(row) for row in moved]).abs()
-        torch.testing.assert_close(
-            heights / heights.max(), weights / weights.max(), rtol=0, atol=0.01
-        )
-        words = [text.text for text in parts(drawn, name, "text")]
-        assert words.count("same") == 1  # one of the two changes leaves the weights alone
-        assert len(words) == 3 + 1 + 3
 
 
 @pytest.mark.parametrize("name", SPLITS)

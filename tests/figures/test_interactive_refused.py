@@ -47,7 +47,7 @@ def online(scores, values):
 
 def dragged(words, *scores):
     numbers = torch.tensor(scores)
-    return interactive.softmax(numbers, torch.ones(len(scores)), words=words, alt="")
+    return interactive.softmax(numbers, words=words, alt="")
 
 
 def permuted(tokens, embeddings, positions, factor=1.0, order=None):

@@ -32,7 +32,6 @@ from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
 from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.score import score
-from attnbook.figures.drawings.softmax import rules, softmax
 from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
 from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
@@ -68,11 +67,9 @@ __all__ = [
     "own_gpt",
     "path_of_a_fact",
     "product",
-    "rules",
     "score",
     "self_attention",
     "shared_heads",
-    "softmax",
     "softmax_in_blocks",
     "splits",
     "teacher_forcing",

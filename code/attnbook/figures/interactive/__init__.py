@@ -43,6 +43,7 @@ from attnbook.figures.interactive.token import token
 from attnbook.figures.interactive.transformer import transformer
 from attnbook.figures.interactive.turning import turning
 from attnbook.figures.interactive.two_translators import two_translators
+from attnbook.figures.interactive.walks import walks
 from attnbook.figures.interactive.waves import waves
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "transformer",
     "turning",
     "two_translators",
+    "walks",
     "waves",
     "without_script",
 ]

@@ -94,12 +94,15 @@ def test_tokens_are_chosen_and_heads_walked_through_by_keyboard(show):
     page.locator("#head-0").click()
     grid = page.get_by_role("listbox", name="All heads")
     grid.focus()
-    for key, place in (("ArrowRight", 1), ("ArrowDown", 5), ("ArrowLeft", 4), ("End", 11)):
+    for key, place in (("ArrowRight", 4), ("ArrowDown", 5), ("ArrowLeft", 1), ("End", 11)):
         page.keyboard.press(key)
         assert grid.get_attribute("aria-activedescendant") == f"head-{place}"
     page.locator(".tokens button").first.press("Enter")
     shares = page.locator(".tokens span + span").all_inner_texts()
     assert percents(shares[:1]) == 1 and shares[1:] == ["–"] * 4  # it sees itself alone
+    page.locator(
+        ".explore > summary"
+    ).click()  # on a telephone, only the ribbons and the map are open
     assert page.get_by_role("combobox").nth(2).locator("option").count() == 1
     page.locator(".tokens button").nth(3).click()
     shares = page.locator(".tokens span + span").all_inner_texts()
@@ -124,21 +127,20 @@ def test_ribbons_are_as_wide_as_the_weights_of_the_chosen_word(show):
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_on_a_phone_heading_and_shares_stay_in_sight_wherever_a_head_is_pressed(show, width):
-    page = show(alive("all_heads") + "<div style='height: 2000px'></div>", width=width)
-    page.set_viewport_size({"width": width, "height": 360})  # lower than the figure, as its grid is
-    parts = page.locator(".said, .tokens span + span")
-    for place in (0, 5, 11):
-        square = page.locator(f"#head-{place}")
-        square.evaluate("square => square.scrollIntoView({ block: 'end' })")
-        square.click()
-        boxes = [part.bounding_box() for part in parts.all()]
-        assert min(box["y"] for box in boxes) >= 0
-        assert max(box["y"] + box["height"] for box in boxes) <= square.bounding_box()["y"]
+def test_on_a_phone_a_finger_goes_over_the_map_and_sees_the_ribbons(show, width):
+    page = show(alive("all_heads"), width=width)
+    squares = [page.locator(f"#head-{place}").bounding_box() for place in range(12)]
+    assert squares[11]["y"] + 24 < 640, "ribbons and map are on one screen"
+    middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in squares]
+    page.mouse.move(*middles[0])
+    page.mouse.down()
+    for place in (4, 5, 11, 3):
+        page.mouse.move(*middles[place], steps=3)
         shares = percents(page.locator(".tokens span + span").all_inner_texts()[:4])
         assert shares.sub(OF_HEADS.flatten(0, 1)[place, 3, :4]).abs().max() < 0.01
+        block, head = divmod(place, 4)
+        assert page.locator(".axis .now").all_inner_texts() == [str(block), f"head {head}"]
         rank = 1 + int((OF_HEADS[..., 3, 1] > OF_HEADS.flatten(0, 1)[place, 3, 1]).sum())
         told = "The head that looks most" if rank == 1 else f"Number {rank} of 12 in looking"
         assert said(page).startswith(f"{told} from “book” to “reads”")
-    page.evaluate("scrollTo(0, 1500)")
-    assert parts.first.bounding_box()["y"] < 0, "it stays within the figure"
+    page.mouse.up()

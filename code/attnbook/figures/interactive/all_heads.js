@@ -5,6 +5,7 @@ attnbook.define("all-heads", (shared) => {
   const STRONGEST = 5;
   const LEAST = 0.1; // what has less stays empty in the map
   const FAINT = 0.004; // weights that are not drawn
+  const WIDE = 640; // pixels: a narrower figure is on a telephone, and opens no fold
   const BROAD = 60; // pixels: a word counts as wide as this for its ribbon
 
   // what a head can be searched for: a number from 0 to 1, of its map and the two chosen words
@@ -43,7 +44,7 @@ attnbook.define("all-heads", (shared) => {
       .looks .looker { grid-row: 2; cursor: auto; }
       .looks :is(.looker, [aria-pressed="true"]) { border-color: var(--query); color: var(--query);
         box-shadow: inset 0 0 0 1px var(--query); }
-      .looks .later { font-weight: 400; border-style: dashed; border-color: var(--line); }
+      .looks .later { font-weight: 400; border-style: dashed; border-color: var(--soft); }
       .looks .later span { color: var(--soft); }
       .unread { grid-area: 1 / var(--from) / auto / -1; align-self: end; margin-bottom: -1.9rem;
         text-align: center; }
@@ -55,14 +56,20 @@ attnbook.define("all-heads", (shared) => {
       .scale i { display: inline-block; width: 5rem; height: .7em; margin: 0 .3em;
         background: linear-gradient(to right, color-mix(in srgb, var(--weights) var(--least), var(--paper)),
           var(--weights)); }
-      .heads { display: grid; grid-template: auto 1fr / auto minmax(0, 1fr); gap: 2px .4rem; }
-      .axis { display: grid; gap: 2px; color: var(--soft); font-size: 12px; text-align: center;
-        font-variant-numeric: tabular-nums; }
-      .axis.down { text-align: right; align-items: center; white-space: nowrap; }
-      .grid { display: grid; grid-template-columns: repeat(var(--heads), 1fr); gap: 2px;
-        grid-auto-rows: 24px; outline-offset: 3px; touch-action: manipulation; }
+      .heads { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px .4rem; }
+      .way, .axis { color: var(--soft); font-size: 12px; white-space: nowrap; font-variant-numeric: tabular-nums; }
+      .way { grid-column: 2; display: flex; align-items: center; gap: .4rem; color: var(--ink); }
+      .way i { flex: 1; height: 1.5px; margin-right: .5rem; background: var(--soft); position: relative; }
+      .way i::after { content: ""; position: absolute; inset: -4px -6px auto auto; border: 5px solid transparent;
+        border-left: 7px solid var(--soft); border-right: 0; }
+      .axis { display: grid; text-align: center; } .axis > * { width: 0; justify-self: center; display: flex; justify-content: center; }
+      .axis.down { align-items: center; } .axis.down > * { width: auto; justify-self: end; }
+      .axis, .grid { gap: 2px; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); }
+      .axis.down { grid-auto-flow: row; min-width: 3.1rem; } .axis .now { color: var(--ink); font-weight: 700; }
+      .grid { display: grid; grid-template-rows: repeat(var(--heads), 19px); outline-offset: 3px;
+        touch-action: pan-y; user-select: none; -webkit-user-select: none; }
       .grid > * { border-radius: 2px; cursor: pointer; position: relative; overflow: hidden;
-        box-shadow: inset 0 0 0 1px color-mix(in srgb, var(--line) 45%, transparent); }
+        box-shadow: inset 0 0 0 1px color-mix(in srgb, var(--soft) 38%, transparent); }
       .grid > *::before { content: ""; position: absolute; inset: 0; background: var(--weights);
         opacity: var(--share); }
       .grid > [aria-selected="true"] { outline: 3px solid var(--ink); z-index: 1; overflow: visible; }
@@ -85,19 +92,15 @@ attnbook.define("all-heads", (shared) => {
         .said { font-size: 1.25rem; }
       }
       @container (min-width: 42rem) {
-        .across { grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); }
-        .grid { grid-template: repeat(var(--heads), 19px) / none; grid-auto-flow: column;
-          grid-auto-columns: minmax(0, 1fr); }
         .both { grid-template-columns: minmax(0, 1fr) 17rem; align-items: start; }
-        .narrow { display: none; }
         .all { display: flex; flex-direction: column; }
         .head { display: contents; }
         :is(.said, .does) { order: -2; }
         .looks { order: -1; }
       }
-      /* on a telephone, words come one below the other, and a block is a row */
+      /* on a telephone, words come one below the other */
       @container (max-width: 41.99rem) {
-        .wide, .map, .added { display: none; }
+        .map, .added { display: none; }
         .said { min-height: 2.8em; }
         .looks { grid-template-columns: auto auto; gap: .1rem 5.5rem; }
         .looks :is(button, .looker) { grid-area: calc(var(--i) + 1) / 1; align-self: center; }
@@ -105,10 +108,8 @@ attnbook.define("all-heads", (shared) => {
           gap: .8rem; min-height: 1.6rem; padding-block: 0; }
         .looks .looker { grid-column: 2; }
         .unread { grid-area: var(--from) / 2; margin: 0 0 0 -4.9rem; text-align: left; contain: none; }
-        /* a press far down in the map changes what is seen */
-        .head { position: sticky; top: var(--figure-top, 0); z-index: 2; padding-block: .5rem .4rem;
-          border-bottom: 1px solid var(--line); background: var(--paper); }
-        .across { grid-template-columns: repeat(var(--heads), minmax(0, 1fr)); }
+        .grid { grid-template-rows: repeat(var(--heads), 24px); column-gap: 1px; }
+        .across { column-gap: 1px; } .across > :not(:nth-child(5n + 1), .now), .across > :is(:has(+ .now), .now + *) { visibility: hidden; }
         .strongest { grid-template-columns: repeat(2, 1fr); }
         .strongest button { padding: .1rem .2rem; font-size: 12px; }
       }
@@ -153,7 +154,8 @@ attnbook.define("all-heads", (shared) => {
         id: `head-${place}`, onclick: () => this.choose(place) }));
       this.grid = element("div", { class: "grid", role: "listbox", tabindex: 0,
         "aria-label": "All heads, block by block",
-        onkeydown: (event) => this.key(event) }, ...this.squares);
+        onkeydown: (event) => this.key(event),
+        onpointermove: (event) => event.buttons && this.drag(event) }, ...this.squares);
       this.strongest = element("div", { class: "strongest" });
       this.rank = element("p", { class: "caption" });
       this.map = shape("svg", { class: "map", "aria-hidden": "true" });
@@ -163,7 +165,7 @@ attnbook.define("all-heads", (shared) => {
       this.stage.style.setProperty("--heads", heads);
       this.stage.append(element("div", { class: "all" }, element("div", { class: "head" }, this.said, this.words),
         this.does, this.caption, this.heads(blocks, heads)),
-      element("details", { class: "explore", open: explore }, element("summary", {}, "Choose other words, or see all weights of a head"),
+      element("details", { class: "explore", open: explore && this.clientWidth > WIDE }, element("summary", {}, "Choose other words, or see all weights of a head"),
           this.controls, element("div", { class: "both" }, element("div", {},
             element("p", { class: "caption" }, "The strongest heads"), this.strongest, this.rank),
           this.map), this.details));
@@ -173,16 +175,20 @@ attnbook.define("all-heads", (shared) => {
       this.whenResized(this.words, () => this.join());
     }
 
-    // The map with numbers on both sides. On a telephone it is turned, which moves only the numbers.
+    // the map with numbers on both sides, and the way of a text through the blocks
     heads(blocks, heads) {
       const axis = (kind, ...texts) => element("div", { class: `axis ${kind}`, "aria-hidden": "true" },
         ...texts.map((text) => element("span", {}, text)));
-      const sides = (kind, columns, across, rows, down) => [axis(kind, columns),
-        axis(`${kind} across`, ...range(across)),
-        axis(`${kind} down`, ...range(down).map((place) => `${rows} ${place}`))];
-      const [corner, top, left] = sides("wide", "block", blocks, "head", heads);
-      return element("div", { class: "heads" }, corner, top,
-        ...sides("narrow", "head", heads, "block", blocks), left, this.grid);
+      this.sides = [axis("across", ...range(blocks)), axis("down", ...range(heads).map((head) => `head ${head}`))];
+      const [top, left] = this.sides;
+      return element("div", { class: "heads" },
+        element("div", { class: "way", "aria-hidden": "true" }, "text in", element("i"), "next word out"),
+        axis("down", "block"), top, left, this.grid);
+    }
+
+    drag({ clientX, clientY }) {
+      const place = this.squares.indexOf(this.shadowRoot.elementFromPoint(clientX, clientY));
+      if (place >= 0 && place !== this.chosen) this.choose(place);
     }
 
     // of a text all maps: (heads of all blocks, token, token up to itself)
@@ -255,6 +261,7 @@ attnbook.define("all-heads", (shared) => {
     }
 
     paint() {
+      const { blocks, heads } = this.data;
       const { tokens } = this.data.texts[this.text];
       const scores = this.scores();
       const order = this.ranked();
@@ -266,6 +273,8 @@ attnbook.define("all-heads", (shared) => {
         square.title = `${this.name(place)}: ${percent(scores[place])}`;
       });
       this.grid.setAttribute("aria-activedescendant", `head-${this.chosen}`);
+      [Math.floor(this.chosen / heads), this.chosen % heads].forEach((place, side) =>
+        [...this.sides[side].children].forEach((name, i) => name.classList.toggle("now", i === place)));
       const had = [...this.strongest.children].indexOf(this.shadowRoot.activeElement);
       this.strongest.replaceChildren(...order.slice(0, STRONGEST).map((place) =>
         element("button", { type: "button", "aria-pressed": String(place === this.chosen),
@@ -288,8 +297,8 @@ attnbook.define("all-heads", (shared) => {
         : `Number ${rank} of ${scores.length} in looking ${what}: ${percent(scores[this.chosen])}`);
       this.caption.replaceChildren(
         element("b", {}, `And the other ${scores.length - 1} heads? `),
-        `In ${scores.filter((score) => score >= LEAST).length} of all ${scores.length}, this weight is ${percent(LEAST)} `
-        + `or more. Empty squares have less. `,
+        `The text passes ${blocks} blocks, each with ${heads} heads. In `
+        + `${scores.filter((score) => score >= LEAST).length} heads, this weight is ${percent(LEAST)} or more. `,
         element("span", { class: "scale" }, percent(LEAST),
           element("i", { style: `--least: ${100 * LEAST / darkest}%` }), percent(darkest)));
       this.rank.textContent = `${this.name(this.chosen)[0].toUpperCase()}${this.name(this.chosen).slice(1)}`

@@ -1,6 +1,6 @@
 // The path of a fact through a language model: at the block that the reader chooses, each token's
 // vector is swapped, one at a time, for that of another text, and beside it is what the model answers.
-attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent }) => {
+attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent, still }) => {
   const PACE = 200; // milliseconds for a block while it plays
   const [LEFT, RIGHT] = [62, 100]; // room for the tokens and for the answers, in pixels
   const [TOP, ROW, WIDE, CROSS, LOW] = [40, 22, 28, 62, 56]; // rows, the widest line, levels
@@ -49,7 +49,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         onpointermove: (event) => event.buttons && this.drag(event) }, this.svg, input);
       const twin = tokens.with(-2, other).join(" ");
       this.stage.append(element("p", { class: "line" }, "Swap one vector for that of ",
-        element("b", {}, `“${twin}”`), ":"), this.picture);
+        element("b", {}, `“${twin}”`), ". If the swap changes the answer, the vector carried the country."), this.picture);
       this.whenResized(this.picture, () => this.lay());
       this.onceByItself(() => {
         this.go(0);
@@ -85,7 +85,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       const [fact, end] = this.rows.slice(-2);
       const text = (x, y, name, words, more = {}) => shape("text", { x, y, class: name, ...more }, words);
       const right = { "text-anchor": "end" };
-      const [carrier, mid] = [head[0], this.x(head[0] - 0.5)];
+      const [carrier, mid] = [head[0], (this.mid = this.x(head[0] - 0.5))];
       const rivers = chances.map((of, i) => {
         const there = range(this.last + 1).filter((block) => of[block][1] > FAINT);
         const edge = (side) => there.flatMap((block) => [-0.5, 0.5].map((part) =>
@@ -101,7 +101,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       const high = (rank) => 3 + (LOW - 8) * (1 - Math.log(rank) / Math.log(Math.max(...ranks)));
       this.bars = ranks.map((rank, block) => shape("rect", { class: "bar", x: this.x(block - 0.5) + 0.5,
         width: this.unit - 1, y: this.low - high(rank), height: high(rank) }));
-      this.here = shape("line", { class: "here", y1: TOP - 14, y2: this.low });
+      this.here = shape("path", { class: "here" });
       this.after = text(0, TOP - 24, "now", "", { "text-anchor": "middle" });
       this.dots = this.rows.map((y) => shape("circle", { class: "vector", cy: y, r: 4.5 }));
       this.found = this.rows.map((y) => text(width, y, "found", "", right));
@@ -142,7 +142,9 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         this.ribbon.setAttribute("class", `ribbon ${holder === last ? "past" : ""}`);
         this.bars.forEach((bar, block) =>
           bar.setAttribute("class", `bar ${block === now ? "now" : block > now ? "ahead" : ""}`));
-        for (const end of ["x1", "x2"]) this.here.setAttribute(end, x);
+        const [fact, end] = this.rows.slice(-2);
+        // through the lines, and past the texts between them
+        this.here.setAttribute("d", `M${x},${TOP - 14} V${fact + 20} M${x},${end - 12} V${end + 20}`);
         this.dots.forEach((dot) => dot.setAttribute("cx", x));
         this.after.textContent = `after block ${now}`;
         this.after.setAttribute("x", Math.min(Math.max(x, LEFT + 32), this.x(this.last) - 20));
@@ -153,7 +155,14 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         });
         this.guess[0].textContent = `Stopped here: “${guesses[now]}”.`;
         this.guess[1].textContent = `${answers[0]} is guess ${whole(ranks[now])}.`;
-        this.country.style.transform = `translate(${holder === last ? x - 26 : Math.max(x, LEFT + 36)}px, ${this.rows[holder]}px)`;
+        const above = end - WIDE / 2 - 13; // where there is room for the word
+        const at = (...place) => `translate(${place.join("px, ")}px)`;
+        if (this.holder && this.holder !== holder && !still()) // it goes through the head
+          this.country.animate({ transform: [this.country.style.transform, ...(holder === last ? [fact, above] : [above, fact])
+            .map((y) => at(this.mid, y))], offset: [0, 0.3, 0.8] }, 700);
+        this.country.style.transform = holder === last ? at(Math.max(x, this.mid + 48), above)
+          : at(Math.min(Math.max(x, LEFT + 36), this.mid - 48), fact);
+        this.holder = holder;
       }
       this.say(`After block ${now}, only a swap at “${tokens[holder]}” turns the answer to ${answers[1]}: `
         + "this vector carries the country.");

@@ -81,6 +81,15 @@ TURNS = {
 STRANGE = ["so", "<b>", "cat", "and", "</script>", "its", "i", "x", "it"]
 OF_WORDS = torch.randint(-3, 4, (4, 6), generator=torch.Generator().manual_seed(3)).float()
 PROJECTIONS = [*torch.randn(4, 6, 6, generator=torch.Generator().manual_seed(4)) / 2]
+INDUCTION = {
+    "words": ["<i>", "a", "b", "a"],
+    "notes": torch.tensor(
+        [[1.0, 0, 0, 0], [0.9, 0.1, 0, 0], [0.05, 0.8, 0.15, 0], [0.1, 0.1, 0.7, 0.1]]
+    ),
+    "matches": torch.tensor(
+        [[1.0, 0, 0, 0], [0.4, 0.6, 0, 0], [0.3, 0.2, 0.5, 0], [0.05, 0.15, 0.8, 0]]
+    ),
+}
 FACT = {
     "tokens": ["The", "<i>", "is"],
     "chances": torch.tensor(
@@ -205,6 +214,7 @@ FIGURES = {
     "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
     "lessons": lambda: interactive.lessons(**LESSONS),
     "one_block": lambda: interactive.one_block(**BLOCK, asks=[0, 1]),
+    "induction": lambda: interactive.induction(**INDUCTION),
     "memories": lambda: interactive.memories(320, d=64, tile=64, size=2),
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."

@@ -188,7 +188,7 @@ REFUSED = [
     (lambda: drawings.both_ways(**BOTH_WAYS | {"words": "ab"}), "3 to 5 words: got 2"),
     (lambda: drawings.both_ways(**BOTH_WAYS | {"asks": 3}), "0 to 2, asks: got 3"),
     (lambda: drawings.both_ways(**BOTH_WAYS | {"words": "abc"}), "got 4 weights for 3 words"),
-    (lambda: drawings.induction(**INDUCTION | {"words": "ab"}), "3 to 7 words: got 2"),
+    (lambda: drawings.induction(**INDUCTION | {"words": "ab"}), "3 to 9 words: got 2"),
     (
         lambda: drawings.induction(**INDUCTION | {"before": "ab"}),
         "before needs one entry for each of 7 words: got 2",

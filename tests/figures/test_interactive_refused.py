@@ -10,6 +10,7 @@ from examples import (
     COLUMNS,
     FACT,
     HANDED,
+    INDUCTION,
     LIKELIEST,
     OF_HEADS,
     OF_TWIN,
@@ -92,6 +93,10 @@ def carried(**options):
     return interactive.path_of_a_fact(**FACT | options)
 
 
+def repeated(**options):
+    return interactive.induction(**INDUCTION | options)
+
+
 def sampled(*shapes, factor=1.0):
     prompts = {str(i): factor * torch.ones(shape) for i, shape in enumerate(shapes)}
     return interactive.sampling(prompts, decode=str, alt="")
@@ -112,6 +117,9 @@ TWO = {"x": "One.", "y": "The other."}
 LONG = torch.ones(13, 2)
 TWO_BY_FOUR = torch.ones(4, 2, dtype=torch.int64)
 REFUSED = [
+    (lambda: repeated(words="abc"), "3 × 3 for 3 words: got (4, 4)"),
+    (lambda: repeated(matches=torch.full((4, 4), torch.nan)), "matches must be finite: got nan"),
+    (lambda: repeated(words="ab", notes=torch.eye(2), matches=torch.eye(2)), "got 2"),
     (lambda: asked_query(torch.ones(3, 3), torch.ones(3)), "got (3, 3)"),
     (lambda: asked_query(torch.ones(3, 2), torch.ones(3), labels="ab"), "2 labels"),
     (lambda: asked_query(LONG, LONG[:, 0]), "got 13"),

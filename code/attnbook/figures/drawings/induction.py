@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from attnbook.figures.drawings.svg import LINE, SMALL, Canvas, Drawing, fitted, tint
 from attnbook.figures.style import KEY, QUERY, VALUE, WEIGHTS
 
-MOST_WORDS = 7
-CELL = 61.0  # of a word
+MOST_WORDS = 9
+CELL = 48.0  # of a word
 BOX = 26.0  # how high its box is
 NOTES, ASKED, SAID = 92.0, 178.0, 216.0  # the notes, the question, and the guess: their tops
 LEAST = 0.02  # smaller weights are not drawn
@@ -21,7 +21,7 @@ def induction(
     notes that name it, with these ``weights`` (at least 0, the sum 1), and ``guess`` is the word
     that they lead to.
 
-    Raises ``ValueError`` if there are not 3 to 7 words, or not a note and a weight for each.
+    Raises ``ValueError`` if there are not 3 to 9 words, or not a note and a weight for each.
     """
     count = len(words)
     if not 3 <= count <= MOST_WORDS:
@@ -31,7 +31,7 @@ def induction(
             raise ValueError(f"{name} needs one entry for each of {count} words: got {len(given)}")
     canvas = Canvas()
     middles = [(j + 0.5) * CELL for j in range(count)]
-    first = "1  Each word looks one place back and notes what it finds."
+    first = "1  Each word notes the word before it."
     canvas.text(0, 12, first, color=KEY, anchor="start", bold=True, size=SMALL)
     for j, (word, middle) in enumerate(zip(words, middles, strict=True)):
         last = j == count - 1

@@ -22,6 +22,7 @@ from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
+from attnbook.figures.interactive.induction import induction
 from attnbook.figures.interactive.lessons import lessons
 from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.one_block import one_block
@@ -58,6 +59,7 @@ __all__ = [
     "decoding",
     "heads",
     "hero",
+    "induction",
     "lessons",
     "memories",
     "one_block",

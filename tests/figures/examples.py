@@ -13,7 +13,7 @@ import torch
 from playwright.sync_api import expect
 
 from attnbook.caches import CacheSizes, PublishedModel
-from attnbook.figures import interactive
+from attnbook.figures import drawings, interactive
 
 KEYS = torch.tensor([[1.0, 0.25], [-0.5, 1.0], [0.5, 0.75], [-1.0, -0.75]])
 VALUES = torch.tensor([10.0, -20.0, 35.5, 4.0])
@@ -153,6 +153,19 @@ FOUND = {  # near tokens and names
     "<b>": 4 * [[81.0, 48.0]],
     "by parts": 4 * [[97.0, 78.0]],
 }
+TREE = [  # of a beam of two, the likeliest first
+    [
+        drawings.Beginning("auf", -1.8, 0, True, greedy=True),
+        drawings.Beginning(",", -2.25, 0, True, best=True),
+        drawings.Beginning("vor", -2.4, 0, False),
+    ],
+    [
+        drawings.Beginning("<i>", -2.26, 1, True, best=True),
+        drawings.Beginning("</script>", -3.1, 0, True, greedy=True),
+        drawings.Beginning("eine", -3.4, 0, False),
+        drawings.Beginning("wasserspielplatz", -9.0, 1, False),
+    ],
+]
 FIGURES = {
     "predict": lambda: interactive.predict(
         options={"3 cm": "That is the mouse.", "</script>": "No `height`.", "60.8 cm": "The mean."},
@@ -219,6 +232,7 @@ FIGURES = {
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."
     ),
+    "beam": lambda: interactive.beam("… kniet", TREE, alt="A beam of two."),
     "caching": lambda: interactive.caching(["so", "<b>", "it", "</script>", "is"]),
     "cache": lambda: interactive.cache(CACHES, first="</script>", alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),

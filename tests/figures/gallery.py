@@ -5,7 +5,7 @@ import math
 import nbformat
 import torch
 from conftest import ROOT
-from examples import PAPER, TURNS
+from examples import PAPER, TREE, TURNS
 
 from attnbook import figures
 from attnbook.attention import causal_mask
@@ -41,19 +41,6 @@ LESSONS = {
     "says": ["zwei", "kinder", "spielen", "im", "schnee", ".", "<end>"],
     "chances": torch.tensor([0.93, 0.94, 0.9, 0.5, 0.99, 1.0, 0.004]),
 }
-TREE = [
-    [
-        drawings.Beginning("auf", -1.8, 0, True, greedy=True),
-        drawings.Beginning(",", -2.25, 0, True, best=True),
-        drawings.Beginning("vor", -2.4, 0, False),
-    ],
-    [
-        drawings.Beginning("eine", -3.4, 0, False, greedy=True),
-        drawings.Beginning("einer", -3.1, 0, True),
-        drawings.Beginning("um", -2.26, 1, True, best=True),
-        drawings.Beginning("wasserspielplatz", -9.0, 1, False),
-    ],
-]
 NEURONS = {
     "x": torch.tensor([0.5, -1.0, 0.0, 2.0, 1.0, 0.0, 0.0, -2.5]),
     "up_proj": torch.tensor(  # a neuron is a row here, a feature a column
@@ -241,9 +228,6 @@ def _gallery():
         "caching of one": drawings.caching((1,)),
         "beam": drawings.beam_tree("… fotograf kniet", TREE),
         "beam of many steps": drawings.beam_tree("… zwei alte frauen", [TREE[0]] + [TREE[0]] * 4),
-        "writing": drawings.writing(9, LESSONS["reads"]),
-        "writing one": drawings.writing(1, ["<start>"]),
-        "writing as much as is drawn": drawings.writing(11, ["wasserspielplatz"] * 11),
         "encoder blocks, norm before and after": drawings.encoder_blocks(**BASE),
         "decoder block": drawings.decoder_block(**BASE),
     }

@@ -298,7 +298,6 @@ REFUSED = [
         lambda: drawings.beam_tree("a", [*TREE, [drawings.Beginning("b", -1.0, 3, True)]]),
         "step 3: b continues nothing",
     ),
-    (lambda: drawings.writing(3, []), "got 3 and 0"),
 ]
 
 

@@ -460,15 +460,6 @@ def test_guesses_are_kept_up_to_the_first_wrong_one(name, kept, drawn):
     assert [text for text in replies if text == "kept"] == ["kept"] * (len(drawn) - 1)
 
 
-def test_what_a_cache_spares_is_counted():
-    kept, made = [], []
-    for n in range(1, 8):
-        boxes = parts(GALLERY["writing"], f"with a cache, step {n}", "rect")
-        kept.append(sum(box.attrib["fill"] == "#fff" for box in boxes))
-        made.append(len(boxes) - kept[-1])
-    assert kept == [0, *[2] * 6] and made == [2, *[1] * 6]  # runs of cells: source, so far, new
-
-
 @pytest.mark.parametrize(
     ("values", "texts"),
     [

@@ -34,7 +34,7 @@ from attnbook.figures.drawings.positions import five_marks
 from attnbook.figures.drawings.score import score
 from attnbook.figures.drawings.split import heads_add_up, splits
 from attnbook.figures.drawings.svg import Drawing
-from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing, writing
+from attnbook.figures.drawings.translating import Beginning, beam_tree, teacher_forcing
 from attnbook.figures.drawings.turning import turning
 
 __all__ = [
@@ -76,5 +76,4 @@ __all__ = [
     "then_and_now",
     "turning",
     "two_orders",
-    "writing",
 ]

@@ -1,4 +1,4 @@
-"""How a translator learns and writes: the shift of teacher forcing, a beam, what a cache spares."""
+"""How a translator learns and writes: the shift of teacher forcing, and a beam."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from attnbook.figures.drawings.svg import (
 )
 from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY
 
-MOST_LESSONS, MOST_STEPS, MOST_CELLS = 9, 5, 22
+MOST_LESSONS, MOST_STEPS = 9, 5
 TALL, GAP = 26, 6  # of a box with a token; between two
 
 
@@ -159,62 +159,4 @@ def beam_tree(start: str, steps: Sequence[Sequence[Beginning]]) -> Drawing:
     return canvas.finish(
         f"A tree of beginnings that all continue {start}, each with its last token and its log p. "
         f"{'. '.join(said)}."
-    )
-
-
-def writing(source_tokens: int, written: Sequence[str]) -> Drawing:
-    """Which tokens go through the blocks at each step of writing, without a cache and with one.
-
-    Filled cells are computed at this step, the others are kept from earlier ones. ``written`` are
-    the tokens that the decoder reads, one at each step. Raises ``ValueError`` if they and the
-    source's are more than 22, or one of them is missing.
-    """
-    steps = len(written)
-    if not (source_tokens >= 1 and steps >= 1 and source_tokens + steps <= MOST_CELLS):
-        raise ValueError(
-            f"a source and a target of together at most {MOST_CELLS} tokens are drawn: got "
-            f"{source_tokens} and {steps}"
-        )
-    canvas, labels, between = Canvas(), 66.0, 10.0
-    room = (WIDEST - labels) / 2 - 40  # for the cells of a panel; the rest is for counts
-    cell = min(11.0, (room - between) / (source_tokens + steps))
-    row_height, totals = 22.0, {}
-    canvas.text(0, 22, "it reads", anchor="start")
-    for panel, name in enumerate(("without a cache", "with a cache")):
-        left, totals[name], counts = labels + panel * (WIDEST - labels) / 2, 0, []
-        canvas.text(left, 0, name, color=INK, size=TEXT, bold=True, anchor="start")
-        canvas.text(left, 22, "source", anchor="start")
-        x = left + max(source_tokens * cell + between, 56)
-        canvas.text(x, 22, "target", anchor="start")
-        for t, token in enumerate(written):
-            y = 34.0 + t * row_height
-            if not panel:
-                canvas.text(0, y + 7, fitted(token, labels - 6, SMALL), size=SMALL,
-                            color=INK, anchor="start")  # fmt: skip
-            runs = [(0, source_tokens, not (panel and t)), (source_tokens, t, not panel)]
-            runs.append((source_tokens + t, 1, True))
-            done = sum(length for _, length, now in runs if now)
-            with canvas.group(f"{name}, step {t + 1}", left, y):
-                for first, length, now in runs:
-                    x = first * cell + (between if first >= source_tokens else 0)
-                    if length:
-                        canvas.box(x, 0, length * cell - 2, 14, stroke=OTHER if now else LINE,
-                                   fill=tint(OTHER, 0.75) if now else "#fff", thick=1)  # fmt: skip
-            end = left + (source_tokens + t + 1) * cell + between
-            counts.append((end + 4, y + 7, f"{done}"))
-            totals[name] += done
-        with canvas.group(f"cells {name}", left - 1, 34):
-            cells = [i * cell for i in range(1, source_tokens)]
-            cells += [(source_tokens + i) * cell + between for i in range(1, steps)]
-            canvas.grid(cells, steps * row_height, [], 0)
-        for place in counts:
-            canvas.text(*place, color=INK, anchor="start")
-        canvas.text(left, 48.0 + steps * row_height, f"{totals[name]} in all", color=INK,
-                    anchor="start", bold=True)  # fmt: skip
-    without, kept = totals.values()
-    return canvas.finish(
-        f"The steps of writing {steps} tokens from a source of {source_tokens} tokens. Without a "
-        "cache, the source and all tokens so far go through the blocks at every step, which makes "
-        f"{without} tokens in all. With a cache, the source goes through them once, and then one "
-        f"token at each step, which makes {kept} in all. The others are kept."
     )

@@ -15,6 +15,7 @@ from attnbook.figures.interactive.all_heads import all_heads
 from attnbook.figures.interactive.asking import asking
 from attnbook.figures.interactive.attention_map import attention_map
 from attnbook.figures.interactive.base import Interactive, without_script
+from attnbook.figures.interactive.beam import beam
 from attnbook.figures.interactive.break_translator import break_translator
 from attnbook.figures.interactive.cache import cache
 from attnbook.figures.interactive.caching import caching
@@ -52,6 +53,7 @@ __all__ = [
     "all_heads",
     "asking",
     "attention_map",
+    "beam",
     "break_translator",
     "cache",
     "caching",

@@ -28,6 +28,7 @@ attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesI
       .source .place:not(.seen) .chip { border-color: color-mix(in srgb, var(--key) 30%, var(--paper)); }
       .written .place { --of: var(--query); }
       .later { visibility: hidden; }
+      .above { z-index: -1; opacity: .5; } .flow { isolation: isolate; }
       .now .chip, .flies { color: var(--paper); background: var(--query); }
       .flies { position: absolute; z-index: 1; }
       .next { margin-top: .5rem; }
@@ -123,8 +124,11 @@ attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesI
       const at = boxesIn(this.stage);
       const width = THICK[this.stage.clientWidth < 600 ? "narrow" : "wide"] / 0.75;
       const places = this.keys.map((key) => at(key.firstChild)).map((box) => ({ x: box.x, width, y: box.bottom }));
+      const line = this.words[this.step].offsetTop; // on a telephone, ribbons to a second line pass through the first
+      this.words.forEach((word) => word.classList.toggle("above", word.offsetTop < line));
       const paths = this.words.slice(0, this.step + 1).map((word, t) => {
         const box = at(word.firstChild);
+        if (word.offsetTop !== line) return [];
         return ribbons([{ x: box.x, width, y: box.top }], places, [this.data.weights[t]], FAINT)
           .map(({ d }) => shape("path", { d }));
       });

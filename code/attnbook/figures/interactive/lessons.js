@@ -4,8 +4,8 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
   const [BARE, MASKED] = [0, 1]; // the steps before the first pass
   const AT_FIRST = 3; // passes that have been made before anybody presses
   const KINDS = {
-    training: { does: "all rows in one pass", legend: "hidden by the mask" },
-    writing: { does: "one row in each pass", legend: "not written yet" } };
+    training: { does: "all rows in one pass", reads: "known translation", legend: "hidden by the mask" },
+    writing: { does: "one row in each pass", reads: "own words", legend: "not written yet" } };
 
   return class Lessons extends Interactive {
     static LINES = 4;
@@ -17,12 +17,16 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
         background: color-mix(in srgb, var(--key) 6%, var(--paper)); }
       .more { display: none; }
       .panels { display: grid; gap: .3rem 1.8rem; }
-      .title { display: flex; align-items: baseline; gap: .4rem; margin: .5rem 0 .3rem; font-size: 13px;
+      .title { display: flex; align-items: baseline; gap: .4rem; margin: .5rem 0 0; font-size: 13px;
         white-space: nowrap; color: var(--soft); }
       .title b { font-size: 15px; color: var(--ink); text-transform: capitalize; }
-      .title i { margin-left: auto; font-style: normal; }
-      .title i::before { content: ""; display: inline-block; width: 1.3em; height: .8em; margin-right: .4em;
+      .legend { justify-content: space-between; margin: 0 2.2rem .2rem 1.1rem; }
+      .legend i { font-style: normal; }
+      .legend i::before { content: ""; display: inline-block; width: 1.3em; height: .8em; margin-right: .4em;
         border-radius: .2rem; background: var(--cover); border: 1px var(--edge) var(--line); }
+      .legend i:first-child::before { background: var(--read); border-color: transparent; }
+      .panels { --read: color-mix(in srgb, var(--soft) 18%, var(--paper)); }
+      .writing { --read: color-mix(in srgb, var(--query) 17%, var(--paper)); }
       .training { --edge: solid; --cover: repeating-linear-gradient(135deg,
         color-mix(in srgb, var(--soft) 50%, var(--paper)) 0 1px, var(--paper) 1px 6px); }
       .writing { --edge: dashed; --cover: var(--paper); --line: color-mix(in srgb, var(--soft) 70%, var(--paper)); }
@@ -37,7 +41,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       .cell { position: relative; min-width: 0; padding: 0 2px; overflow: hidden; text-align: center; white-space: nowrap;
         border-radius: .25rem; }
       .read, .answer { background: color-mix(in srgb, var(--soft) 18%, var(--paper)); }
-      .own { background: color-mix(in srgb, var(--query) 17%, var(--paper)); }
+      .own { background: var(--read); }
       .guess { color: var(--paper); background: var(--query); }
       .answer { box-shadow: inset 0 0 0 2px var(--query); }
       .open { visibility: hidden; }
@@ -53,6 +57,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
         .panels { grid-template-columns: repeat(2, minmax(0, 1fr)); margin-top: .4rem; }
         .rows { gap: 4px 2px; font-size: 14px; line-height: 28px;
           grid-template-columns: 1.3rem repeat(var(--tokens), minmax(0, auto)) 2.6rem; }
+        .legend { margin: 0 2.8rem .2rem 1.4rem; }
         .said { min-height: 2.8em; }
       }
     `;
@@ -75,7 +80,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
     // a row for each lesson: the number of its pass, the tokens, and the probability of the right one
     panel(kind) {
       const rows = range(this.data.reads.length);
-      const { does, legend } = KINDS[kind];
+      const { does, reads, legend } = KINDS[kind];
       const cells = rows.map((t) => this.tokens.map((token, c) => element("span", { class: "cell",
         style: `grid-area: ${t + 1} / ${c + 2}` }, token)));
       const sheets = rows.map((t) => element("span", { class: "sheet", style: `--row: ${t}` }));
@@ -84,7 +89,8 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       const passes = kind === "training" ? [element("span", { class: "pass" }, "pass 1")]
         : rows.map((t) => element("span", { class: "pass", style: `grid-area: ${t + 1} / 1` }, String(t + 1)));
       const node = element("div", { class: kind },
-        element("p", { class: "title" }, element("b", {}, kind), does, element("i", {}, legend)),
+        element("p", { class: "title" }, element("b", {}, kind), does),
+        element("p", { class: "title legend" }, element("i", {}, reads), element("i", {}, legend)),
         element("div", { class: "rows", style: `--tokens: ${this.tokens.length};
           grid-template-rows: repeat(${rows.length}, 1fr)` }, ...passes, ...cells.flat(), ...sheets, ...chances));
       return { node, cells, sheets, chances, passes };

@@ -9,13 +9,17 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
   return class OneBlock extends Interactive {
     static LINES = 4;
     static STYLE = `
-      .tower { display: flex; flex-direction: column; gap: .4rem; padding-top: 14px; }
-      .tower > * { position: relative; margin-left: 46px; }
+      .tower { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .4rem .3rem; padding-top: 14px; }
+      .tower > * { position: relative; grid-column: 1; margin-left: 46px; }
       .tower > ::before, .tip::before { content: ""; position: absolute; left: -34px; width: 6px; top: -.5rem; bottom: -.5rem;
         background: var(--line); }
       .tower > .reached::before { background: var(--soft); }
       .tower > .tip { height: 0; }
       .tower > .tip::before { left: -40px; top: -14px; width: 18px; height: 15px; bottom: auto; clip-path: polygon(50% 0, 100% 100%, 0 100%); }
+      .tip b { position: absolute; left: -16px; top: -16px; font-size: 13px; line-height: 18px; color: var(--soft); white-space: nowrap; }
+      .tower > .brace { grid-area: 3 / 2 / 6; margin: 0; border: 1.5px solid var(--soft); border-left: 0; border-radius: 0 .4rem .4rem 0;
+        width: 20px; box-sizing: border-box; writing-mode: vertical-rl; text-align: center; font-size: 13px; line-height: 18px; color: var(--soft); }
+      .brace b, .tip b { font-weight: 600; color: var(--ink); }
       .level { z-index: 1; display: grid; grid-template-columns: repeat(var(--many), auto); justify-content: space-between;
         padding-right: .4rem; }
       .bead { position: absolute; left: -43px; bottom: 10px; width: 24px; height: 24px; border-radius: 50%; font-size: 14px;
@@ -49,9 +53,10 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
         box-sizing: border-box; border: 1.5px solid var(--ink); line-height: 16px; text-align: center; font-weight: 600; color: var(--ink); }
       .frame { container-type: inline-size; } /* where questions have no room beside each other */
       @container (max-width: 34rem) { .network .chips { flex-direction: column; align-items: flex-start; } }
-      .tower > .word { align-self: flex-start; margin-left: 0; min-width: 24px; padding: 0 .7rem; line-height: 30px; font-weight: 600; border: 1.5px solid var(--soft); border-radius: .5rem;
+      .tower > .word { justify-self: start; margin-left: 0; min-width: 24px; padding: 0 .7rem; line-height: 30px; font-weight: 600; border: 1.5px solid var(--soft); border-radius: .5rem;
         background: var(--hover); }
-      .tower > .word::before { display: none; }
+      .tower > :is(.word, .brace)::before { display: none; }
+      @media (max-width: 600px) { .frame { padding: .6rem .4rem; } .tower > .part { padding-inline: .35rem; } }
     `;
 
     build() {
@@ -81,9 +86,10 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
       });
       this.chip = element("div", { class: "word" });
       const [attention, network] = this.parts.map(({ node }) => node);
-      this.tip = element("div", { class: "tip" });
+      this.tip = element("div", { class: "tip" }, element("b", {}, "the residual stream"));
+      const brace = element("div", { class: "brace" }, element("b", {}, "a block"), ", × N");
       this.stage.append(element("div", { class: "tower", "aria-hidden": "true" }, this.tip, this.levels[2], network,
-        this.levels[1], attention, this.levels[0], this.chip));
+        this.levels[1], attention, this.levels[0], this.chip, brace));
       this.onceByItself(() => this.play());
     }
 

@@ -5,6 +5,7 @@ import examples
 import pytest
 import torch
 from examples import ROLES, alive, close, column, numbers, percent, press, said
+from playwright.sync_api import expect
 
 browser.skip_without()
 show = examples.show
@@ -187,3 +188,35 @@ def test_words_and_cases_are_chosen_by_keyboard_alone(show):
     ]
     assert said(page).startswith("Without a value projection,")
     assert "“dog” adds the mixture" in said(page)
+
+
+def test_each_row_names_the_matrix_that_made_it(show):
+    page = show(alive("roles"), motion="reduce")
+    gates = page.locator(".gate:visible")
+    words = len(ROLES["words"])
+    for case, query, key, value in (
+        ("all three", "Q", "K", "V"),
+        ("without a query of its own", "K", "K", "V"),
+        ("without a value of its own", "Q", "K", ""),
+        ("without any of the three", "", "", ""),
+    ):
+        page.get_by_role("button", name=case).click()
+        wanted = query + words * key + words * value
+        assert gates.all_inner_texts() == [f"W{name}" for name in wanted]
+
+
+def test_it_shows_once_how_queries_keys_and_values_are_made_and_then_takes_the_query_away(show):
+    page = show(alive("roles"))
+    ghosts, chosen = page.locator(".ghost"), page.locator(".cases [aria-pressed=true]")
+    expect(ghosts).to_have_count(1 + 2 * len(ROLES["words"]))  # one query, keys and values of all
+    expect(ghosts).to_have_count(0)
+    expect(chosen).to_have_text("without a query of its own", timeout=10_000)
+    assert page.locator(".said").get_attribute("aria-live") == "polite"
+    expect(chosen).to_have_text("all three", timeout=10_000)
+
+
+def test_who_presses_a_word_first_keeps_all_three(show):
+    page = show(alive("roles"))
+    page.locator(".chip").nth(1).click()
+    page.wait_for_timeout(6_500)
+    assert page.locator(".cases [aria-pressed=true]").inner_text() == "all three"

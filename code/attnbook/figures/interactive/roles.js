@@ -1,11 +1,13 @@
 // A word asks all others with its query, they answer with their keys, and their values come back.
-// The reader chooses the word, and takes some of the three projections away.
+// Each word's features pass through three matrices, some of which the reader takes away.
 attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixed, percent,
-  ribbon }) => {
+  ribbon, boxesIn, still }) => {
   const [WORD, FAN, FALL] = [100, 30, 44]; // width of a word, heights of lines and ribbons, in their units
   const ALL = 0.92 * WORD; // as wide as all of the weight: each ribbon is as wide as its share
   const HEARD = 0.2; // a weight from which on a word is named
   const DARKEST = 45; // percent of the colour of weights in a cell that has all of the weight
+  const PASS = 800; // milliseconds that features need to a matrix
+  const SHOWN = [5500, 3500]; // before the query's own matrix goes by itself, and comes back
   const through = (row, matrix) =>
     matrix[0].map((_, k) => dot(row, matrix.map((cells) => cells[k])));
   const list = (parts) => [parts.slice(0, -1).join(", "), ...parts.slice(-1)]
@@ -28,7 +30,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
     static LINES = 4;
     static STYLE = `
       :host { container-type: inline-size; }
-      .controls { display: none; }
+      .controls { display: none; } .frame > div { position: relative; }
       .row { display: grid; gap: 0 .3rem; text-align: center;
         grid-template-columns: repeat(var(--words), minmax(0, 1fr)); }
       .label { grid-column: 1 / -1; margin: .3rem 0 .15rem; text-align: left; font-size: 13px;
@@ -44,20 +46,35 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       .is { margin-top: .15rem; font-size: 12.5px; line-height: 1.2; color: var(--soft); }
       .at { position: relative; left: var(--at); width: fit-content; max-width: 100%;
         transform: translateX(calc(-1 * var(--at))); }
-      .wide { grid-column: 1 / -1; }
+      .wide { position: relative; grid-column: 1 / -1; }
+      .made { position: relative; } .made .label { position: relative; z-index: 1; width: fit-content; background: var(--paper); }
+      .made .key.label, .made .value.label { margin-bottom: .65rem; }
+      .rails { position: absolute; inset: -1.1rem 0 2rem; }
+      .rails i { grid-row: 1; margin-left: -3px; border-left: 1.5px solid var(--soft); opacity: .5; }
+      .cell { position: relative; }
+      .gate { --role: var(--key); position: absolute; z-index: 2; top: -9px; left: -4px; min-width: 1.45rem; padding: 0 1px;
+        border-radius: .2rem; background: var(--role); color: var(--paper);
+        font: italic 600 13px/17px Georgia, serif; text-align: center; }
+      .gate sub { font-size: .75em; line-height: 0; vertical-align: -.2em; }
+      .gate[data-matrix="W_Q"] { --role: var(--query); } .gate[data-matrix="W_V"] { --role: var(--value); }
+      .gate.none { visibility: hidden; }
+      .made .wide .gate { top: 0; left: var(--at); transform: translateX(-50%); padding: 0 .4rem; }
+      .wide:has(.gate) { padding-top: 15px; }
+      .ghost { position: absolute; z-index: 3; top: 0; left: 0; font-size: 13px; white-space: nowrap; pointer-events: none;
+        padding: 0 .2rem; border-radius: .2rem; background: var(--paper); box-shadow: 0 0 0 1px var(--line); }
       .asks { display: none; }
       .back { grid-row: 2; grid-column: 1 / -1; margin: 0; text-align: right; } /* beside the bar */
       .late .back { text-align: left; }
       .wish { display: block; padding: .1rem .7rem; border-radius: 1rem; border: 1.5px solid; color: var(--query);
-        font-size: clamp(14px, 1.9cqi, 16px); }
+        background: var(--paper); font-size: clamp(14px, 1.9cqi, 16px); }
       .wish.key { color: var(--key); } .wish.plain { color: var(--ink); }
       .wish i { font-style: normal; letter-spacing: .1em; }
       .fan { fill: none; stroke: var(--query); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
-      .has { position: relative; display: grid; align-content: center; min-height: 2.1rem;
-        line-height: 1.2; border: 1.5px solid; border-radius: .3rem; font-size: clamp(12.5px, 1.7cqi, 15px); }
+      .has { position: relative; display: grid; align-content: center; min-height: 2.4rem; padding-top: 7px;
+        box-sizing: border-box; background: var(--paper); line-height: 1.15; border: 1.5px solid; border-radius: .3rem; font-size: clamp(12.5px, 1.7cqi, 15px); }
       .has.key { color: var(--key); } .has.value { color: var(--value); }
       .has.empty { border-color: var(--line); } .has.plain { color: var(--ink); }
-      .has.key::before { content: ""; position: absolute; top: -2.05rem; left: calc(50% - 5px); border: 5px solid transparent;
+      .has.key::before { content: ""; position: absolute; top: -2.5rem; left: calc(50% - 5px); border: 5px solid transparent;
         border-top: 8px solid var(--query); border-bottom: 0; } /* above the label */
       .weight { padding: .1rem 0; border-radius: .2rem; font-variant-numeric: tabular-nums; line-height: 1.2;
         font-size: clamp(15px, 1.9cqi, 17px); font-weight: 600; box-shadow: inset 0 0 0 1px var(--line);
@@ -92,8 +109,16 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
         .row .wide:has(.carries) { min-height: 0; }
         .label.word { grid-row: 1 / 3; }
         .has.key::before { top: -9px; }
+        .made .row .label { margin-bottom: 0; }
+        .rails { bottom: 1.15rem; } .rails i { margin-left: 0; }
+        .cell, .row .weight { margin: 0 .9rem; }
+        .has { min-height: 2.2rem; padding: 0 0 0 .4rem; }
+        .has.plain { padding: 0; }
+        .cell .gate { top: calc(50% - 9px); left: -13px; }
+        .cell::before { content: ""; position: absolute; top: 50%; left: -.9rem; width: .9rem;
+          border-top: 1.5px solid var(--soft); opacity: .5; }
         .row .asks { display: block; }
-        .asks::after, .back::after { content: " ↘"; }
+        :is(.asks, .back) span::after { content: " ↘"; }
         .row .back { grid-row: 1; text-align: left; }
         .wide { grid-column: 2 / -1; }
         .row:has(.has, .weight, .carries, .wish) { min-height: 2.3rem; align-items: center; }
@@ -111,9 +136,15 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
         onclick: () => {
           this.row = i;
           this.draw();
+          this.pass("query");
         } }, word));
       const [keys, weights, values] = ["key has", "weight", "value has"].map((name) =>
         words.map(() => element("span", { class: name })));
+      this.own = x.map((own) => element("span", { class: "is" }, this.named(features, own)));
+      const gate = () => element("i", { class: "gate", "aria-hidden": "true" });
+      this.gates = { query: [gate()], key: words.map(gate), value: words.map(gate) };
+      const behind = (role, cells) => cells.map((cell, j) =>
+        element("span", { class: "cell" }, this.gates[role][j], cell));
       Object.assign(this, { keys, weights, values });
       this.jobs = {};
       // a name, and what it is for, beside its cells or above them
@@ -130,22 +161,63 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       this.shares = words.map(() => element("span"));
       this.wish = element("span", { class: "wish at" });
       this.carries = element("div", { class: "carries at" });
-      this.cases = CASES.map((each) => element("button", { type: "button", onclick: () => {
-        this.case = each;
-        this.draw();
-      } }, each.name));
+      this.cases = CASES.map((each) => element("button", { type: "button",
+        onclick: () => this.take(each) }, each.name));
       this.stage.append(
         line("word", "Each word has features. Press one to let it ask.", ...this.chips,
-          ...x.map((own) => element("span", { class: "is" }, this.named(features, own)))),
-        line("query", "", element("div", { class: "wide" }, this.wish)),
-        line("asks", "asks every word", picture(FAN, ...this.fan)),
-        line("key", "", ...keys),
-        line("weigh", "how well query and key fit", ...weights),
-        line("value", "", ...values),
+          ...this.own),
+        element("div", { class: "made" },
+          element("div", { class: "row rails", "aria-hidden": "true" }, ...words.map((_, j) =>
+            element("i", { style: `grid-column: ${j - words.length - 1}` }))),
+          line("query", "", element("div", { class: "wide" }, this.gates.query[0], this.wish)),
+          line("asks", "asks every word", picture(FAN, ...this.fan)),
+          line("key", "", ...behind("key", keys)),
+          line("weigh", "how well query and key fit", ...weights),
+          line("value", "", ...behind("value", values))),
         line("back", "comes back", picture(FALL, ...this.ribbons),
           element("div", { class: "wide shares", "aria-hidden": "true" }, ...this.shares)),
         line("output", "", element("div", { class: "wide" }, this.carries)),
         element("div", { class: "cases", role: "group", "aria-label": "Projections" }, ...this.cases));
+      this.onceByItself(() => {
+        const late = [...this.stage.querySelectorAll(".fan, .weight, .ribbon, .shares, .carries")];
+        this.pass("query");
+        this.pass("key", PASS);
+        this.pass("value", 2 * PASS);
+        for (const node of late)
+          this.appear(node, PASS * { fan: 1.2, weight: 2.4, ribbon: 3.4 }[node.classList[0]] || 4 * PASS);
+        this.onceByItself(() => {
+          this.take(CASES[1]);
+          this.onceByItself(() => this.take(CASES[0]), SHOWN[1]);
+        }, SHOWN[0]);
+      });
+    }
+
+    take(each) {
+      const roles = ["query", "key", "value"].filter((role) => this.case[role] !== each[role]);
+      this.case = each;
+      this.draw();
+      for (const role of roles) this.pass(role);
+    }
+
+    appear(node, delay) {
+      node.animate({ opacity: [0, 1] }, { duration: 300, delay, fill: "backwards" });
+    }
+
+    // the features of words go into a matrix, and what it makes of them comes out
+    pass(role, delay = 0) {
+      if (still()) return;
+      const box = boxesIn(this.stage);
+      const cells = { query: [this.wish], key: this.keys, value: this.values }[role];
+      cells.forEach((cell, j) => {
+        const own = this.own[role === "query" ? this.row : j];
+        const [from, to] = [own, this.gates[role][j]].map(box);
+        const ghost = element("span", { class: "ghost", "aria-hidden": "true" }, own.textContent);
+        this.stage.append(ghost);
+        const at = ({ x, top, bottom }, size) => `translate(${x}px, ${(top + bottom) / 2}px) translate(-50%, -50%) scale(${size})`;
+        ghost.animate({ transform: [at(from, 1), at(to, 1), at(to, 0.3)], opacity: [1, 1, 0], offset: [0, 0.8, 1] },
+          { duration: PASS, delay, easing: "ease-in-out", fill: "backwards" }).finished.then(() => ghost.remove());
+        this.appear(cell, delay + 0.9 * PASS);
+      });
     }
 
     // queries, keys and values of all words, the weights of the one that asks, and its mixture
@@ -179,6 +251,12 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       this.chips.forEach((chip, i) => chip.setAttribute("aria-pressed", i === this.row));
       this.cases.forEach((button, i) => button.setAttribute("aria-pressed", CASES[i] === this.case));
       for (const role of ["query", "key", "value"]) {
+        const matrix = this.case[role];
+        for (const gate of this.gates[role]) {
+          gate.dataset.matrix = matrix;
+          gate.classList.toggle("none", !matrix);
+          gate.replaceChildren("W", element("sub", {}, matrix?.at(-1) ?? ""));
+        }
         this.jobs[role].textContent = JOBS[role][this.case[role]].replace("WORD", word);
         this.jobs[role].parentNode.classList.toggle("lacks", this.case[role] !== CASES[0][role]);
       }

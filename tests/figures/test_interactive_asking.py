@@ -18,6 +18,7 @@ from examples import (
     swipe,
     table_of,
 )
+from playwright.sync_api import expect
 
 from attnbook.figures import interactive
 
@@ -264,8 +265,20 @@ def step(page):
     return pressed, [float(opacity) for opacity in seen]
 
 
-def test_it_is_complete_and_still_until_a_reader_presses_a_step(show):
+def test_its_steps_build_up_once_when_it_is_seen(show):
     page = show(alive("asking"), motion="no-preference")
+    pressed = page.locator(".step[aria-pressed=true] i")
+    for name in "123":
+        expect(pressed).to_have_text(name, timeout=10_000)
+    page.wait_for_timeout(700)
+    assert step(page) == (["3"], [1, 1])
+
+
+def test_it_is_complete_as_soon_as_a_reader_does_something_until_a_step_is_pressed(show):
+    page = show(alive("asking"), motion="no-preference")
+    expect(page.locator(".step[aria-pressed=true] i")).to_have_text("1")
+    page.get_by_text("The numbers").click()
+    page.wait_for_timeout(700)
     moving = "document.querySelector('[label]').shadowRoot.getAnimations().length"
     assert step(page) == (["3"], [1, 1]) and page.evaluate(moving) == 0
     for k, (name, seen) in enumerate((("1", [0, 0]), ("2", [1, 0]), ("3", [1, 1]))):

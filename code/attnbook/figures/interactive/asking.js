@@ -8,6 +8,7 @@ attnbook.define("asking", (shared) => {
   const TRAVEL = 1100; // milliseconds that the points of the query need to the words
   const [FLOW, LAG] = [1000, 140]; // those of the shares of a value down a ribbon, and before the next
   const STEPS = ["ask", "weigh", "mix"];
+  const WAITS = [300, 2000, TRAVEL + 1500]; // before each of them comes by itself
   const points = (count) => range(count).map(() => element("i", { class: "point" }));
 
   return class Asking extends attnbook.askingTable(shared, Interactive) {
@@ -58,7 +59,7 @@ attnbook.define("asking", (shared) => {
         border-radius: 50%; box-sizing: border-box; font: 600 15px/1.45rem var(--book-sans, sans-serif);
         text-align: center; color: var(--role); }
       .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
-      [data-step="1"] :is(.two, .three), [data-step="2"] .three { opacity: 0; }
+      [data-step="1"] :is(.two, .three, .weigh span, .mix span), [data-step="2"] :is(.three, .mix span) { opacity: 0; }
       .drag { --high: 62; font-size: 14px; } .more { display: none; } .whole { min-width: max-content; } .self { min-height: 1.75rem; line-height: 1.5rem; }
       .drag .shares { line-height: 1.6rem; height: 1.5rem; font-size: calc(13px + 5px * var(--share)); }
       .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;
@@ -100,7 +101,7 @@ attnbook.define("asking", (shared) => {
       @container (min-width: 40rem) {
         .words, .mixture { --columns: 3.9rem repeat(var(--words), minmax(0, 1fr)); }
         .drag .words { --label: 2; grid-template-columns: 11.2rem var(--columns); }
-        .drag .step { grid-column: 1; margin-right: 1rem; } .ask { grid-row: span 2; } .weigh { grid-row: 3 / span 4; }
+        .drag .step { grid-column: 1; margin-right: 1rem; font-size: 15px; } .ask { grid-row: span 2; } .weigh { grid-row: 3 / span 4; }
         .wishes { grid-column: 2 / -1; justify-content: start; display: flex; flex-wrap: wrap; gap: .1rem 1.4rem; align-items: center; }
         .wish { flex-direction: row; align-items: center; gap: .5rem; --point: 16px; --pitch: 21px; }
         .try { grid-column: 2 / -1; display: flex; gap: .8rem; align-items: center; margin-bottom: .9rem; }
@@ -217,15 +218,11 @@ attnbook.define("asking", (shared) => {
         `Look for ${features[query.indexOf(Math.max(...query))]} ${when}`);
       const [ask, weigh, mix] = this.steps = [
         ["query", "What ", bold(words[row]), " looks for is its ", bold("query"), "."],
-        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), ".",
-          more(" Without a fit, it is small, but never 0.")],
+        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), "."],
         ["value", "Each word hands over that share of its ", bold("value"), ".", more(" The sum is the ",
           bold("mixture"), ".")],
       ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,
-        style: `--role: var(--${role})`, onclick: () => {
-          this.stepTo(k + 1);
-          if (k === 2 && !still()) this.handOver();
-        } },
+        style: `--role: var(--${role})`, onclick: () => this.stepTo(k + 1) },
       element("i", { class: "number-of" }, k + 1), element("span", {}, ...text)));
       this.words.append(
         ask, element("div", { class: "wishes" }, ...features.map((name, k) => this.wish(name, k))),
@@ -247,7 +244,14 @@ attnbook.define("asking", (shared) => {
             element("i", { style: "--taken: 0%" }), "has", element("i", { style: "--taken: 100%" }),
             "hands over"), this.verdict)));
       this.stage.append(this.words);
-      this.stepTo(3); // complete, until the reader presses something
+      this.stepTo(3, false); // until it is seen, and as soon as the reader does something
+      const show = (k) => this.onceByItself(() => {
+        this.stepTo(k + 1);
+        if (WAITS[k + 1]) show(k + 1);
+      }, WAITS[k]);
+      show(0);
+      for (const event of ["pointerdown", "focusin"])
+        this.shadowRoot.addEventListener(event, () => this.stepTo(3, false), { once: true });
     }
 
     // how wide an amount of a value is drawn
@@ -289,15 +293,15 @@ attnbook.define("asking", (shared) => {
     ask(query) {
       clearTimeout(this.timer);
       this.queries[this.row] = [...query];
-      this.stepTo(3);
+      this.stepTo(3, false);
       this.draw();
     }
 
     // what belongs to later steps is not seen yet
-    stepTo(step) {
+    stepTo(step, moves = !still()) {
       this.stage.dataset.step = step;
       this.steps.forEach((button, k) => button.setAttribute("aria-pressed", k + 1 === step));
-      if (step === 2 && !still()) this.travel();
+      if (moves) [() => {}, this.travel, this.handOver][step - 1].call(this);
     }
 
     // the points of the query go to the words whose keys they fit
@@ -317,7 +321,7 @@ attnbook.define("asking", (shared) => {
       }
       this.queries[this.row] = [...query];
       this.hint.replaceChildren(); // the points come this way
-      this.stepTo(3);
+      this.stepTo(3, false);
       this.paintQuery();
       this.travel();
       this.timer = setTimeout(() => {

@@ -38,6 +38,11 @@ LESSONS = {
 LIKELIEST = [[(token, 0.5 + 0.1 * t), ("second", 0.08)] for t, token in enumerate(ROWS)]
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
+REORDER = {  # a cycle of three words differs from its inverse
+    "query": EMBEDDINGS[:3],
+    "key": EMBEDDINGS[[1, 4, 3]],
+    "value": POSITIONS[:3, :2],
+}
 PAPER = [
     torch.tensor(matrix)
     for matrix in (
@@ -193,6 +198,12 @@ FIGURES = {
     "softmax": lambda: interactive.softmax(
         torch.tensor([3.0, 1.5, 0.5]).log(), words=["cat", "<i>", "drank"], alt="Three words."
     ),
+    "reorder": lambda: interactive.reorder(
+        **REORDER,
+        words=["dog", "<i>", "</script>"],
+        asks=["dog", "<i>", "</script>"],
+        order=[1, 2, 0],
+    ),
     "rotary": lambda: interactive.rotary(
         *TURNED, tokens=STRANGE, asks=5, found=2, d_features=12, alt="Two arrows."
     ),
@@ -229,6 +240,9 @@ FIGURES = {
     "one_block": lambda: interactive.one_block(**BLOCK, asks=[0, 1]),
     "induction": lambda: interactive.induction(**INDUCTION),
     "memories": lambda: interactive.memories(320, d=64, tile=64, size=2),
+    "one_head_or_two": lambda: interactive.one_head_or_two(
+        ["dog", "bites", "<i>"], questions=["who?", "</p>?"], asks="Who bites, and <b>?"
+    ),
     "permutation": lambda: interactive.permutation(
         EMBEDDINGS, tokens=TOKENS, positions=POSITIONS, order=range(5), alt="Five <outputs>."
     ),

@@ -168,9 +168,6 @@ def _gallery():
         "all states": drawings.encoder_decoder(
             ["forty", "-two", "END"], ["quarante-deux", "END"], weights=torch.eye(2, 3)
         ),
-        "two orders": drawings.two_orders(
-            ASKS[:1], KEYS, VALUES, words=WORDS, order=NEWS, asks="man"
-        ),
         "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
         "two heads": drawings.heads(
             weights_of(x, projections, 2), tokens=TOKENS, jobs=["itself", "the rest"], d_model=4

@@ -17,7 +17,6 @@ from gallery import (
     BLOCK,
     BOTH_WAYS,
     INDUCTION,
-    KEYS,
     LESSONS,
     NAMED,
     NEURONS,
@@ -29,7 +28,6 @@ from gallery import (
     TREE,
     TURNS,
     TWO_HEADS,
-    VALUES,
     WORDS,
 )
 from PIL import Image
@@ -136,10 +134,6 @@ def test_a_drawing_is_small_stands_alone_has_the_books_colours_and_is_said_in_wo
     assert drawing._repr_mimebundle_() == {"image/svg+xml": drawing.svg, "text/plain": drawing.alt}
 
 
-def two_orders(key=KEYS, order=NEWS):
-    return drawings.two_orders(ASKS[:1], key, VALUES, words=WORDS, order=order, asks="man")
-
-
 def two_heads(**changed):
     given = {**TWO_HEADS, "tokens": WORDS, "answers": ["who", "whom"]}
     return drawings.heads_add_up(**given | changed)
@@ -181,7 +175,6 @@ REFUSED = [
         lambda: drawings.heard(causal_mask(2), words=["a very long sentence", "b"], order=[1, 0]),
         "a very long sentence has no room",
     ),
-    (lambda: two_orders(key=torch.tensor([[2.0**40], [0], [1]])), "1099511627776 has no room"),
     (lambda: drawings.in_parallel("abcdef", link=(0, 1)), "2 to 5 words: got 6"),
     (lambda: drawings.in_parallel("abc", link=(1, 1)), "to a later one: got (1, 1)"),
     (lambda: drawings.in_parallel("abc", link=(1, 3)), "to a later one: got (1, 3)"),
@@ -258,9 +251,10 @@ REFUSED = [
     (lambda: one_block(words=["wasserspielplatz"] * 3), "has no room in the drawing"),
     (lambda: split(X.T, SPLITS["view alone"]), "all 12 numbers of x must differ: 1 do"),
     (lambda: split(NAMED, NAMED.view(1, 3, 4)), "gives no cell of x (3, 4) to each of 2 heads"),
-    (lambda: two_orders(order=[0, 1, 1]), "must list each of 3 words once: got [0, 1, 1]"),
-    (lambda: two_orders(key=KEYS[:2]), "each of 3 words: got 2 keys and 3 values"),
-    (lambda: two_orders(key=KEYS / 0), "must be finite"),
+    (
+        lambda: drawings.heard(causal_mask(3), words=WORDS, order=[0, 1, 1]),
+        "must list each of 3 words once: got [0, 1, 1]",
+    ),
     (
         lambda: drawings.heard(causal_mask(2), words=WORDS, order=NEWS),
         "a mask for 3 words: got shape (2, 2)",

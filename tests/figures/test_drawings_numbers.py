@@ -12,10 +12,8 @@ from gallery import (
     FINDING,
     GALLERY,
     INDUCTION,
-    KEYS,
     NAMED,
     NEURONS,
-    NEWS,
     ONE_OR_TWO,
     SPLITS,
     STATES,
@@ -23,7 +21,6 @@ from gallery import (
     TOKENS,
     TURNS,
     TWO_HEADS,
-    VALUES,
     WORDS,
     paper_example,
     weights_of,
@@ -204,25 +201,6 @@ def test_a_look_back_has_the_numbers_of_its_steps_and_lines_as_thick_as_weights(
     line = rf'stroke="{tint(figures.VALUE, 0.6)}" stroke-width="([\d.]+)"'
     thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
     assert thick.sub(12 * weights).abs().max() < 0.01
-
-
-def test_two_orders_have_the_same_output_and_weights_that_go_along_with_their_words():
-    drawn = GALLERY["two orders"]
-    weights = KEYS[:, 0].softmax(dim=-1)  # the query is 1
-
-    output = ", ".join(f"{number:.2f}" for number in weights @ VALUES)
-    for order in (1, 2):
-        (text,) = parts(drawn, f"output, order {order}", "text")
-        assert "".join(text.itertext()) == f"({output})"
-        for word, share in zip(WORDS, weights, strict=True):
-            (text,) = parts(drawn, f"product of {word}, order {order}", "text")
-            assert text.text.startswith(f"{share:.2f} · (")
-    boxes = r'data-name="product of (\w+), order (\d)" transform="translate\(([\d.]+)'
-    found = sorted((order, float(x), word) for word, order, x in re.findall(boxes, drawn.svg))
-    assert [word for *_, word in found] == [*WORDS, *WORDS[::-1]]
-    line = rf'stroke="{tint(figures.WEIGHTS, 0.35)}" stroke-width="([\d.]+)"'
-    thick = torch.tensor([float(width) for width in re.findall(line, drawn.svg)])
-    assert thick.sub((12 * weights[NEWS]).clamp_min(1)).abs().max() < 0.01
 
 
 def test_a_softmax_in_blocks_ends_with_the_mix_of_all():

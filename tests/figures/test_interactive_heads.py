@@ -60,13 +60,14 @@ def test_every_row_is_that_of_the_layer(show, word):
     def same(found, wanted):
         return torch.allclose(found, wanted, rtol=0, atol=0.051)
 
-    for role in "xqkv":
+    for role in "xq":
         assert same(cells(page, f".{role}"), right[role])
-    step_to(page, 3)
-    for role, W in (("k", PROJECTIONS[1]), ("v", PROJECTIONS[2])):
-        of_all = (OF_WORDS @ W).double()  # of each word its half in head 1, then in head 2
-        shown = cells(page, f".{role}:not(.falls)").view(2, 4, 3)
-        assert same(shown, of_all.view(4, 2, 3).transpose(0, 1))
+    for stage in (0, 1, 3):
+        step_to(page, stage)
+        for role, W in (("k", PROJECTIONS[1]), ("v", PROJECTIONS[2])):
+            of_all = (OF_WORDS @ W).double()  # of each word its half in head 1, then in head 2
+            shown = cells(page, f".{role}:not(.falls)").view(2, 4, 3)
+            assert same(shown, of_all.view(4, 2, 3).transpose(0, 1))
     texts = page.locator(f"{ROOM}.weight").all_inner_texts()
     assert [float(text.removesuffix(" ×")) for text in texts] == pytest.approx(
         torch.cat(weights).tolist(), abs=0.006
@@ -87,6 +88,9 @@ def test_the_halves_part_into_the_heads_and_their_averages_meet_again(show, widt
 
     first, second = boxes(".q:not(.text)")
     assert second["x"] == pytest.approx(first["x"] + first["width"], abs=1), "one row"
+    for role in "kv":
+        rows = boxes(f".{role}:not(.text, .falls)")  # of all words in head 1, then in head 2
+        assert [box["y"] for box in rows[:4]] == [box["y"] for box in rows[4:]], "side by side"
     for stage in range(1, 5):
         step_to(page, stage)
         heads = boxes(".head")

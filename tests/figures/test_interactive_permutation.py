@@ -88,7 +88,7 @@ def test_tokens_are_dragged_and_take_their_outputs_with_them(show):
     assert shows(page, [0, 1, 2, 3, 4])
     drag(page, 0, 3)
     assert shows(page, [1, 2, 3, 0, 4])
-    assert said(page).startswith("With “dog” at position 4, the order is “")
+    assert said(page).startswith("With “dog” fourth, the order is “")
     page.keyboard.press("ArrowRight")  # the focus went along
     assert page.locator("[label]").evaluate("e => e.shadowRoot.getAnimations().length") == 0
     assert shows(page, [1, 2, 3, 4, 0])
@@ -124,8 +124,8 @@ def test_tokens_are_moved_by_keyboard_alone(show):
     assert shows(page, [0, 1, 2, 3, 4])
     press(page, "Tab", "ArrowRight", "ArrowRight", "Control+ArrowRight")
     assert shows(page, [0, 2, 3, 1, 4])
-    assert said(page).startswith("With “bites” at position 4, the order is “")
-    assert pressed.get_attribute("aria-label") == "bites, position 4 of 5"
+    assert said(page).startswith("With “bites” fourth, the order is “")
+    assert pressed.get_attribute("aria-label") == "bites, fourth of 5"
     assert pressed.evaluate("e => e === e.getRootNode().activeElement")
     press(page, "Alt+ArrowRight", "ArrowRight")
     assert shows(page, [0, 2, 3, 4, 1])

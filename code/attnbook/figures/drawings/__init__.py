@@ -27,7 +27,7 @@ from attnbook.figures.drawings.memories import memories
 from attnbook.figures.drawings.network import neurons
 from attnbook.figures.drawings.one_block import one_block
 from attnbook.figures.drawings.one_head_or_two import one_head_or_two
-from attnbook.figures.drawings.order import heard, two_orders
+from attnbook.figures.drawings.order import heard
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
 from attnbook.figures.drawings.positions import five_marks
@@ -75,5 +75,4 @@ __all__ = [
     "teacher_forcing",
     "then_and_now",
     "turning",
-    "two_orders",
 ]

@@ -27,11 +27,13 @@ from attnbook.figures.interactive.induction import induction
 from attnbook.figures.interactive.lessons import lessons
 from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.one_block import one_block
+from attnbook.figures.interactive.one_head_or_two import one_head_or_two
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.path_of_a_fact import path_of_a_fact
 from attnbook.figures.interactive.permutation import permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
+from attnbook.figures.interactive.reorder import reorder
 from attnbook.figures.interactive.rivals import rivals
 from attnbook.figures.interactive.roles import roles
 from attnbook.figures.interactive.rotary import rotary
@@ -65,11 +67,13 @@ __all__ = [
     "lessons",
     "memories",
     "one_block",
+    "one_head_or_two",
     "online_softmax",
     "path_of_a_fact",
     "permutation",
     "predict",
     "query",
+    "reorder",
     "rivals",
     "roles",
     "rotary",

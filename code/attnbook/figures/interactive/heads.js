@@ -7,7 +7,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
   const [PROJECT, SPLIT, WEIGH, AVERAGE, JOIN, MEET] = range(NAMES.length);
   const DONE = { [WEIGH]: /^v/, [AVERAGE]: /^[kq]/, [JOIN]: /^[kqvw]/ }; // what stands back in a stage
   const MOVE = 900, PACE = 3000; // milliseconds
-  const BROAD = 560, APART = 24, PAD = 10, TEXT = 18; // pixels: the last is the height of a line
+  const BROAD = 560, APART = 24, PAD = 10, TEXT = 18, GAP = 5; // pixels: the last is the height of a line
   const short = (number) => fixed(number, 1).replace(/[.]0$/, "").replace(/^−0$/, "0");
 
   // a letter after _ stands lower
@@ -105,6 +105,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
         tokens.forEach((token, j) => text(`word${h}${j}`, "", token));
       });
       text("named-x", "x");
+      for (const role of "xq") text(`of-${role}`, "own");
       columns("kinds", features);
       columns("gives", gives);
       const made = { q: "_Q, the query (what it looks for)", k: "_K, the key (what it is found by)",
@@ -155,17 +156,25 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       this.room.style.height = `${all}px`;
       const at = {};
       if (step === PROJECT) {
-        const cell = broad ? line : 40;
-        const next = (all - TEXT - cell) / 3;
+        const names = broad ? 60 : 44;
+        const wide = (across - names) / 2; // of a half of the numbers
+        const cell = (all - 5 * TEXT - 3 * GAP) / (2 * tokens.length + 2);
+        let top = TEXT;
+        const row = (strip, name, token) => {
+          HEADS.forEach((h) => (at[`${strip}${h}${token}`] = [names + h * wide, top, wide, cell]));
+          at[name] = [0, top, names, cell];
+          top += cell;
+        };
         at["named-x"] = [0, 0, across, TEXT];
-        at.kinds = [0, TEXT, across, TEXT];
-        HEADS.forEach((h) => {
-          at[`x${h}`] = [h * across / 2, 2 * TEXT, across / 2, cell];
-          ROLES.forEach((role, r) => {
-            const top = (r + 1) * next;
-            at[`named-${role}`] = [0, top - 3, across, TEXT];
-            at[role === "q" ? `q${h}` : `${role}${h}${word}`] = [h * across / 2, top + TEXT, across / 2, cell];
-          });
+        at.kinds = [names, top, 2 * wide, TEXT];
+        top += TEXT;
+        row("x", "of-x", "");
+        ROLES.forEach((role, r) => {
+          top += GAP;
+          at[`named-${role}`] = [0, top - 3, across, TEXT];
+          top += TEXT;
+          if (role === "q") row("q", "of-q", "");
+          else tokens.forEach((_, j) => row(role, `word${r - 1}${j}`, j));
         });
         return at;
       }
@@ -185,7 +194,6 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
           at[`q${h}`] = [k, query, key, line];
           for (const j of range(tokens.length)) {
             at[`word${h}${j}`] = [left + PAD, row(j), names, line];
-            if (step === SPLIT && j !== word) continue;
             at[`k${h}${j}`] = [k, row(j), key, line - 1];
             at[`v${h}${j}`] = [v, row(j), value, line - 1];
             if (step >= WEIGH) at[`weight${h}${j}`] = [k + key + 6, row(j) + 1, share - 9, line - 3];
@@ -267,12 +275,17 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
 
     // the first stage begins with x alone, and query, key and value come out of it
     emerge() {
-      for (const h of HEADS)
-        for (const name of [`q${h}`, `k${h}${this.word}`, `v${h}${this.word}`]) {
+      for (const h of HEADS) {
+        const own = [`q${h}`, `k${h}${this.word}`, `v${h}${this.word}`];
+        for (const name of own) {
           const { transform } = this.parts[name].style;
           this.parts[name].animate([{ transform: this.parts[`x${h}`].style.transform }, { transform }],
             { duration: 1.5 * MOVE, easing: "ease-in-out" });
         }
+        for (const name of this.data.tokens.flatMap((_, j) => [`k${h}${j}`, `v${h}${j}`]))
+          if (!own.includes(name))
+            this.parts[name].animate({ opacity: [0, 0, 1] }, { duration: 2 * MOVE }); // from words not seen
+      }
     }
 
     paint(quiet = false) {
@@ -287,6 +300,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       HEADS.forEach((h) => {
         const query = this.half("q", h, this.word);
         write(`x${h}`, this.half("x", h, this.word));
+        this.parts[`of-${"xq"[h]}`].firstChild.textContent = tokens[this.word];
         write(`q${h}`, query, (i) => (this.step === WEIGH && query[i] ? 55 : null));
         this.parts[`query${h}`].querySelector(".more").textContent = ` of ${tokens[this.word]}`;
         tokens.forEach((_, j) => {
@@ -325,7 +339,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       return [
         `The ${this.width} features of “${word}” are multiplied by three matrices, which gives a query q, `
           + "a key k and a value v. All other words get theirs in the same way.",
-        `Nothing is computed: head 1 takes the first ${half} numbers of q, k and v, and head 2 the others.`,
+        `Nothing is computed: head 1 takes the first ${half} numbers of each q, k and v, and head 2 the others.`,
         `In each head, the query of “${word}” meets the keys of all words. Head 1 gives “${most[0].token}” a weight of `
           + `${most[0].share}, and head 2 gives “${most[1].token}” a weight of ${most[1].share}.`,
         "Each value counts as much as its weight, and the sum of all is the average. "

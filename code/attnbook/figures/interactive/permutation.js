@@ -3,6 +3,7 @@
 attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) => {
   const SWAP = { wait: 1200, lasts: 1500 }; // milliseconds of the one swap that nobody asks for
   const PACE = 250; // milliseconds of all others
+  const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
   const ARC = 9; // pixels by which words that pass each other make way
 
   return class Permutation extends Interactive {
@@ -197,7 +198,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         said.textContent = kept ? same : differs;
         for (const node of [join, said]) node.classList.toggle("differs", !kept);
         button.textContent = button.title = tokens[token];
-        button.setAttribute("aria-label", `${tokens[token]}, position ${place + 1} of ${last + 1}`);
+        button.setAttribute("aria-label", `${tokens[token]}, ${ORDINALS[place]} of ${last + 1}`);
         button.setAttribute("aria-pressed", place === this.picked);
       });
       this.earlier.setAttribute("aria-disabled", this.picked === 0);
@@ -218,7 +219,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
         return `“${text}” is the original order. Drag a token, or select it with Tab and move it ` +
           "with the left and right arrow keys.";
       const begin = this.moved === null ? "The"
-        : `With “${tokens[this.moved]}” at position ${this.order.indexOf(this.moved) + 1}, the`;
+        : `With “${tokens[this.moved]}” ${ORDINALS[this.order.indexOf(this.moved)]}, the`;
       return `${begin} order is “${text}”. ` + (change < 1e-9
         ? "Each token's output is the same as in the original order."
         : "The outputs differ from those in the original order. The largest change of a " +

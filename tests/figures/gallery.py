@@ -65,11 +65,6 @@ NEURONS = {
 }
 
 
-ONE_OR_TWO = {
-    "words": ["dog", "bites", "man"],
-    "questions": ["who bites?", "whom?"],
-    "asks": "Who bites? Whom?",
-}
 BLOCK = {
     "stages": torch.tensor(
         [
@@ -199,7 +194,6 @@ def _gallery():
             asks="Who bites? Whom?",
             value_name="sizes",
         ),
-        "one head or two": drawings.one_head_or_two(**ONE_OR_TWO),
         "one block": drawings.one_block(**BLOCK),
         "one block that adds nothing": drawings.one_block(
             torch.tensor([[2.0]] * 3),

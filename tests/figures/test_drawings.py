@@ -21,7 +21,6 @@ from gallery import (
     NAMED,
     NEURONS,
     NEWS,
-    ONE_OR_TWO,
     PATH,
     SPLITS,
     STATES,
@@ -152,10 +151,6 @@ def neurons(**changed):
     return drawings.neurons(**NEURONS | changed, token="milk")
 
 
-def one_or_two(**changed):
-    return drawings.one_head_or_two(**ONE_OR_TWO | changed)
-
-
 def one_block(**changed):
     return drawings.one_block(**BLOCK | changed)
 
@@ -243,8 +238,6 @@ REFUSED = [
     (lambda: two_heads(**THREE_HEADS), "the drawing has 2 heads: got weights (3, 3)"),
     (lambda: two_heads(tokens=["dog", "man"]), "do not fit 2 tokens and 2 answers"),
     (lambda: two_heads(tokens=["a", "b" * 30, "c"]), "has no room in a cell"),
-    (lambda: one_or_two(words="ab"), "3 words and 2 questions: got 2 words and 2 questions"),
-    (lambda: one_or_two(words=["wasserspielplatz", "b", "c"]), "has no room"),
     (lambda: one_block(weights=torch.ones(2)), "3 words and 2 weights"),
     (lambda: one_block(features=["animal"] * 7), "at most 6 named features"),
     (lambda: one_block(stages=BLOCK["stages"].flip(0)), "no bar may shrink or begin below 0"),

@@ -5,9 +5,15 @@ import examples
 import pytest
 from examples import alive, number, numbers, said
 
+from attnbook.figures import interactive
+
 browser.skip_without()
 show = examples.show
-WORDS = ["dog", "<i>"]
+# how wide each ribbon is, where it starts and where it ends
+RIBBONS = """all => all.flatMap(e => {
+  const n = e.getAttribute('d').match(/-?[\\d.]+/g).map(Number);
+  return [n[13] - n[0], n[8] - n[6]];
+})"""
 
 
 def darkness(page, selector):
@@ -42,6 +48,8 @@ def test_one_head_gives_a_mixture_by_its_weights_and_two_heads_give_both_words(s
         assert darkness(page, ".mixed") == pytest.approx(
             [a * dog + b * other for a, b in (one, swapped)]
         )
+        widths = page.locator(".ribbon").evaluate_all(RIBBONS)  # a weight of 1 is the last
+        assert widths == pytest.approx([widths[-1] * w for w in (*one, 1, 1) * 2 for _ in "ab"])
         assert shown(page).count("=") == (share == 0.5)
         assert (
             "the same mixture" in said(page)
@@ -69,3 +77,8 @@ def test_words_go_to_what_the_verb_gets_once_when_seen_and_again(show):
     quiet = show(alive("one_head_or_two"), motion="reduce")
     quiet.get_by_role("button", name="Mix again").click()
     assert quiet.locator("[label]").evaluate(mixed)
+
+
+def test_there_are_three_words_and_two_questions():
+    with pytest.raises(ValueError, match="got 2 words and 1 questions"):
+        interactive.one_head_or_two(["a", "b"], questions=["c"], asks="d")

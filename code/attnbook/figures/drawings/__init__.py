@@ -26,7 +26,6 @@ from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.memories import memories
 from attnbook.figures.drawings.network import neurons
 from attnbook.figures.drawings.one_block import one_block
-from attnbook.figures.drawings.one_head_or_two import one_head_or_two
 from attnbook.figures.drawings.order import heard
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
@@ -63,7 +62,6 @@ __all__ = [
     "memories",
     "neurons",
     "one_block",
-    "one_head_or_two",
     "own_gpt",
     "path_of_a_fact",
     "product",

@@ -109,3 +109,11 @@ def still_map(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> p
     style.heat_map(axes, weights, rows=list(rows), columns=list(columns))
     axes.tick_params(axis="x", rotation=90)
     return still
+
+
+def still_maps(*maps: tuple[Tensor, Sequence[str], Sequence[str]]) -> plt.Figure:
+    """A still picture of weights side by side, each with the names of its rows and columns."""
+    still, panels = style.subplots(len(maps), height=1 + 0.45 * len(maps[0][1]), wide=True)
+    for axes, (weights, rows, columns) in zip(panels, maps, strict=True):
+        style.heat_map(axes, weights, rows=rows, columns=columns)
+    return still

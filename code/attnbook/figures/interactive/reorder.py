@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 from jaxtyping import Float
 from torch import Tensor
 
 from attnbook.attention import attention
-from attnbook.figures import style
 from attnbook.figures.drawings.cells import points
-from attnbook.figures.interactive.base import Interactive, finite, rounded
+from attnbook.figures.interactive.base import Interactive, finite, rounded, still_maps
 
 
 def reorder(
@@ -59,18 +57,9 @@ def reorder(
         f"A map of weights. {'. '.join(gives)}. In the order {' '.join(words[i] for i in order)}, "
         "weights move with the words, and each word has the same output."
     )
-    return Interactive("reorder", data, alt=alt, still=_still(weights, words, asks, order))
-
-
-def _still(
-    weights: Tensor, words: Sequence[str], asks: Sequence[str], order: Sequence[int]
-) -> plt.Figure:
-    """A still picture: the map in both orders."""
-    still, panels = style.subplots(2, height=1 + 0.45 * len(asks), wide=True)
-    for axes, columns in zip(panels, ([*range(len(words))], [*order]), strict=True):
-        rows = columns if len(asks) > 1 else [0]
-        listed = weights[rows][:, columns]
-        style.heat_map(
-            axes, listed, rows=[asks[i] for i in rows], columns=[words[j] for j in columns]
-        )
-    return still
+    rows = order if len(asks) > 1 else [0]
+    names = [words[j] for j in order]
+    still = still_maps(
+        (weights, asks, words), (weights[[*rows]][:, [*order]], [asks[i] for i in rows], names)
+    )
+    return Interactive("reorder", data, alt=alt, still=still)

@@ -144,7 +144,7 @@ attnbook.define("rivals", ({ Interactive, element, shape, range, sum, dot, fixed
       group.append(shape("path", { class: "curve", d: `M${now.join(" L")}` }));
       const room = x(this.at - TRAINED) - left; // left of the curves
       const words = this.text(left + 2, y + HIGH / 2 + 4, same ? "the same curve" : "a different curve", same ? "" : "few");
-      words.setAttribute("opacity", Math.max(0, Math.min(1, room / 50 - 2)));
+      words.setAttribute("opacity", Math.max(0, Math.min(1, room / 24 - 5)));
       group.append(words);
       return group;
     }

@@ -236,6 +236,7 @@ FIGURES = {
         alt="Five steps of a translation.",
     ),
     "online_softmax": lambda: interactive.online_softmax(SCORES, HANDED, alt="Seven scores."),
+    "layer_norm": lambda: interactive.layer_norm(torch.tensor([3.0, 9.0, 11.0, 17.0])),
     "lessons": lambda: interactive.lessons(**LESSONS),
     "one_block": lambda: interactive.one_block(**BLOCK, asks=[0, 1]),
     "induction": lambda: interactive.induction(**INDUCTION),

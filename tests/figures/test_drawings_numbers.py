@@ -31,6 +31,7 @@ from attnbook.figures import drawings, style
 from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.draw_matrix import SHADES
 from attnbook.figures.drawings.heads import ROW
+from attnbook.figures.drawings.layer_norm import STEPS
 from attnbook.figures.drawings.positions import WIDE
 from attnbook.figures.drawings.svg import SOFT, tint
 from attnbook.figures.drawings.turning import BAND, LONG
@@ -464,17 +465,13 @@ def _ends(path):
     return [[float(x), float(y)] for x, y in found[:2]]
 
 
-def test_layer_norm_moves_each_feature_to_its_place_and_two_alike_tokens_to_the_same():
-    small, large = TOKEN, 10 * TOKEN + 100
-    normed = torch.nn.functional.layer_norm(TOKEN, (4,))
-    discs = root_of(drawings.layer_norm(TOKEN)).findall(".//circle")
-    rows = torch.tensor([float(disc.get("cx")) for disc in discs]).view(3, 4)
-    unit = (rows[0, -1] - rows[0, 0]) / 14
-    for row, values in zip(rows, (TOKEN, TOKEN - 10, normed), strict=True):
-        assert (row.diff() - unit * values.diff()).abs().max() < 0.2, "all lines have one scale"
-    assert rows[1].mean().item() == pytest.approx(rows[2].mean().item(), abs=0.1)
-    both = root_of(drawings.layer_norm(small, large)).findall(".//circle")
-    places = torch.tensor([float(disc.get("cx")) for disc in both]).view(3, 2, 4)
-    assert (places[2, 0] - places[2, 1]).abs().max() < 0.2
-    assert (places[:2, 0] - places[:2, 1]).abs().min(dim=-1).values.max() > 10
-    assert drawings.layer_norm(small, large).alt.count("(−1.4, −0.2, 0.2, 1.4)") == 2
+@pytest.mark.parametrize("token", [TOKEN, -100 * TOKEN])
+def test_layer_norm_draws_a_token_its_differences_from_the_mean_and_its_norm_to_one_scale(token):
+    drawing = drawings.layer_norm(token)
+    normed = torch.nn.functional.layer_norm(token, (4,))
+    unit = 0
+    for name, values in zip(STEPS, (token, token - token.mean(), normed), strict=True):
+        bars = torch.tensor([size(bar)[1] for bar in parts(drawing, name, "rect")])
+        unit = bars.max() / values.abs().max() if name == "x" else unit
+        assert torch.allclose(bars, unit * values.abs(), atol=0.1)
+    assert "(−1.4, −0.2, 0.2, 1.4)" in drawings.layer_norm(TOKEN).alt

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from attnbook.figures.drawings.svg import INK, LINE, SMALL, SOFT, TEXT, Canvas, Drawing, tint
 from attnbook.figures.style import NEUTRAL, OTHER, WEIGHTS
 
-WIDE = 134  # of a sub-layer's box
-FROM_STREAM = 28  # to the box
+WIDE = 130  # of a sub-layer's box
+FROM_STREAM = 26  # to the box
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ def encoder_blocks(*, length: int, d_model: int, num_heads: int, d_ff: int) -> D
     sub_layers, shape = _encoder(d_model, num_heads, d_ff), f"{length} × {d_model}"
     return _side_by_side(
         [
-            Side("pre-norm", sub_layers, shape, True, "the stream passes no norm"),
-            Side("post-norm", sub_layers, shape, False, "the stream passes two norms"),
+            Side("pre-norm", sub_layers, shape, True, "no norm on the stream"),
+            Side("post-norm", sub_layers, shape, False, "norms on the stream"),
         ]
     )
 
@@ -97,7 +97,7 @@ def _side_by_side(sides: list[Side]) -> Drawing:
     canvas = Canvas()
     says = []
     for place, side in enumerate(sides):
-        x = place * (FROM_STREAM + WIDE + 44.0)
+        x = place * (FROM_STREAM + WIDE + 28.0)
         middle = x + FROM_STREAM + WIDE / 2
         canvas.text(middle, 34, side.name, size=TEXT, color=INK, bold=True)
         if side.note:
@@ -110,7 +110,7 @@ def _side_by_side(sides: list[Side]) -> Drawing:
                 sub_layer = replace(sub_layer, detail="on the encoder")
             y = _draw_sub_layer(canvas, x, y, sub_layer, side.norm_first)
         _end_of_stream(canvas, x, y)
-        note = f" Here, {side.note}." if side.note else ""
+        note = f" It has {side.note}." if side.note else ""
         says.append(f"{side.name}: {_say(side.sub_layers, side.shape, side.norm_first)}{note}")
     return canvas.finish(f"Two blocks side by side, from below upwards. {' '.join(says)}")
 

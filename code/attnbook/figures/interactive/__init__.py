@@ -24,6 +24,7 @@ from attnbook.figures.interactive.decoding import decoding
 from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.induction import induction
+from attnbook.figures.interactive.layer_norm import layer_norm
 from attnbook.figures.interactive.lessons import lessons
 from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.one_block import one_block
@@ -64,6 +65,7 @@ __all__ = [
     "heads",
     "hero",
     "induction",
+    "layer_norm",
     "lessons",
     "memories",
     "one_block",

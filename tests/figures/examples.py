@@ -39,8 +39,8 @@ LIKELIEST = [[(token, 0.5 + 0.1 * t), ("second", 0.08)] for t, token in enumerat
 EMBEDDINGS, POSITIONS = torch.randn(2, 5, 4, dtype=torch.float64)
 TOKENS = ["dog", "bites", "</script>", "today", "dog"]
 REORDER = {  # a cycle of three words differs from its inverse
-    "query": EMBEDDINGS[:3],
-    "key": EMBEDDINGS[[1, 4, 3]],
+    "query": EMBEDDINGS[:3, :1],
+    "key": EMBEDDINGS[[1, 4, 3], :1],
     "value": POSITIONS[:3, :2],
 }
 PAPER = [

@@ -11,14 +11,16 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
     static LINES = 4;
     static STYLE = `
       .room { position: relative; }
-      .room > * { position: absolute; left: 0; top: 0; display: grid; align-content: center; box-sizing: border-box; height: ${LINE - GAP}px;
-        text-align: center; font-size: 15px; line-height: 1.15; white-space: nowrap; border-radius: .3rem; font-variant-numeric: tabular-nums;
+      .room > * { position: absolute; left: 0; top: 0; display: grid; grid-template-columns: 100%; align-content: center; box-sizing: border-box;
+        height: ${LINE - GAP}px; overflow: hidden; text-align: center; font-size: 15px; line-height: 1.15; white-space: nowrap;
+        border-radius: .3rem; font-variant-numeric: tabular-nums;
         transition: transform ${MOVE}ms ease-in-out; }
       .room.quiet > * { transition: none; }
       .room small { font-size: 12px; }
       .name { font-weight: 600; }
       .query { --of: var(--query); } .key { --of: var(--key); } .value, .output { --of: var(--value); } .weight { --of: var(--weights); }
       .box { color: var(--ink); border: 1.5px solid var(--of); background: color-mix(in srgb, var(--of) var(--share, 14%), var(--paper)); }
+      .query.box, .key.box { --share: 7%; }
       .query.box .name, .key.box .name { color: var(--of); }
       .weight { border-color: transparent; }
       .framed { outline: 2.5px solid var(--ink); outline-offset: -1px; z-index: 1; }
@@ -56,7 +58,7 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
       this.cells = {
         weight: this.weights.map((row, i) => row.map((share, j) => {
           const node = cell(`weight box ${this.several && i === 0 && j === words.length - 1 ? "framed" : ""}`, fixed(share));
-          node.style.setProperty("--share", `${Math.round(70 * share)}%`);
+          node.style.setProperty("--share", `${Math.round(48 * share)}%`);
           return node;
         })),
         query: asks.map((word, i) => named("query", words[word], query[i])),

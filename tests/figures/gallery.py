@@ -146,13 +146,7 @@ def _gallery():
         ),
         "score of six features": drawings.score(torch.linspace(-2, 2, 6), torch.ones(6)),
         "layer norm": drawings.layer_norm(TOKEN),
-        "layer norm of two": drawings.layer_norm(TOKEN, 10 * TOKEN + 100),
-        "layer norm of negative numbers": drawings.layer_norm(-100 * TOKEN),
         "layer norm of negative numbers": drawings.layer_norm(-10 * TOKEN),
-        "softmax of extremes": drawings.softmax(
-            torch.tensor([2.0, -2.0, 1.0]), torch.tensor([10.0, -20.0, 60.0]), labels=WORDS
-        ),
-        "rules": drawings.rules(SCORES_AND_VALUES[0], RULES, named="softmax"),
         "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),
         "large product": drawings.product(large_x, large_projection, name="Q", color=figures.QUERY),
         "self-attention": drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a"),

@@ -30,7 +30,15 @@ NEEDS = {
     ),
     "hero": ("translator_data", "translator", "break_translator_writing"),
     "stack": ("translator_data", "translator", "break_translator_writing"),
+    "shapes": ("matrices",),
     "token": ("token_explaining",),
+    "transformer": (
+        "translator_data",
+        "translator",
+        "matrices",
+        "transformer_run",
+        "transformer_matrices",
+    ),
     "two_translators": ("pair_data", "translator", "recurrent"),
 }
 SHARED = "base"

@@ -423,6 +423,14 @@ def fits(page):
     return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def strips(page):
+    """The numbers of a row, of a column and of their products, and what is said of their sum."""
+    rows = page.locator(".strip").evaluate_all(
+        "all => all.map(row => [...row.querySelectorAll('text')].map(text => text.textContent))"
+    )
+    return [[number(text) for text in row[1:]] for row in rows[:3]], rows[3][0]
+
+
 def table_of(page, selector):
     """The cells of a table as texts, row by row."""
     return page.locator(f"{selector} tr").evaluate_all(

@@ -7,7 +7,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import OF_SHAPES, alive, fits, numbers, press, said
+from examples import OF_SHAPES, alive, fits, numbers, press, said, strips
 
 from attnbook.figures import interactive
 
@@ -111,7 +111,15 @@ def test_a_press_lights_the_factors_and_says_the_product_with_its_sizes(show):
         assert product in said(page).replace("\N{NO-BREAK SPACE}", " ")
         if name in ("scores", "weights", "output"):
             matrix = made[6 + ["scores", "weights", "output"].index(name)]
-            assert f"{matrix[-1, -1]:.2f}".replace("-", "−") in said(page)
+            number = f"{matrix[-1, -1]:.2f}".replace("-", "−")
+            assert number in said(page)
+            if name != "weights":
+                (row, column, each), total = strips(page)
+                assert total.endswith(number)
+                assert torch.tensor(row).mul(torch.tensor(column)).tolist() == pytest.approx(
+                    each, abs=0.05
+                )
+                assert page.locator(".inner").all_text_contents() == [str(len(each))] * 2
 
 
 def test_arrow_keys_choose_an_entry(show):
@@ -127,7 +135,7 @@ def test_numbers_are_made_in_order_once_it_is_seen_and_a_press_stops_that(show):
     page.get_by_role("button", name="stop").wait_for()
     assert block(page, "output").locator(".none").count() == 4 * 3
     assert block(page, "x").locator(".none").count() == 0
-    block(page, "Q").locator(".edge").click(force=True)
+    block(page, "Q").click(force=True)
     assert block(page, "output").locator(".none").count() == 0
     page.get_by_role("button", name="play").wait_for()  # Q is made again, alone
     demand_right(page, 4, 3)

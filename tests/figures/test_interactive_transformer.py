@@ -6,7 +6,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import alive, figure, fits, numbers, said
+from examples import alive, figure, fits, number, numbers, press, said, strips
 
 from attnbook.figures import interactive
 from attnbook.figures.interactive.break_translator import trained
@@ -24,7 +24,7 @@ NAVIGATION = """<nav class="bd-links"><a href="02-queries.html">2 · What are qu
 
 
 def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(show):
-    page = show(alive("transformer"))
+    page = show(alive("transformer"), motion="reduce")
     boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
     assert {box["part"] for box in boxes} == {*PARTS}
     for place, box in enumerate(boxes):
@@ -46,7 +46,7 @@ def test_each_part_says_what_it_does_the_shape_that_leaves_it_and_its_chapters(s
 
 @pytest.mark.parametrize("width", [880, 358])
 def test_at_the_start_the_encoders_self_attention_is_explained_without_a_focus(show, width):
-    page = show(WIDE + alive("transformer"), width=width)
+    page = show(WIDE + alive("transformer"), width=width, motion="reduce")
     boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
     pressed = page.locator(".box").evaluate_all(
         """all => all.flatMap((box, place) => box.getAttribute("aria-pressed") === "true"
@@ -55,7 +55,7 @@ def test_at_the_start_the_encoders_self_attention_is_explained_without_a_focus(s
     assert [(boxes[n]["part"], boxes[n]["side"]) for n in pressed] == [("self-attention", "source")]
     assert said(page) == PARTS["self-attention"][0]
     assert page.evaluate("document.activeElement === document.body")
-    page.keyboard.press("Tab")
+    press(page, *["Tab"] * 4)  # past the buttons of the steps
     focused = "document.querySelector('[label]').shadowRoot.activeElement.textContent"
     assert page.evaluate(focused).startswith("self-attention ")
     inside, unfolds = page.locator(".inside").bounding_box(), page.locator(".unfolds")
@@ -106,7 +106,7 @@ def test_the_sizes_are_those_of_the_translator_that_reads_the_number(show):
              if isinstance(out, torch.Tensor)}  # fmt: skip
     heads, queries, keys = maps.cross[0, 0].shape
     width = model.output.in_features // heads
-    page = show(alive("transformer"))
+    page = show(alive("transformer"), motion="reduce")
     sizes = page.locator(".map .box:has(.size)").evaluate_all(
         "all => all.map(e => [...e.children].map(part => part.textContent))"
     )
@@ -143,8 +143,8 @@ def test_the_sizes_are_those_of_the_translator_that_reads_the_number(show):
 @pytest.mark.parametrize("width", [880, 358])
 def test_the_matrices_of_every_part_have_one_scale_and_fit_each_other(show, width):
     page = show(WIDE + alive("transformer"), width=width, motion="reduce")
-    drawn = """svg => [...svg.querySelectorAll("g")].map(g => {
-      const [rect, [name, size]] = [g.querySelector("rect"), g.querySelectorAll("text")];
+    drawn = """svg => [...svg.querySelectorAll(".matrix")].map(g => {
+      const [rect, [name, size]] = [g.querySelector(".edge"), g.querySelectorAll("text")];
       return [name.textContent, size.textContent, +rect.getAttribute("width"),
         +rect.getAttribute("height"), g.getBBox().x + g.getBBox().width - svg.clientWidth];
     })"""
@@ -169,6 +169,75 @@ def test_the_matrices_of_every_part_have_one_scale_and_fit_each_other(show, widt
     assert asks["Q"] == (6, 8) and asks["Kᵀ"] == (8, 5) and asks["weights"] == (6, 5)
     assert asks["V"] == (5, 8) and asks["head"] == (6, 8) and ("WO" in asks) == (width == 880)
     assert fits(page)
+
+
+def test_the_vector_that_goes_up_is_the_translators(show):
+    translator, found = trained(), {}
+
+    def note(name):
+        return lambda module, given, output: found.update({name: output})
+
+    for name, module in translator.model.named_modules():
+        module.register_forward_hook(note(name))
+    words = translator.source_tokenizer.spell(481)
+    _, tokens, maps = translator.attention(words, *translator.translate([words]))
+    page = show(WIDE + alive("transformer"), width=880, motion="reduce")
+    steps = page.locator("[label]").evaluate(
+        "e => e.steps.map(s => s.copy ?? s.stream ?? s.written)"
+    )
+    heads = page.locator("[label]").evaluate("e => e.steps.map(s => s.head)")
+    source, target = 2, 2  # eighty, cent
+    assert tokens[target] == "cent"
+    for step, name, row in (
+        (3, "source_embedding", source), (5, "encoder.0.self_attention", source),
+        (8, "encoder.0.feed_forward", source), (11, "encoder_norm", source),
+        (17, "decoder.0.self_attention", target), (20, "decoder.0.cross_attention", target),
+        (23, "decoder.0.feed_forward", target), (26, "output", target),
+    ):  # fmt: skip
+        right = found[name][0] if isinstance(found[name], tuple) else found[name]
+        assert torch.allclose(torch.tensor(steps[step]), right[0, row], atol=1e-4), name
+    assert steps[27] == pytest.approx(found["output"][0, target].softmax(dim=-1).tolist(), abs=1e-4)
+    page.locator(".map .box", has=page.get_by_text("cross-attention", exact=True)).click()
+    shown = [
+        number(text)
+        for text in page.locator(".strip").nth(1).locator("text").all_text_contents()[1:]
+    ]
+    assert shown == pytest.approx(maps.cross[0, 0, heads[20], target].tolist(), abs=0.006)
+
+
+@pytest.mark.parametrize("width", [880, 358])
+def test_a_matrix_opens_to_a_row_times_a_column_and_arrow_keys_take_another(show, width):
+    page = show(f"<h1>A map</h1>{WIDE}{alive('transformer')}", width=width, motion="reduce")
+    page.get_by_role("button", name=re.compile("^scores, ")).click()
+    seen = set()
+    for key in ("ArrowRight", "ArrowUp", "ArrowLeft"):
+        (row, column, each), total = strips(page)
+        assert [a * b for a, b in zip(row, column, strict=True)] == pytest.approx(each, abs=0.3)
+        numbers_ = [number(text) for text in re.findall(r"[-−]?\d+\.\d+", total)]
+        assert numbers_[0] == pytest.approx(sum(each), abs=0.5)
+        assert numbers_[1] == pytest.approx(numbers_[0] / 8**0.5, abs=0.01)
+        seen.add(page.locator(".scale .note").inner_text())
+        page.get_by_role("button", name=re.compile("^scores, ")).focus()
+        press(page, key)
+    assert len(seen) == 3 and all("×" in text for text in seen)
+    assert browser.violations(page) == []
+    page.get_by_role("button", name="← all").click()
+    assert page.locator(".scale .matrix").count() > 7
+    page.get_by_role("button", name=re.compile("^scores, ")).focus()
+    press(page, "Enter")
+    assert page.locator(".scale .matrix").count() == 3
+
+
+def test_a_vector_goes_up_once_it_is_seen_and_whoever_chooses_a_box_stops_it(show):
+    page = show(WIDE + alive("transformer"), width=880)
+    page.get_by_role("button", name="pause").wait_for()
+    assert page.locator(".now").inner_text().startswith("source tokens")
+    page.locator(".now", has_text="embedding").wait_for()
+    page.get_by_role("button", name="linear").click()
+    assert page.get_by_role("button", name="play").is_visible()
+    assert page.locator(".now").inner_text().startswith("linear")
+    page.get_by_role("button", name="next").click()
+    assert page.locator(".vector b.alone").inner_text() == "quatre"
 
 
 def test_the_shapes_are_those_of_the_books_transformer():
@@ -246,7 +315,7 @@ def test_norms_stand_where_the_two_kinds_of_model_have_them(show):
 
 
 def test_arrow_keys_lead_to_a_box_that_says_something_else(show):
-    page = show(alive("transformer"))
+    page = show(alive("transformer"), motion="reduce")
     boxes = [box for sheet in figure("transformer").data["sheets"] for box in sheet["boxes"]]
     for start, box in enumerate(boxes):
         for key in ("ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"):

@@ -1,6 +1,8 @@
 // All matrices of one head of attention, with a square for each number. A product is in the corner
 // between its two factors, so that a word has one row from left to right.
-attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, fixed, still }) => {
+attnbook.define("shapes", (shared) => {
+  const { Interactive, element, shape, softmax, fixed, still } = shared;
+  const { STYLE, LINE, turn, times, lowered, text, shades, product, strips } = attnbook.matrices(shared);
   // colour, rows, columns, and what makes it: two factors, or another matrix
   const MATRICES = {
     x: ["soft", "L", "d_model"],
@@ -21,27 +23,19 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
   const [GAP, BESIDE, HEAD, FOOT] = [10, 14, 48, 36];
   const stageOf = (name) => STAGES.findIndex((names) => names.includes(name));
   const plain = (name) => name.replace(" again", "");
-  const turn = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
-  const times = (a, b) => a.map((row) => turn(b).map((column) => dot(row, column)));
-  // an index stands lower
-  const lowered = (text, make) => text.split(/_(\w+)/).map((part, n) => (n % 2 ? make(part) : part));
-  const text = (words, x, y, more = {}) => shape("text", { x, y, ...more }, ...lowered(words, (index) =>
-    shape("tspan", { "baseline-shift": "-20%", "font-size": "80%" }, index)));
 
   return class Shapes extends Interactive {
     static LINES = 5;
-    static STYLE = `
+    static STYLE = `${STYLE}
       @media (min-width: 600.01px) and (max-width: 900px) { .said { min-height: 4.2em; } }
       label > output { min-width: 1.2em; }
       input[type="range"] { width: 8rem; }
       .controls button { min-width: 3.4rem; }
       .matrix { cursor: pointer; outline: none; }
-      .matrix rect { fill: var(--of); }
       .matrix .cell { stroke: var(--paper); }
       .matrix .none { fill: var(--tint); }
       .matrix .hit { opacity: 0; }
-      .matrix .edge, .matrix .band, .matrix .old { fill: none; stroke: var(--of); }
-      .matrix .band { stroke: var(--ink); stroke-width: 2; }
+      .matrix .edge, .matrix .old { fill: none; stroke: var(--of); }
       .matrix.part .edge { stroke-width: 2.5; }
       .matrix .old { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 4 3; }
       .matrix:focus-visible .edge { stroke: var(--ink); stroke-width: 3.5; }
@@ -66,7 +60,8 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       this.blocks = Object.fromEntries(NAMES.map((name) => [name, shape("g", { class: "matrix",
         role: "button", tabindex: 0, style: `--of: var(--${MATRICES[name][0]})`,
         onclick: (event) => this.press(name, event), onkeydown: (event) => this.key(name, event) })]));
-      this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks));
+      this.close = shape("g", { "aria-hidden": "true" }); // one number, and how it comes about
+      this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks), this.close);
       this.stage.append(this.svg);
       this.whenResized(this.stage, () => this.paint());
       this.onceByItself(() => this.play(STAGES));
@@ -161,9 +156,9 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       const { tokens: { length: most }, x: [{ length: deep }], most: wide } = this.data;
       const width = this.stage.clientWidth || 640;
       this.wide = width >= 720;
-      const [left, soft] = this.wide ? [66, 56] : [16, 34]; // for words, and for "softmax"
+      const [left, soft] = this.wide ? [58, 56] : [16, 34]; // for words, and for "softmax"
       const [first, second] = [left + GAP + 3 * BESIDE, 2 * GAP + soft + 20];
-      this.side = Math.min(15, this.wide ? (width - first - second) / (deep + 5 * wide + 2 * most)
+      this.side = Math.min(20, this.wide ? (width - first - second) / (deep + 5 * wide + 2 * most)
         : (width - Math.max(first, second)) / Math.max(deep + 3 * wide, 2 * most + 2 * wide));
       this.boxes = {};
       const half = (columns, x, y) => columns.reduce((start, [name, above]) => {
@@ -180,7 +175,9 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       const end = half(FIRST, left, y);
       const last = half(SECOND, this.wide ? end + 20 : 20, low);
       if (this.wide) for (const box of Object.values(this.boxes)) box.x += (width + BESIDE - last) / 2;
-      const height = low + most * this.side + FOOT;
+      const under = low + most * this.side + FOOT + 12;
+      const height = under + (this.wide ? 3 : 4) * LINE; // a row, a column, their products, and the sum
+      this.close.setAttribute("transform", `translate(0 ${under})`);
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       this.svg.setAttribute("height", height);
     }
@@ -214,13 +211,28 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       }
       for (const name of NAMES) this.paintMatrix(name);
       this.paintGround();
+      this.close.replaceChildren(...strips(this.rows(), this.stage.clientWidth || 640));
       this.tell(this.explain());
+    }
+
+    // where the lit number comes from
+    rows() {
+      const { values, chosen: name } = this;
+      const [[i, j], [of, , , left, above]] = [this.at(name), MATRICES[name]];
+      const whose = (place) => (this.wide ? `, ${this.data.tokens[place]}` : "");
+      const row = (from, numbers = values[from][i], word = whose(i)) =>
+        ({ name: plain(from) + word, of: MATRICES[from][0], values: numbers });
+      if (name === "weights") return [row("scores"), { ...row(name), name: "softmax" }];
+      if (!above) return [row(name, values[name][i], ABOVE.includes(name) && name !== "V again" ? "" : whose(i))];
+      const factors = [row(left), row(above, turn(values[above])[j], above === "Kᵀ" ? whose(j) : "")];
+      return product(...factors, of, (total) => (name === "scores"
+        ? `,  ÷ √${this.sizes.d} = ${fixed(total / Math.sqrt(this.sizes.d))}` : ""));
     }
 
     paintMatrix(name) {
       const [{ x, y, w, h }, side, values] = [this.boxes[name], this.side, this.values[name]];
       const [rows, columns] = this.size(name, this.now);
-      const [low, high] = [Math.min, Math.max].map((most) => most(...values.flat()));
+      const shade = shades(values);
       const from = this.boxes[MATRICES[name][3]]; // where a copy comes from
       const part = this.run?.stage === COPIES && stageOf(name) === COPIES ? this.run.part : 1;
       const way = part * part * (3 - 2 * part);
@@ -232,7 +244,7 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
         const [left, top] = [[x, j, from?.x, right], [y, i, from?.y, down]].map(([end, n, start, m]) =>
           (way < 1 ? (end + n * side) * way + (start + m * side) * (1 - way) : end + n * side));
         return rect(`cell${there ? "" : " none"}`, left, top, side * Math.min(1, columns - j), side * Math.min(1, rows - i),
-          { "fill-opacity": there ? 0.14 + 0.8 * (value - low) / (high - low || 1) : 1 });
+          { "fill-opacity": there ? shade(value) : 1 });
       }));
       const [i, j] = this.bands[name] ?? [];
       const band = i >= 0 || j >= 0 ? [rect("band", x + (j ?? 0) * side, y + (i ?? 0) * side, j == null ? w : side,
@@ -243,6 +255,9 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       const edge = ["Q again", "weights"].includes(name) ? [x + w, "end"] : [x, "start"];
       const label = [["name", plain(name), 34, 16], ["", sized, 19, 31]].map(([kind, words, up, down]) =>
         text(words, edge[0], above ? y - up : y + h + down, { class: kind, "text-anchor": edge[1] }));
+      const inner = !MATRICES[this.chosen][4] || (i == null) === (j == null) ? -1 : Number(j == null); // what drops out
+      label[1].replaceChildren(...this.size(name).flatMap((size, axis) => [axis ? " × " : "",
+        shape("tspan", { class: axis === inner && "inner" }, size)]));
       const node = this.blocks[name];
       node.setAttribute("class", `matrix${name in this.bands ? " part" : ""}`);
       node.setAttribute("aria-pressed", name === this.chosen);
@@ -256,7 +271,9 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       const { boxes, bands, sizes: { L } } = this;
       const { x, scores, weights } = boxes;
       const middle = { "text-anchor": "middle" };
-      const same = [["x", "W_Q"], ["Q again", "Kᵀ"], ["weights", "V again"]].flatMap(([left, above]) => {
+      const waits = this.run?.stage === COPIES || (this.run && !this.run.alone && this.run.stage < COPIES);
+      const there = (name) => !(waits && stageOf(name) === COPIES); // nothing flies over a letter
+      const same = [["x", "W_Q"], ["Q again", "Kᵀ"], ["weights", "V again"]].filter(([, above]) => there(above)).flatMap(([left, above]) => {
         const [a, b] = [boxes[left], boxes[above]];
         const [right, low, wide] = [b.x - 3, a.y - 3, b.x - 3 - a.x];
         const words = `${MATRICES[left][2]} = ${this.size(left)[1]}`;
@@ -272,9 +289,9 @@ attnbook.define("shapes", ({ Interactive, element, shape, range, dot, softmax, f
       const level = scores.y + scores.h / 2;
       const [start, end] = [scores.x + scores.w + 5, weights.x - 5];
       this.ground.replaceChildren(...same, ...words,
-        ...ABOVE.map((name) => text(MATRICES[name][2], boxes[name].x + boxes[name].w / 2, boxes[name].y - 5,
+        ...ABOVE.filter(there).map((name) => text(MATRICES[name][2], boxes[name].x + boxes[name].w / 2, boxes[name].y - 5,
           { class: "letter", ...middle })),
-        ...[[x, this.wide ? 58 : 8], [boxes["Q again"], 8]].map(([box, aside]) =>
+        ...[[x, this.wide ? 58 : 8], ...(waits ? [] : [[boxes["Q again"], 8]])].map(([box, aside]) =>
           text("L", box.x - aside, box.y + box.h / 2 + 4, { class: "letter", ...middle })),
         text("learned", boxes.W_Q.x - 8, boxes.W_Q.y - 34, { "text-anchor": "end" }),
         shape("path", { class: "to", d: `M${start},${level} H${end} m-5,-4 l5,4 l-5,4` }),

@@ -1,45 +1,41 @@
 // The whole Transformer as a map. Boxes are buttons over a drawing of lines; what stands where is in
 // the data. As "you are here" it is a small picture without buttons.
-attnbook.define("transformer", ({ Interactive, element, shape, towards, range, still }) => {
-  // The matrices of a part: name, rows, columns, colour, and by what the one before is multiplied.
-  const ATTENTION = [["x", "L", "d_model", "soft"], ["Q", "L", "d_k", "query", "W_Q"],
-    ["scores", "L", "K", "soft", "Kᵀ", "key"], ["weights", "L", "K", "weights"],
-    ["head", "L", "d_v", "value", "V"], ["heads", "L", "d_model", "value"],
-    ["output", "L", "d_model", "soft", "W_O"]];
+attnbook.define("transformer", (shared) => {
+  const { element, shape, towards, boxesIn } = shared;
+  const matrices = attnbook.matrices(shared);
+  const Panel = attnbook.panel(shared, matrices);
+  const climbs = attnbook.climbs(shared, matrices);
+  // which matrices of an attention are those of its parts
   const INSIDE = { projections: [0, 2], scores: [1, 3], scaling: [2, 3], mask: [2, 3], softmax: [2, 4],
-    mixing: [3, 5], heads: [4, 7] };
-  const CHAINS = {
-    source: [["tokens", "L", "one", "soft"]], target: [["tokens", "L", "one", "soft"]],
-    "feed-forward": [["x", "L", "d_model", "soft"], ["neurons", "L", "d_ff", "other", "W_1"],
-      ["output", "L", "d_model", "soft", "W_2", "other"]],
-    linear: [["x", "L", "d_model", "soft"], ["logits", "L", "vocabulary", "other", "W"]],
-    probabilities: [["logits", "L", "vocabulary", "soft"], ["probabilities", "L", "vocabulary", "weights"]],
-    norm: [["before", "L", "d_model", "soft"], ["after", "L", "d_model", "soft"]],
-    embedding: [["tokens", "L", "one", "soft"], ["vectors", "L", "d_model", "soft"]],
-  };
-  const [ROOM, LABEL, GAP, APART] = [176, 32, 5, 10]; // of all, for names, and between matrices
+    mixing: [3, 5], heads: [5, 7] };
+  const PACE = 1000; // of the vector that goes up, in milliseconds a step
 
-  return class Transformer extends Interactive {
-    static STYLE = `
+  return class Transformer extends Panel {
+    static STYLE = `${matrices.STYLE}${Panel.STYLE}
       .frame { max-width: var(--figure-width, 46rem); }
       .stage { container-type: inline-size; }
-      .both { display: grid; gap: 0 1.5rem; grid-template: "map how" auto "map text" auto
+      .both { display: grid; gap: 0 1.5rem; grid-template: "map text" auto
         "map inside" auto "map scale" auto "map unfolds" 1fr / minmax(0, 22rem) minmax(0, 1fr); }
       .map { grid-area: map; }
-      .how { grid-area: how; margin-top: 0; }
+      .how { flex: 1 1 18rem; margin: 0; }
       .text { grid-area: text; }
       .inside { grid-area: inside; } .inside > .note { min-height: 2.8em; } /* of the longest */
-      .scale { grid-area: scale; min-width: 0; }
-      .scale .name { fill: var(--of); font-weight: 700; font-size: 14px; }
-      .scale rect { fill: color-mix(in srgb, var(--of) 35%, var(--paper)); stroke: var(--of); }
-      .scale path { fill: none; stroke: var(--paper); }
+      .vector { position: absolute; z-index: 2; width: 44px; translate: -50% -50%; pointer-events: none;
+        text-align: center; font-weight: 700; font-size: 12px; line-height: 15px; }
+      .sheet .vector svg { position: static; width: 44px; height: 18px; fill: var(--of); background: var(--paper);
+        outline: 2px solid var(--of); border-radius: 2px; }
+      .vector.copy svg { height: 14px; }
+      .vector.out { opacity: 0; }
+      .vector b { position: absolute; left: 50%; bottom: 100%; translate: -50% -3px; white-space: nowrap; }
+      .vector b.alone { bottom: auto; top: 50%; translate: -50% -50%; color: var(--paper); }
+      .box.carries > .size { visibility: hidden; }
       .unfolds { grid-area: unfolds; margin-top: .5rem; }
       @container (max-width: 599px) {
-        .both { grid-template: "how" "text" "map" "inside" "scale" "unfolds" / minmax(0, 24rem);
-          gap: .6rem; }
-        .both .how { margin: 0; } }
+        .both { grid-template: "text" "map" "inside" "scale" "unfolds" / minmax(0, 24rem);
+          gap: .6rem; } }
       @container (min-width: 760px) {
-        .both { grid-template-columns: minmax(0, 24rem) minmax(0, 1fr); }
+        .both { grid-template-columns: minmax(0, 25rem) minmax(0, 1fr); }
+        .inside > .note { min-height: 0; }
         .both .box { font-size: 13.5px; } }
       .sheet { position: relative; }
       .sheet svg { position: absolute; inset: 0; height: 100%; }
@@ -49,7 +45,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       .box { position: absolute; min-height: 0; padding: 0; overflow: hidden; font-size: 12.5px;
         line-height: 1; border-radius: .25rem; cursor: pointer; }
       .box > span { display: block; }
-      .box > .size { color: var(--soft); font-size: .93em; white-space: pre;
+      .box > .size { color: var(--soft); font-size: max(.93em, 12px); white-space: pre;
         word-spacing: -.14em; }
       .flat > span { display: inline; }
       .flat > .size { margin-left: .25em; }
@@ -59,7 +55,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       .network { background: color-mix(in srgb, var(--other) 24%, var(--paper));
         border-color: var(--other); }
       .norm { background: color-mix(in srgb, var(--soft) 24%, var(--paper)); }
-      @container (max-width: 335px) { .box { font-size: 11.2px; } }
+      @container (max-width: 335px) { .box { font-size: 11.2px; } .box > .size { font-size: .93em; } }
       @container (max-width: 310px) { .box { font-size: 10.2px; } }
       @container (max-width: 280px) { .box { font-size: 9.5px; } }
       .round { border: 2px solid var(--ink); border-radius: 50%; font-weight: 700; }
@@ -71,10 +67,14 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       .box.near { border: 2px dashed var(--weights); }
       .box[aria-pressed="true"] { color: var(--paper); background: var(--weights);
         border-color: var(--weights); }
+      .map .box[aria-pressed="true"]:not(.now) { color: var(--ink); background: var(--paper); border-width: 2px; }
       .box:focus-visible { z-index: 1; }
       .gone { visibility: hidden; }
       @media (prefers-reduced-motion: no-preference) {
-        .box { transition: left .5s, top .5s, width .5s; } }
+        .box { transition: left .5s, top .5s, width .5s; }
+        .vector { transition: left .6s, top .6s, opacity 0s; }
+        .vector.late { transition: left .6s, top .6s, opacity .1s .6s; }
+        .vector rect { transition: fill-opacity .3s .5s; } }
       .text { align-content: start; }
       .text p { min-height: 0; margin: 0 0 .4rem; }
       .text .part { margin: .2rem 0 .1rem; font-weight: 600; }
@@ -95,8 +95,8 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
     static TABLE = "Pre-norm or post-norm, and the names of the sizes";
-    static HOW = "Data flows upwards. Click or tap a box, or move to it with Tab and the arrow keys. " +
-      "Sizes are mostly tokens × features in our translator, for the number ";
+    static HOW = "The vector of one token goes up. Click or tap a box, or move with Tab and the arrow keys. " +
+      "Sizes: tokens × features in our translator, for ";
     static PRE = "Pre-norm puts each norm beside the stream, before a sub-layer, and one more " +
       "norm on top of each stack. Below that last norm, the stream itself passes through no norm.";
     static POST = "Post-norm, the design of 2017, puts the norms on the stream itself, after each " +
@@ -107,23 +107,32 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
         this.buildThumbnail();
         return;
       }
-      this.controls.remove();
       this.boxes = [];
       this.stage.className = "stage";
       const [stacks, inside] = this.data.sheets.map((sheet) => this.sheet(sheet));
-      this.picked = this.first("self-attention");
-      this.looking = this.picked.part; // the attention whose inside has its sizes
+      const sided = this.data.sheets[0].boxes;
+      this.path = ["source", "target"].flatMap((side) => sided.filter((box) => box.side === side)); // of a token
+      this.steps = climbs(this.data.run);
+      this.stepper({ last: () => this.path.length - 1, pace: PACE });
+      this.choose(this.first("self-attention"));
+      this.step = this.path.indexOf(this.picked);
+      [this.vector, this.copy] = ["", "copy"].map((kind) => element("div", { class: `vector ${kind}`,
+        "aria-hidden": "true" }, element("b"), shape("svg", { preserveAspectRatio: "none" })));
+      stacks.append(this.vector, this.copy);
       this.insides = element("p", { class: "note" });
       this.scaled = element("p", { class: "note" });
-      this.scale = element("div", { class: "scale" }, this.scaled);
-      this.whenResized(this.scale, () => this.drawScale());
+      this.drawing = shape("svg", { role: "group", "aria-label": "The matrices" });
+      this.scale = element("div", { class: "scale" }, this.scaled, this.drawing);
+      this.whenResized(this.scale, () => {
+        this.drawScale();
+        this.placeVector();
+      });
       this.moved = false; // whether readers have just chosen the place of the norms
       this.heading = element("p", { class: "part" });
       this.more = element("p", { class: "more" });
       this.stage.append(element("div", { class: "both", role: "group",
         "aria-label": "The parts; the arrow keys move from one to the next",
         onkeydown: (event) => this.key(event) },
-      element("p", { class: "note how" }, `${Transformer.HOW}${this.data.number}.`),
       element("div", { class: "text stack" }, element("div", {}, this.heading, this.said, this.more),
         ...this.texts().map(([part, ...all]) => element("div", { "aria-hidden": "true" },
           element("p", { class: "part" }, part),
@@ -131,12 +140,23 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       element("div", { class: "map" }, stacks),
       element("div", { class: "inside" }, this.insides, inside), this.scale,
       this.details));
+      this.controls.append(element("p", { class: "note how" }, `${Transformer.HOW}${this.data.number}.`));
+      this.onceByItself(() => {
+        this.go(0);
+        this.play();
+      }, 600);
       this.details.className = "unfolds";
       this.table.before(element("div", { class: "norms", role: "radiogroup",
         "aria-label": "Where the norms are" },
       element("p", { "aria-hidden": "true" }, "The norms come"),
       this.norms("before each part (pre-norm)", false),
       this.norms("after each addition (post-norm, 2017)", true)));
+    }
+
+    go(step) {
+      this.step = step;
+      this.choose(this.path[step]);
+      this.draw();
     }
 
     // the first box of a part, which is the encoder's
@@ -149,7 +169,7 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
       return element("label", {}, element("input", { type: "radio", name: "norms",
         checked: !post, onchange: () => {
           this.post = post;
-          this.picked = this.first("norm");
+          this.pick(this.first("norm"));
           this.moved = true;
           this.draw();
         } }), label);
@@ -214,9 +234,23 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
     }
 
     pick(box) {
-      this.picked = box;
-      this.moved = false;
+      this.pause();
+      if (box.side) this.step = this.path.indexOf(box);
+      this.choose(box);
       this.draw();
+    }
+
+    choose(box) {
+      [this.picked, this.moved] = [box, false];
+      if (box.part.endsWith("attention")) this.looking = box; // its inside has its sizes
+      const { chain, token } = this.shownStep();
+      this.span = INSIDE[box.part] ?? [0, chain.length];
+      this.entry = [token, null];
+    }
+
+    // the numbers of the chosen box, or of the attention that it is inside of
+    shownStep() {
+      return this.steps[this.path.indexOf(this.picked.side ? this.picked : this.looking)];
     }
 
     // where a box stands now; nothing if it is gone
@@ -234,63 +268,71 @@ attnbook.define("transformer", ({ Interactive, element, shape, towards, range, s
         node.classList.toggle("gone", !place);
         node.classList.toggle("near", this.related(box, this.picked));
         node.setAttribute("aria-pressed", box.part === this.picked.part);
+        node.classList.toggle("now", box === this.path[this.step]);
         node.tabIndex = box === this.picked ? 0 : -1;
       });
-      if (this.picked.part.endsWith("attention")) this.looking = this.picked.part;
-      this.insides.textContent = `Inside every attention, here each of the ` +
-        `${this.data.sizes.h} heads of ${this.looking}:`;
+      this.insides.textContent = `Inside each of the ${this.data.sizes.h} heads of ${this.looking.part}:`;
       for (const { box, node } of this.boxes)
-        if (box.sizes) node.querySelector(".size").textContent = box.sizes[this.looking];
+        if (box.sizes) node.querySelector(".size").textContent = box.sizes[this.looking.part];
       this.heading.textContent = this.picked.part;
       this.say(this.sentence());
       this.more.replaceChildren(...this.about(this.picked));
-      if (this.drawn !== this.picked) this.drawScale();
+      this.drawScale();
+      this.placeVector();
     }
 
-    // the matrices of the chosen box, from left to right, in one scale
-    drawScale() {
-      const { part, side } = this.picked;
-      const moves = this.drawn !== this.picked && this.drawn && !still();
-      this.drawn = this.picked;
-      const [asks, of] = this.data.asked[part.endsWith("attention") ? part : side ? "" : this.looking]
-        ?? [side, side];
-      const sizes = { ...this.data.sizes, L: this.data.sizes[asks], K: this.data.sizes[of], one: 1 };
-      const width = this.scale.clientWidth || 400;
-      const most = width < 420 ? 5 : 7; // on a telephone, up to the output of a head
-      const chain = part.endsWith("attention") ? ATTENTION.slice(0, most) : INSIDE[part] ? ATTENTION.slice(...INSIDE[part])
-        : CHAINS[part] ?? [[part === "memory" ? "memory" : "x", "L", "d_model", "soft"]];
-      const rows = sizes.L;
-      const columns = chain.map(([, , column]) => sizes[column]);
-      const tallest = Math.max(0, ...chain.map(([, , , , above], n) => (above && n ? columns[n - 1] : 0)));
-      let unit = Math.min(10, (ROOM - 2 * LABEL - GAP) / (tallest + rows));
-      const wide = () => columns.map((column, n) => Math.max(column * unit, chain[n][0].length * 8.6, 48));
-      const total = () => wide().reduce((all, one) => all + one, (chain.length - 1) * APART);
-      while (total() > width && unit > 0.5) unit -= 0.05;
-      const top = LABEL + (tallest ? tallest * unit + GAP : 0);
-      let x = 0;
-      const block = (name, colour, y, m, n, written, delay) => {
-        const [w, h] = [n * unit, m * unit];
-        const lines = unit < 3 ? "" : [...range(n - 1).map((i) => `M${x + (i + 1) * unit},${y} v${h}`),
-          ...range(m - 1).map((i) => `M${x},${y + (i + 1) * unit} h${w}`)].join("");
-        const [text, index] = name.split("_");
-        const node = shape("g", { style: `--of: var(--${colour})` }, shape("rect", { x, y, width: w, height: h }),
-          shape("path", { d: lines }), shape("text", { class: "name", x, y: written, style: "text-anchor: start" }, text,
-            ...(index ? [shape("tspan", { "baseline-shift": "-20%", "font-size": "80%" }, index)] : [])),
-          shape("text", { x, y: written + 14 }, `${m} × ${n}`));
-        if (moves) node.animate([{ opacity: 0, transform: "translateX(-12px)" }, { opacity: 1, transform: "none" }],
-          { duration: 250, delay: 180 * delay, fill: "backwards" });
-        return node;
+    // The token's vector is in the box, in place of its size, or on the stream; a copy goes through the
+    // part beside the stream, and comes back.
+    placeVector() {
+      const [box, now, before] = [this.path[this.step], this.steps[this.step], this.path[this.step - 1]];
+      const place = boxesIn(this.vector.parentNode);
+      const nodeOf = (wanted) => this.boxes.find(({ box: one }) => one === wanted).node;
+      const middle = (node) => [place(node).x, (place(node).top + place(node).bottom) / 2];
+      const inside = (node) => { // beside the name, or below it
+        const size = node.querySelector(".size");
+        if (!size) return null;
+        const [[x, y], { bottom }] = [middle(size), place(node)];
+        return node.classList.contains("flat") ? [place(size).left + 23, y] : [x, Math.min(y + 3, bottom - 9)];
       };
-      const blocks = chain.flatMap(([name, , , colour, above, other], n) => {
-        const both = [block(name, colour, top, rows, columns[n], top + rows * unit + 14, n)];
-        if (above && n) both.push(block(above, other ?? colour, top - GAP - columns[n - 1] * unit, columns[n - 1],
-          columns[n], top - GAP - columns[n - 1] * unit - 18, n - 0.5));
-        x += wide()[n] + APART;
-        return both;
-      });
-      this.scaled.textContent = `The matrices of ${part}, to scale:`;
-      this.scale.replaceChildren(this.scaled, shape("svg", { viewBox: `0 0 ${width} ${ROOM}`, height: ROOM,
-        "aria-hidden": "true" }, ...blocks));
+      const node = nodeOf(box);
+      const [x, y] = middle(node);
+      const stream = middle(nodeOf(this.path.find(({ side, label }) => side === box.side && label === "+")))[0];
+      const [plus, waits] = [box.label === "+", box.part === "positions"]; // in the box below
+      const branch = box.part.endsWith("attention") || box.part === "feed-forward";
+      const at = waits ? inside(nodeOf(before)) : now.copy ? [stream, branch ? middle(nodeOf(before))[1] : y]
+        : plus ? [x, y - place(node).height / 2 - 13]
+          : inside(node) ?? [x + (box.side === "source" ? 1 : -1) * (place(node).width / 2 + 28), y];
+      for (const { box: one, node: its } of this.boxes)
+        its.classList.toggle("carries", !this.post && (one === box || (waits && one === before)));
+      const role = branch ? (box.part === "feed-forward" ? "other" : "weights") : "soft";
+      this.showVector(this.vector, at, now.stream, "ink", this.post);
+      this.showVector(this.copy, now.copy ? inside(node) : plus ? [x, y] : at, now.copy, role, this.post || !now.copy);
+      const [name] = this.vector.children;
+      const alone = !now.stream;
+      name.className = alone ? "alone" : "";
+      name.textContent = alone || plus || (now.copy && !waits) || !inside(node) ? this.word(now) : "";
+    }
+
+    word({ side, token, written }) {
+      const { words, vocabulary } = this.data.run;
+      return written ? vocabulary[written.indexOf(Math.max(...written))] : words[side][token];
+    }
+
+    showVector(node, [x, y], values, of, out) {
+      Object.assign(node.style, { left: `${x}px`, top: `${y}px` });
+      node.classList.toggle("out", Boolean(out));
+      node.classList.toggle("late", this.path[this.step].label === "+"); // it comes back first
+      const svg = node.lastChild;
+      svg.style.visibility = values || node === this.copy ? "" : "hidden";
+      if (!values) return; // a copy that comes back keeps its colours
+      node.style.setProperty("--of", `var(--${of})`);
+      const [columns, shade] = [values.length / 4, matrices.shades(values)];
+      if (svg.childElementCount !== values.length) {
+        svg.setAttribute("viewBox", `0 0 ${columns} 4`);
+        svg.replaceChildren(...values.map((_, n) => shape("rect", { x: n % columns, y: Math.floor(n / columns),
+          width: 1, height: 1 })));
+      }
+      values.forEach((value, n) => svg.children[n].setAttribute("fill-opacity", shade(value)));
     }
 
     // what is said of every box, so that there is room for it

@@ -144,14 +144,16 @@ ATTENTIONS = {
 def transformer(*, here: str | None = None) -> Interactive:
     """The Transformer of encoder and decoder as a map: each box says what it does, and where.
 
-    A box that is chosen tells in a sentence what it does, and the numbers of the chapters about it;
-    at first this is the encoder's self-attention. On the book's pages the numbers become titles
-    with links, which the figure reads from the navigation of the page. Boxes have the sizes of what
-    leaves them when the book's translator reads a number, tokens × features. Attention, network,
-    norms and sums have colours of their own. Beside or below the map is the inside of every
-    attention, with the sizes of the one chosen last, then the matrices of the box that is chosen,
-    to scale, with what they are multiplied by, and a fold with the names of all sizes. There,
-    readers can change the map from pre-norm to the post-norm of 2017.
+    The vector of one token goes up once the map is seen, or step by step, while the book's
+    translator reads a number: first on the encoder's side, then on the decoder's. A box that is
+    chosen tells in a sentence what it does, and the numbers of the chapters about it; at first this
+    is the encoder's self-attention. On the book's pages the numbers become titles with links, which
+    the figure reads from the navigation of the page. Boxes have the sizes of what leaves them,
+    tokens × features. Attention, network, norms and sums have colours of their own. Beside or below
+    the map is the inside of every attention, with the sizes of the one chosen last, then the
+    matrices of the box that is chosen, to scale, with what they are multiplied by. A matrix that is
+    pressed shows how one row times one column gives one of its numbers. A fold has the names of all
+    sizes. There, readers can change the map from pre-norm to the post-norm of 2017.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
     part lit: where in the whole a chapter is.
@@ -176,26 +178,42 @@ def transformer(*, here: str | None = None) -> Interactive:
         alt = f"Where we are in the Transformer: {here}. {PARTS[here][0]}"
     data = {"here": here, "sheets": sheets, "parts": parts}
     if here is None:
-        data |= {"number": NUMBER, "sizes": _sizes(), "asked": ATTENTIONS}
+        data |= {"number": NUMBER, "sizes": _sizes(), "asked": ATTENTIONS, "run": _run()}
     return Interactive("transformer", data, alt=alt, still=_still(sheets, here))
+
+
+@cache
+def _run() -> dict:
+    """What the page's translator reads, and which token of each side the map follows."""
+    translator = trained()
+    words = translator.source_tokenizer.spell(NUMBER)
+    source, target, _ = translator.attention(words, *translator.translate([words]))
+    sides = {
+        "source": (translator.source_tokenizer, source),
+        "target": (translator.target_tokenizer, target),
+    }
+    number_of = {name: side.vocabulary.tokens.index for name, (side, _) in sides.items()}
+    return {
+        "words": {name: tokens for name, (_, tokens) in sides.items()},
+        "ids": {name: list(map(number_of[name], tokens)) for name, (_, tokens) in sides.items()},
+        "vocabulary": translator.target_tokenizer.vocabulary.tokens,
+        "heads": translator.options["num_heads"],
+        "follow": {"source": source.index("eighty"), "target": target.index("cent")},
+    }
 
 
 @cache
 def _sizes() -> dict[str, int]:
     """The sizes of the book's translator and of the number that it translates."""
-    translator = trained()
-    words = translator.source_tokenizer.spell(NUMBER)
-    source, target, _ = translator.attention(words, *translator.translate([words]))
-    options = translator.options
+    options, words = trained().options, _run()["words"]
     return {
-        "source": len(source),
-        "target": len(target),
+        **{side: len(tokens) for side, tokens in words.items()},
         "d_model": options["d_model"],
         "h": options["num_heads"],
         "d_k": options["d_model"] // options["num_heads"],
         "d_v": options["d_model"] // options["num_heads"],
         "d_ff": options["d_ff"],
-        "vocabulary": len(translator.target_tokenizer.vocabulary.tokens),
+        "vocabulary": len(_run()["vocabulary"]),
     }
 
 

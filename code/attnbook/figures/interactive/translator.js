@@ -79,7 +79,7 @@ window.attnbook.translator ??= (() => {
         const [mixed, weight, from] = [row(output, i), row(weights, i)[j], row(value, j)];
         for (let k = 0; k < mixed.length; k++) mixed[k] += weight * from[k];
       }
-    return { query, key, dots, divisor, scores, weights, output };
+    return { query, key, value, dots, divisor, scores, weights, output };
   }
 
   // ------------------------------------------------------------------ interventions.py
@@ -336,6 +336,6 @@ window.attnbook.translator ??= (() => {
     return parameters;
   }
 
-  return { load, encode, decode, greedySearch, maskedSoftmax, everywhere, row, spell,
-    spellFrench, numberOf, numberOfFrench, SHUFFLED, tokensOf, join, PADDING, START, END, UNKNOWN };
+  return { load, encode, decode, greedySearch, linear, add, layerNorm, multiHeadAttention, tokenEmbedding,
+    maskedSoftmax, everywhere, causal, row, spell, spellFrench, numberOf, numberOfFrench, SHUFFLED, tokensOf, join, PADDING, START, END, UNKNOWN };
 })();

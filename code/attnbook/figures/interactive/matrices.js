@@ -1,0 +1,54 @@
+// What pictures of matrices share: a square for each number, names with an index, and one row times
+// one column, feature by feature.
+window.attnbook.matrices ??= ({ shape, fixed, sum, dot }) => {
+  const [LINE, TALL, MOST] = [25, 22, 72]; // of a strip and its squares
+  const STYLE = `
+    .strip rect, .cell { fill: var(--of); }
+    .strip rect { stroke: var(--paper); }
+    .strip text { fill: var(--ink); text-anchor: middle; font-variant-numeric: tabular-nums; }
+    .strip .name { fill: var(--of); font-weight: 700; text-anchor: start; }
+    .strip .sum { font-weight: 700; text-anchor: start; }
+    .band { fill: none; stroke: var(--ink); stroke-width: 2; }
+    .inner { fill: var(--ink); font-weight: 700; }
+  `;
+  const turn = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
+  const times = (a, b) => a.map((row) => turn(b).map((column) => dot(row, column)));
+  // what follows "_" stands lower
+  const lowered = (text, make) => text.split(/_(\w+)/).map((part, n) => (n % 2 ? make(part) : part));
+  const text = (words, x, y, more = {}) => shape("text", { x, y, ...more }, ...lowered(words, (index) =>
+    shape("tspan", { "baseline-shift": "-20%", "font-size": "80%" }, index)));
+
+  // the stronger a square, the larger its number among these
+  const shades = (values) => {
+    const [low, high] = [Math.min, Math.max].map((most) => values.flat().reduce((a, b) => most(a, b)));
+    return (value, strength = 0.8) => 0.14 + strength * (value - low) / (high - low || 1);
+  };
+
+  // a row, a column turned to lie below it, their products, and what these add up to
+  const product = (row, column, made, more = () => "") => {
+    const each = row.values.map((value, k) => value * column.values[k]);
+    return [row, { ...column, name: `× ${column.name}` }, { name: "=", of: made, values: each },
+      `sum ${fixed(sum(each))}${more(sum(each))}`];
+  };
+
+  // numbers in squares below one another, as large as there is room for; a text is beside the last, or below
+  const strips = (rows, width) => {
+    const aside = width < 700 ? 64 : 130; // for names
+    const fit = (values) => Math.min(MOST, (width - aside) / values.length);
+    return rows.map((row, n) => {
+      const [y, low] = [n * LINE, n * LINE + 16];
+      if (typeof row === "string") {
+        const [x, up] = width < 700 ? [aside, 0] : [aside + 12 + rows[0].values.length * fit(rows[0].values), LINE];
+        return shape("g", { class: "strip" }, text(row, x, low - up, { class: "sum" }));
+      }
+      const [shade, side] = [shades(row.values), fit(row.values)];
+      const said = (value, k) => row.words?.[k] ?? fixed(value, side < 37 ? 1 : 2);
+      return shape("g", { class: "strip", style: `--of: var(--${row.of})` }, text(row.name, 0, low, { class: "name" }),
+        ...row.values.flatMap((value, k) => [
+          shape("rect", { x: aside + k * side, y, width: side, height: TALL, "fill-opacity": shade(value, side < 25 ? 0.8 : 0.3) }),
+          side < 25 ? "" : text(said(value, k), aside + (k + 0.5) * side, low, { "font-size": 12 })]));
+    });
+  };
+
+  return { STYLE, LINE, turn, times, lowered, text, shades, product, strips };
+};

@@ -163,15 +163,6 @@ def _gallery():
             ["forty", "-two", "END"], ["quarante-deux", "END"], weights=torch.eye(2, 3)
         ),
         "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
-        "two heads": drawings.heads(
-            weights_of(x, projections, 2), tokens=TOKENS, jobs=["itself", "the rest"], d_model=4
-        ),
-        "two heads on long tokens": drawings.heads(
-            torch.stack([torch.eye(5), torch.full((5, 5), 1 / 5)]),
-            tokens=["wasserspielplatz"] * 5,
-            jobs=["nothing but itself", "the word before it"],
-            d_model=98,
-        ),
         "one neuron": drawings.neurons(
             torch.tensor([-1.0]),
             torch.tensor([[-3.0]]),

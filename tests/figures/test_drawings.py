@@ -143,10 +143,6 @@ def turning(**changed):
     return drawings.turning(**given | changed)
 
 
-def heads(weights, **changed):
-    return drawings.heads(weights, **{"tokens": "abc", "jobs": "ab", "d_model": 8} | changed)
-
-
 def neurons(**changed):
     return drawings.neurons(**NEURONS | changed, token="milk")
 
@@ -210,15 +206,6 @@ REFUSED = [
     (lambda: drawings.layer_norm(torch.arange(5.0)), "at most 4 finite and different features"),
     (lambda: drawings.layer_norm(torch.ones(2)), "different features: got [1.0, 1.0]"),
     (lambda: drawings.layer_norm(INFINITE), "different features: got [nan]"),
-    (lambda: heads(torch.ones(3, 3, 3)), "2 heads of half of d_model=8: got weights (3, 3, 3)"),
-    (lambda: heads(torch.ones(2, 3, 3), jobs="abc"), "got weights (2, 3, 3) and 3 jobs"),
-    (lambda: heads(torch.ones(2, 3, 3), d_model=9), "2 heads of half of d_model=9"),
-    (lambda: heads(torch.ones(2, 3, 3), d_model=100), "even and below 100"),
-    (lambda: heads(torch.ones(2, 3, 2)), "got weights (2, 3, 2) and 3 tokens"),
-    (
-        lambda: heads(torch.ones(2, 7, 7), tokens="abcdefg"),
-        "2 to 5 tokens: got weights (2, 7, 7) and 7 tokens",
-    ),
     (
         lambda: neurons(features=["animal"]),
         "got 1 and 4 for a projection (8, 4)",

@@ -17,20 +17,16 @@ from gallery import (
     SPLITS,
     STATES,
     TOKEN,
-    TOKENS,
     TURNS,
     TWO_HEADS,
     WORDS,
     paper_example,
-    weights_of,
 )
 
 from attnbook import figures
 from attnbook.attention import attention
 from attnbook.figures import drawings, style
 from attnbook.figures.drawings import Matrix
-from attnbook.figures.drawings.draw_matrix import SHADES
-from attnbook.figures.drawings.heads import ROW
 from attnbook.figures.drawings.layer_norm import STEPS
 from attnbook.figures.drawings.positions import WIDE
 from attnbook.figures.drawings.svg import SOFT, tint
@@ -210,38 +206,6 @@ def test_a_softmax_in_blocks_ends_with_the_mix_of_all():
     first, last = map(float, re.findall(r"a ÷ ℓ = (-?[\d.]+\d|-?\d)", said))
     assert abs(last - scores.softmax(dim=0) @ values) < 0.006
     assert abs(first - scores[:2].softmax(dim=0) @ values[:2]) < 0.006
-
-
-def test_two_heads_are_drawn_as_maps_of_one_scale_and_said_by_their_maxima():
-    drawn = GALLERY["two heads"]
-    full = tint(figures.WEIGHTS, 0.9)
-    darkest = sum(255 - int(full[i : i + 2], 16) for i in (1, 3, 5))
-    weights = weights_of(*paper_example(), 2)
-    groups = root_of(drawn).findall(".//g[@data-name='weights']")
-    for group, right, job in zip(groups, weights, ("itself", "the rest"), strict=True):
-        shown = darkness(group, [ROW * i for i in range(4)], ROW, darkest)
-        assert (shown - right / weights.max()).abs().max() <= 0.51 / SHADES
-        looks = re.search(rf"looks for {job}: (.*?)\.(?: |$)", drawn.alt)[1]
-        told = re.findall(r"(a_\d) at ([\w ]+) \(([\d.]+)\)", looks)
-        for i, (token, at, share) in enumerate(told):
-            most = right[i].max()
-            best = [TOKENS[j] for j in range(4) if most - right[i, j] < 1e-6]
-            assert (token, at, share) == (TOKENS[i], " and ".join(best), f"{most:.2f}")
-        assert len(told) == 4
-    sharp, even = root_of(GALLERY["two heads on long tokens"]).findall(
-        ".//g[@data-name='weights']"
-    )  # of 1, and of 1/5
-    darkest_of = [
-        darkness(one, [ROW * i for i in range(5)], ROW, darkest).max() for one in (sharp, even)
-    ]
-    assert darkest_of == pytest.approx([1, 1 / SHADES], abs=0.02)
-    assert "is everywhere" not in drawn.alt
-    assert (
-        drawings.heads(
-            torch.full((2, 2, 2), 0.5), tokens="ab", jobs=["x", "y"], d_model=2
-        ).alt.count("a everywhere (0.50), b everywhere (0.50)")
-        == 2
-    )
 
 
 def test_all_words_work_in_step_1_or_one_in_each_step():

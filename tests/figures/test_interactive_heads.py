@@ -1,5 +1,7 @@
 """Two heads in stages: numbers are those of the layer, and each stage shows its own part, large."""
 
+import re
+
 import browser
 import examples
 import pytest
@@ -162,6 +164,7 @@ def test_what_does_not_fit_is_refused():
         ({"features": {"a": 5}}, "need 6 columns"),
         ({"gives": {"a": 5}}, "need 6 columns"),
         ({"asks": "e"}, "got 'e'"),
+        ({"jobs": ["x"]}, "each of 2 heads has a job: got ['x']"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=re.escape(message)):
             interactive.heads(OF_WORDS, PROJECTIONS, **given | changed)

@@ -17,7 +17,6 @@ from attnbook.figures.drawings.cost import (
     softmax_in_blocks,
 )
 from attnbook.figures.drawings.encoder_decoder import encoder_decoder
-from attnbook.figures.drawings.heads import heads
 from attnbook.figures.drawings.in_parallel import in_parallel
 from attnbook.figures.drawings.induction import induction
 from attnbook.figures.drawings.layer_norm import layer_norm
@@ -49,7 +48,6 @@ __all__ = [
     "encoder_decoder",
     "five_marks",
     "guessing",
-    "heads",
     "heads_add_up",
     "heard",
     "in_parallel",

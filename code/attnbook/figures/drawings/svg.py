@@ -10,7 +10,6 @@ from attnbook.palette import LIGHT, PLOTS
 
 WIDEST = 440  # units; on a telephone that becomes 350 pixels
 ON_A_PAGE = 1.15  # pixels for a unit where there is room: text is then as large as the page's
-COLUMN = 600  # pixels of a drawing that fills the page's column
 MARGIN = 6
 
 SMALL, TEXT, NAME = 13, 14, 17  # sizes of text, in units; 12.6 are 10 pixels there
@@ -282,21 +281,14 @@ class Canvas:
         self.origin = before
         self.elements.append("</g>")
 
-    def step(self, x: float, y: float, number: int) -> None:
-        """Draw the number of a step, white in a dark circle."""
-        self.elements.append(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="9" fill="{INK}"/>')
-        self.reach(x - 9, y - 9, x + 9, y + 9)
-        self.text(x, y, str(number), size=SMALL, color="#ffffff", bold=True)
-
-    def finish(self, alt: str, *, fills_column: bool = False) -> Drawing:
+    def finish(self, alt: str) -> Drawing:
         """Put everything on a white background, with a margin around it."""
         x, y = self.left - MARGIN, self.top - MARGIN
         width, height = self.width, self.bottom - self.top + 2 * MARGIN
-        pixels = COLUMN / width if fills_column else ON_A_PAGE
         svg = (
             '<svg xmlns="http://www.w3.org/2000/svg" class="attnbook" role="img" '
             f'viewBox="{_n(x)} {_n(y)} {_n(width)} {_n(height)}" '
-            f'width="{round(pixels * width)}" height="{round(pixels * height)}" '
+            f'width="{round(ON_A_PAGE * width)}" height="{round(ON_A_PAGE * height)}" '
             f'aria-label="{html.escape(alt)}" '
             f'font-family="{_SANS}" font-size="{SMALL}" fill="{SOFT}" text-anchor="middle">'
             f"<style>.attnbook .m{{font-family:{_SERIF};font-style:italic}}"

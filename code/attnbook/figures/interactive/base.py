@@ -111,9 +111,10 @@ def still_map(weights: Tensor, rows: Sequence[str], columns: Sequence[str]) -> p
     return still
 
 
-def still_maps(*maps: tuple[Tensor, Sequence[str], Sequence[str]]) -> plt.Figure:
-    """A still picture of weights side by side, each with the names of its rows and columns."""
-    still, panels = style.subplots(len(maps), height=1 + 0.45 * len(maps[0][1]), wide=True)
-    for axes, (weights, rows, columns) in zip(panels, maps, strict=True):
-        style.heat_map(axes, weights, rows=rows, columns=columns)
+def still_maps(*maps: tuple[Tensor, Sequence[str], Sequence[str], str]) -> plt.Figure:
+    """A still picture of weights side by side: each with its rows, its columns and its name."""
+    still, panels = style.subplots(len(maps), height=1.2 + 0.45 * len(maps[0][1]), wide=True)
+    for axes, (weights, rows, columns, name) in zip(panels, maps, strict=True):
+        style.heat_map(axes, weights, rows=list(rows), columns=list(columns))
+        axes.set_xlabel(name.replace("$", r"\$"))
     return still

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.heads import heads as drawn_heads
-from attnbook.figures.interactive.base import Interactive, finite, rounded
+from attnbook.figures.interactive.base import Interactive, finite, rounded, still_maps
 
 
 def heads(
@@ -28,11 +27,11 @@ def heads(
     ``projections`` are W_Q, W_K, W_V and W_O; the columns of the first three belong to head 1 in
     their first half, and else to head 2. Scores are not divided by √d_k, so that small numbers
     suffice. ``jobs`` say in a few words what each head looks for, ``features`` how many columns of
-    x are what, ``gives`` the same of the output, and ``alt`` what can be seen. Without scripts, all
-    stages stand still, as ``drawings.heads`` draws them.
+    x are what, ``gives`` the same of the output, and ``alt`` what can be seen. Without scripts,
+    the maps of both heads stand still.
 
-    Raises ``ValueError`` if the sizes do not match, if ``asks`` is not among the tokens, or if a
-    number is not finite; and where the drawing does.
+    Raises ``ValueError`` if there are not two jobs, if the sizes do not match, if ``asks`` is not
+    among the tokens, or if a number is not finite.
     """
     length, d_model = x.shape
     square = (d_model, d_model)
@@ -43,6 +42,8 @@ def heads(
         )
     if {sum(features.values()), sum(gives.values())} != {d_model}:
         raise ValueError(f"features and gives need {d_model} columns: got {features} and {gives}")
+    if len(jobs) != 2:
+        raise ValueError(f"each of 2 heads has a job: got {list(jobs)}")
     if asks not in tokens:
         raise ValueError(f"asks must be one of the tokens {[*tokens]}: got {asks!r}")
     x, W_Q, W_K, W_V, W_O = finite(
@@ -52,7 +53,10 @@ def heads(
     query, key, value = (one.unflatten(-1, (2, -1)).transpose(0, 1) for one in (q, k, v))
     weights = (query @ key.mT).softmax(dim=-1)  # (2, L, L)
     joined = torch.cat([*(weights @ value)], dim=-1)  # (L, d_model)
-    still = drawn_heads(weights, tokens=tokens, jobs=jobs, d_model=d_model)
+    still = still_maps(
+        *((one, tokens, tokens, f"head {h}: {job}")
+          for h, (one, job) in enumerate(zip(weights, jobs, strict=True), start=1))
+    )  # fmt: skip
     rows = {"x": x, "q": q, "k": k, "v": v, "joined": joined, "output": joined @ W_O}
     data = {
         "tokens": list(tokens),

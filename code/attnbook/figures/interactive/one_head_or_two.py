@@ -29,6 +29,8 @@ def one_head_or_two(words: Sequence[str], *, questions: Sequence[str], asks: str
     )
     alt = f"{asks} {' '.join(said)} The mixture is the same both times, and the two words are not."
     weights = torch.tensor([[0.5, 0, 0.5], [1, 0, 0], [0, 0, 1]])
-    still = still_maps(*((weights, ["one head", *questions], order) for order in orders))
+    still = still_maps(
+        *((weights, ["one head", *questions], order, " ".join(order)) for order in orders)
+    )
     data = {"words": list(words), "questions": list(questions), "asks": asks}
     return Interactive("one_head_or_two", data, alt=alt, still=still)

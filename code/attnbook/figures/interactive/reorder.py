@@ -57,9 +57,10 @@ def reorder(
         f"A map of weights. {'. '.join(gives)}. In the order {' '.join(words[i] for i in order)}, "
         "weights move with the words, and each word has the same output."
     )
-    rows = order if len(asks) > 1 else [0]
-    names = [words[j] for j in order]
-    still = still_maps(
-        (weights, asks, words), (weights[[*rows]][:, [*order]], [asks[i] for i in rows], names)
-    )
-    return Interactive("reorder", data, alt=alt, still=still)
+    orders = [*range(len(words))], [*order]
+    maps = []
+    for listed in orders:
+        rows = listed if len(asks) > 1 else [0]
+        names = [words[j] for j in listed]
+        maps.append((weights[rows][:, listed], [asks[i] for i in rows], names, " ".join(names)))
+    return Interactive("reorder", data, alt=alt, still=still_maps(*maps))

@@ -65,10 +65,10 @@ def check_scale(page, d, draw=0):
         assert column.locator(".share.best").get_attribute("data-weight") == f"{weights.max():.2f}"
         starts = column.locator(".join").evaluate_all(JOINED[0])
         assert close(torch.tensor(starts) / 50 - 1, torch.tensor(places))
+        raised = divided.scatter_add(0, divided.argmax()[None], torch.ones(1).double())
+        best = raised.softmax(dim=-1).max()
         moves = column.locator(".moves").text_content().split(": ")[-1]
-        assert moves == f"{jacobian:.3f}"
-        meter = float(column.locator(".meter div").evaluate("bar => parseFloat(bar.style.width)"))
-        assert abs(meter / 200 - jacobian) < 1e-3
+        assert moves == f"{weights.max():.2f} → {best:.2f}"
         seen.append(verdict(weights.max(), jacobian))
         assert seen[-1] in column.locator(".verdict").inner_text()
         assert f"{weights.max():.2f}" in said(page)
@@ -83,7 +83,7 @@ def test_both_sides_at_each_size_are_pytorchs(show):
         for place in range(6):
             page.get_by_role("slider").fill(str(place))
             seen |= {*check_scale(page, 2 ** (place + 1), draw)}
-        page.get_by_role("button").click()
+        page.get_by_role("button", name="New vectors").click()
     check_scale(page, 64)  # after the last draw, the first
     assert seen >= {"share the weight", "most of the weight", "has all the weight"}
 
@@ -115,10 +115,40 @@ def test_a_line_leads_from_each_dot_to_its_bar_and_the_axis_has_numbers(show, wi
         assert label["y"] < best["y"]
         assert label["x"] < best["x"] + best["width"] / 2 < label["x"] + label["width"]
         line = column.locator(".moves").inner_text()
-        words = "how much the weights move if a score moves" if width == 880 else "weights move"
+        words = "if the best score rises by 1, its weight" if width == 880 else "best + 1"
         assert line.rsplit(": ", 1)[0] == words
         assert column.locator(".moves").bounding_box()["height"] < 25  # one line
     assert examples.fits(page)
+
+
+def test_a_raised_score_is_heard_where_scores_are_divided(show):
+    page = show(alive("scale"), motion="reduce")
+    page.get_by_role("slider").fill("5")
+    page.get_by_role("button", name="Best score + 1").click()
+    scores = (KEY[0] @ QUERY[0]).double().sort().values
+    higher = scores / 8 + torch.tensor([0.0] * 7 + [1.0])
+    right = page.locator(".sides > div").last
+    for selector, expected in ((".share", higher), (".before", scores / 8)):
+        found = right.locator(selector).evaluate_all(
+            "all => all.map(e => parseFloat(e.style.height))"
+        )
+        assert close(torch.tensor(found) / 100, expected.softmax(dim=-1))
+        assert right.locator(selector).last.is_visible()
+    ends = [f"{weights.softmax(dim=-1).max():.2f}" for weights in (scores / 8, higher)]
+    assert said(page).endswith(f"from {ends[0]} to {ends[1]} with the division.")
+    page.get_by_role("button", name="Best score + 1").click()
+    assert not right.locator(".before").last.is_visible()
+
+
+def test_scores_leave_trails_from_size_to_size(show):
+    page = show(alive("scale"), motion="reduce")
+    page.get_by_role("slider").fill("5")
+    trails = page.locator(".trail path").evaluate_all("all => all.map(e => e.getAttribute('d'))")
+    sums = (KEY[0] * QUERY[0]).cumsum(-1)[:, [1, 3, 7, 15, 31, 63]].double()
+    reach = (KEY * QUERY[:, None]).cumsum(-1)[..., [1, 3, 7, 15, 31, 63]].abs().max()
+    for trail, row in zip(trails, sums[sums[:, -1].argsort()], strict=True):
+        x = torch.tensor([float(point.split(",")[0]) for point in trail.split("L")[1:]])
+        assert close((x / 50 - 1) * reach, row)
 
 
 def test_the_size_is_set_by_keyboard_alone_and_other_vectors_drawn(show):

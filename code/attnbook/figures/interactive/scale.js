@@ -40,7 +40,10 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       .join.best { stroke: var(--weights); stroke-width: 2.5; opacity: 1; }
       .shares { display: flex; gap: ${GAP}%; align-items: end; height: 5.3rem; padding: 1.3rem 7px 0;
         border-bottom: 1px solid var(--line); }
+      .slot { position: relative; flex: 1; display: flex; align-items: end; height: 100%; }
       .share { position: relative; flex: 1; background: var(--weights); }
+      .before { position: absolute; bottom: 0; inset-inline: 0; border: 2px dashed var(--ink); border-bottom: 0; z-index: 1; }
+      .sides:not(.raised) .before { visibility: hidden; }
       .share::after { content: ""; position: absolute; left: calc(50% - .5px); bottom: 100%;
         height: calc(5.3rem * (1 - var(--weight)) + 1.3rem); border-left: 1px solid var(--soft);
         opacity: .6; }
@@ -50,18 +53,21 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         font-size: 13px; }
       .name.moves { margin-top: .1rem; line-height: 22px; }
       .moves b { color: var(--ink); font-size: 18px; line-height: 1; font-variant-numeric: tabular-nums; }
-      .meter { height: 20px; background: var(--line); border-radius: 5px; overflow: hidden; }
-      .meter div { height: 100%; background: var(--ink); }
+      .trail { position: absolute; top: 0; height: calc(100% + 26px); }
+      .trail path { fill: none; stroke: var(--key); stroke-width: 1.5; opacity: .55; vector-effect: non-scaling-stroke; }
+      .trail path.best { stroke: var(--weights); stroke-width: 2.5; opacity: 1; }
+      .grown { height: ${ZOOM + LINE}px; } .grown span:not(.label) { position: absolute; left: calc(50% + 10px); white-space: nowrap; }
+      :is(.tick, .label) { text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper), 0 0 3px var(--paper); }
       .verdict { min-height: calc(1.4em * var(--verdict, 1)); margin: .2rem 0 0; font-weight: 600; }
       @container (max-width: 50rem) { .verdict { --verdict: 2; } }
       @container (max-width: 34rem) { .verdict { --verdict: 3; } }
       @container (max-width: 26rem) { .verdict { --verdict: 4; } .half { display: none; } }
+      @media (min-width: 601px) { .said { min-height: 4.2em; } }
       .short { display: none; }
       @container (max-width: 44rem) { .long { display: none; } .short { display: inline; }
-        .zoom { font-size: 12px; } .name.moves { font-size: 12px; } .moves b { font-size: 14px; } }
+        .zoom { font-size: 12px; } .name.moves { font-size: 12px; } .moves b { font-size: 13px; } }
       @media (prefers-reduced-motion: no-preference) {
-        .share { transition: height .2s; }
-        .meter div { transition: width .2s; } }
+        .share { transition: height .4s; } }
     `;
 
     build() {
@@ -75,10 +81,17 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         this.draw();
       });
       if (this.draws > 1)
-        this.button("Draw new random vectors", () => {
+        this.button("New vectors", () => {
           this.row = (this.row + 1) % this.draws;
           this.draw();
         });
+      this.raised = 0;
+      const raise = this.button("Best score + 1", () => {
+        this.raised = 1 - this.raised;
+        raise.setAttribute("aria-pressed", this.raised === 1);
+        this.draw();
+      });
+      raise.setAttribute("aria-pressed", false);
       // one scale for all sizes and draws, so that one sees the scores move apart
       const farthest = (of) => Math.max(...scores.flat().flatMap((row, i) =>
         row.map((score) => Math.abs(score) / of(sizes[i % sizes.length]))));
@@ -86,7 +99,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       this.zoom = Math.max(1, Math.floor(this.reach / farthest(Math.sqrt)));
       this.sides = SIDES.map((name, k) => this.side(name, k === 1));
       this.stage.className = "room";
-      this.stage.append(element("div", { class: "sides" }, ...this.sides.map(({ node }) => node)));
+      this.stage.append(this.both = element("div", { class: "sides" }, ...this.sides.map(({ node }) => node)));
     }
 
     // where a score stands on a line that ends at its reach, in percent
@@ -113,13 +126,15 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       const lines = [{ reach: this.reach, dots: dots("score") }];
       if (zoomed) lines.push({ reach: this.reach / this.zoom, dots: dots("score") });
       const bars = dots("share");
-      const [meter, verdict] = [element("div"), element("p", { class: "verdict" })];
+      const verdict = element("p", { class: "verdict" });
+      const befores = dots("before");
+      const trails = zoomed ? [] : keys.map(() => shape("path"));
       const joins = keys.map(() => shape("path", { class: "join" }));
       const moves = element("b");
       const both = (long, short) => [element("span", { class: "long" }, long),
         element("span", { class: "short" }, short)];
       const gradient = element("p", { class: "name moves" },
-        ...both("how much the weights move if a score moves", "weights move"), ": ", moves);
+        ...both("if the best score rises by 1, its weight: ", "best + 1: "), moves);
       const label = element("span", { class: "label", "aria-hidden": "true" }, "best key");
       const drawn = (kind, ...parts) =>
         element("div", { class: kind, "aria-hidden": "true" }, ...parts);
@@ -132,20 +147,21 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
           d: `M${50 - edge},0 L0,1 H100 L${50 + edge},0 Z` })),
         element("span", { class: "how" },
           ...both(`zoomed in ${this.zoom} times`, `${this.zoom} × larger`)), label), line(lines[1])]
-        : [];
+        : [drawn("zoom grown", svg("trail", 0, ...trails), element("span", {}, "d doubles ↓"), label)];
       const node = element("div", {}, element("div", { class: "design" }, name),
         element("div", { class: "name key" },
-          ...both(`scores of ${keys.length} keys`, `${keys.length} scores`), zoomed ? "" : label),
-        line(lines[0]), ...parts, svg("fan", FAN + (zoomed ? 0 : ZOOM + LINE), ...joins),
-        drawn("shares", ...bars), element("p", { class: "name weight" }, "their weights"),
-        gradient, drawn("meter", meter), verdict);
-      return { node, lines, label, joins, bars, meter, verdict, moves };
+          ...both(`scores of ${keys.length} keys`, `${keys.length} scores`)),
+        ...(zoomed ? [line(lines[0]), ...parts] : [...parts, line(lines[0])]), svg("fan", FAN, ...joins),
+        drawn("shares", ...bars.map((bar, k) => element("div", { class: "slot" }, bar, befores[k]))),
+        element("p", { class: "name weight" }, "their weights"), gradient, verdict);
+      return { node, lines, label, joins, bars, befores, trails, verdict, moves };
     }
 
-    measure(divided) {
+    measure(divided, raised = this.raised) {
       const { sizes, scores } = this.data;
       const divisor = divided ? Math.sqrt(sizes[this.size]) : 1;
       const now = scores[this.row][this.size].map((score) => score / divisor);
+      now[now.indexOf(Math.max(...now))] += raised;
       const weights = softmax(now);
       const slopes = weights.flatMap((w, i) => weights.map((v, j) => w * ((i === j) - v)));
       const largest = Math.max(...weights);
@@ -153,19 +169,25 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
     }
 
     paint() {
-      const measured = [false, true].map((divided) => this.measure(divided));
-      this.sides.forEach((side, k) => this.paintSide(side, measured[k]));
+      const [measured, raised] = [0, 1].map((by) => [false, true].map((divided) => this.measure(divided, by)));
+      this.both.classList.toggle("raised", this.raised === 1);
+      this.sides.forEach((side, k) => this.paintSide(side, measured[k], raised[k]));
       const d = this.data.sizes[this.size];
       const root = fixed(Math.sqrt(d), Number.isInteger(Math.sqrt(d)) ? 0 : 1);
       const ends = ({ scores }) =>
         `between ${fixed(Math.min(...scores), 1)} and ${fixed(Math.max(...scores), 1)}`;
       const [undivided, divided] = measured;
-      this.say(`With ${d} features, the scores lie ${ends(undivided)}. Softmax gives one key `
+      if (this.raised) this.say("The best score is now higher by 1 (dashed: the weights before). Its weight rises from "
+        + raised.map(({ largest }, k) => `${fixed(measured[k].largest)} to ${fixed(largest)} ${k ? "with" : "without"} the division`)
+          .join(", and from ") + ".");
+      else this.say(`With ${d} features, the scores lie ${ends(undivided)}. Softmax gives one key `
         + `${fixed(undivided.largest)} of the weight. Divided by √${d}\u00a0=\u00a0${root}, the scores lie `
         + `${ends(divided)}, and no key gets more than ${fixed(divided.largest)}.`);
     }
 
-    paintSide(side, { scores, weights, largest, jacobian }) {
+    paintSide(side, before, after) {
+      const { scores, weights } = this.raised ? after : before;
+      const { largest, jacobian } = before;
       const keys = range(scores.length).sort((i, j) => scores[i] - scores[j]);
       const width = (100 - GAP * (keys.length - 1)) / keys.length;
       const nearest = side.lines.at(-1).reach;
@@ -178,12 +200,15 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         bar.style.height = `${100 * weight}%`;
         bar.style.setProperty("--weight", weight);
         bar.dataset.weight = fixed(weight);
-        for (const part of [bar, side.joins[rank], ...side.lines.map(({ dots }) => dots[rank])])
+        side.befores[rank].style.height = `${100 * before.weights[key]}%`;
+        // the scores with 2 features, with 4, and so on
+        side.trails[rank]?.setAttribute("d", `M50,0 L${range(this.size + 1).map((n) => `${n === this.size ? x
+          : this.place(this.data.scores[this.row][n][key], nearest)},${(n + 1) / (this.size + 1)}`).join(" L")}`);
+        for (const part of [bar, side.joins[rank], side.trails[rank] ?? bar, ...side.lines.map(({ dots }) => dots[rank])])
           part.classList.toggle("best", best);
         if (best) side.label.style.left = `clamp(var(--free, 1.8rem), ${x}%, 100% - 1.8rem)`;
       });
-      side.moves.textContent = fixed(jacobian, 3);
-      side.meter.style.width = `${200 * jacobian}%`; // no Jacobian of softmax is larger than 0.5
+      side.moves.textContent = `${fixed(largest)} → ${fixed(after.largest)}`;
       side.verdict.textContent = jacobian < SATURATED
         ? "One key has all the weight; softmax no longer reacts."
         : largest >= 0.95 ? "One key has nearly all of it; softmax hardly reacts."

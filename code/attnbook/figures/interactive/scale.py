@@ -13,13 +13,15 @@ from attnbook.figures.interactive.base import MOST_KEYS, Interactive, finite, ro
 def scale(
     query: Float[Tensor, "draw d"], key: Float[Tensor, "draw key d"], *, alt: str
 ) -> Interactive:
-    """Scores, weights and gradient of one query as features are added, undivided and divided by √d.
+    """Scores and weights of one query as features are added, undivided and divided by √d.
 
     The reader slides d through the powers of two from 2 up to the length of the vectors; d
-    means their first d features. Both sides show the scores on the same axis, the divided ones
-    also on one that is zoomed in, the weights that softmax makes of them, in the order of the
-    scores, and the size of softmax's Jacobian, the root of the sum of its squared entries
-    wᵢ ([i = j] − wⱼ). The figure begins two sizes before the largest.
+    means their first d features. Both sides show the scores on the same axis, and the weights that
+    softmax makes of them, in the order of the scores. The undivided scores leave trails from size
+    to size, and the divided ones are also on an axis that is zoomed in. A button raises the best
+    score by 1; dashed bars are the weights before. The table has the size of softmax's Jacobian,
+    the root of the sum of its squared entries wᵢ ([i = j] − wⱼ). The figure begins two sizes before
+    the largest.
 
     ``query`` and ``key`` are some draws, which a button shows one after the other: in each, one
     query and its 2 to 12 keys. ``alt`` says what can be seen.

@@ -92,12 +92,14 @@ def test_the_share_of_right_numbers_is_the_largest_text_beside_each_translator(s
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_on_a_phone_the_buttons_are_seen_first_as_keys_reach_them_and_all_fits(show, width):
+def test_on_a_phone_both_pictures_follow_the_numbers_and_the_rest_comes_below(show, width):
     page = opened(show, width=width)
     panels = [panel.bounding_box() for panel in page.locator(".panel").all()]
-    controls = page.locator(".controls").bounding_box()
-    assert controls["y"] + controls["height"] <= panels[0]["y"]
-    assert panels[1]["y"] + panels[1]["height"] - controls["y"] < 790
+    numbers = page.locator(".steps").bounding_box()
+    assert numbers["y"] + numbers["height"] <= panels[0]["y"]
+    below = panels[1]["y"] + panels[1]["height"]
+    assert below - numbers["y"] < (510 if width == 390 else 560)
+    assert page.locator("form").bounding_box()["y"] >= below
     assert fits(page)
 
 

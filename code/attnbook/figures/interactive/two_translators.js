@@ -1,5 +1,5 @@
-// Two recurrent translators get the same number. One has a single vector of it, whose room stays the
-// same; the other has a vector of each token, and looks back at all. recurrent.js computes both.
+// Two recurrent translators get the same number. One has a single vector of it; the other has a
+// vector of each token, and looks back at all. recurrent.js computes both.
 attnbook.define("two-translators", (shared) => {
   const { Interactive, element, shape, dot, softmax, fixed, ribbons, percent, boxesIn, still } = shared;
   const T = attnbook.translator;
@@ -74,11 +74,11 @@ attnbook.define("two-translators", (shared) => {
       .vector i::after { content: ""; position: absolute; left: 0; right: 0; background: var(--value);
         top: calc(50% - max(var(--x), 0) * 45%); bottom: calc(50% + min(var(--x), 0) * 45%);
         min-height: 1px; }
-      .vector i:nth-child(9) { margin-left: .2em; } /* what the second GRU has read */
+      .vector i:nth-child(9) { margin-left: .2em; } /* of the second GRU */
       path { fill: var(--weights); opacity: .6; }
       .busy path { opacity: .25; } .busy path.late { opacity: .07; }
       .busy path.on { opacity: .8; }
-      /* nothing is weighted here: lines of one width */
+      /* no weights: one width */
       .one_vector path { fill: none; stroke: var(--value); stroke-width: 2; opacity: .5; }
       .one_vector path.on { opacity: 1; }
       @media (prefers-reduced-motion: no-preference) {
@@ -88,25 +88,26 @@ attnbook.define("two-translators", (shared) => {
       @container (max-width: 47rem) {
         .panel { grid-template-columns: minmax(0, 1fr); gap: .5rem; }
         .about { display: flex; flex-wrap: wrap; gap: 0 .3rem; justify-content: space-between; align-items: center; }
-        .rate { display: flex; align-items: center; gap: .4rem; margin: 0; line-height: 1.05; }
-        .rate b { font-size: 1.7rem; white-space: nowrap; } .rate span { width: 4.7rem; }
-        .verdict { white-space: nowrap; } .about :is(.note, .verdict) { order: 1; }
+        .rate { display: flex; align-items: center; gap: .2rem; margin: 0; line-height: 1.05; }
+        .rate b { font-size: clamp(1.2rem,7cqi,1.7rem); white-space: nowrap; } .rate span { width: 4.7rem; }
+        .about :is(.note, .verdict) { order: 1; }
         .shares { display: none; }
       }
       @container (max-width: 38rem) {
-        .frame { padding: .6rem .6rem .4rem; }
-        .panel { padding: .4rem .7rem .5rem; gap: .3rem; }
-        .flow { grid-template: minmax(14.2rem, auto) / auto 1fr auto; font-size: .85rem; }
-        .row { flex-direction: column; justify-content: space-around; gap: .1rem; }
+        .frame { display: grid; gap: .4rem; padding: .5rem; }
+        .controls { display: contents; }
+        .steps, .panels { order: -1; }
+        .panels { gap: .4rem; }
+        .panel { padding: .2rem .5rem; gap: 0; }
+        .about { display: grid; } .verdict { font-size: 14px; } .about .note { display: none; } .rate { grid-area: 1 / 2 / 3; }
+        .flow { grid-template: minmax(10.9rem, auto) / auto 1fr auto; font-size: 12.5px; }
+        .row { flex-direction: column; justify-content: space-around; gap: 1px; }
         .french { align-items: end; }
-        .token { grid-template-columns: minmax(5.2em, max-content) auto; justify-items: start; }
-        .chip { min-height: 1.7em; }
+        .token { grid-template-columns: minmax(5.7em, max-content) auto; justify-items: start; }
+        .chip { min-height: 0; line-height: 1.2; }
         .steps { gap: .25rem; font-size: .88rem; }
         .steps button { padding-inline: .35rem; }
-        .again { margin: 0; }
-      }
-      @container (max-width: 21rem) {
-        .about .note { display: none; } .rate b { font-size: 1.4rem; } .rate span { width: 4.4rem; }
+        .again { margin: 0 auto 0 0; }
       }
     `;
 
@@ -274,7 +275,7 @@ attnbook.define("two-translators", (shared) => {
       return marks;
     }
 
-    // a moment: first both read a token at each step, then they write one
+    // a moment: both read a token at each step, then write one
     at(time) {
       this.time = time;
       for (const panel of this.panels) {

@@ -7,8 +7,7 @@ attnbook.define("asking", (shared) => {
   const HEARD = 0.2; // a weight from which on a word counts for the verdict
   const TRAVEL = 1100; // milliseconds that the points of the query need to the words
   const [FLOW, LAG] = [1000, 140]; // those of the shares of a value down a ribbon, and before the next
-  const STEPS = ["ask", "weigh", "mix"];
-  const WAITS = [300, 2000, TRAVEL + 1500]; // before each of them comes by itself
+  const WAITS = [300, 2000, TRAVEL + 1500]; // before each of three steps comes by itself
   const points = (count) => range(count).map(() => element("i", { class: "point" }));
 
   return class Asking extends attnbook.askingTable(shared, Interactive) {
@@ -26,13 +25,11 @@ attnbook.define("asking", (shared) => {
         background: var(--paper); border: 1.5px solid var(--soft); border-radius: .5rem; }
       .chip.asks { color: var(--query); border-color: var(--query);
         box-shadow: inset 0 0 0 1px var(--query); }
-      button.chip { cursor: pointer; }
-      button.chip:hover { background: var(--hover); }
+      button.chip { cursor: pointer; } button.chip:hover { background: var(--hover); }
       .weight { color: var(--weights); font-weight: 600; font-variant-numeric: tabular-nums; }
       .query { color: var(--query); } .key { color: var(--key); } .value { color: var(--value); }
-      .none { color: var(--soft); }
       .words :is(.key, .none, .weight) { font-size: clamp(13px, 2cqi, 16px); line-height: 1.5rem; }
-      .words .none { line-height: 1.15; }
+      .none { color: var(--soft); } .words .none { line-height: 1.15; }
       .words .label { grid-column: var(--label); text-align: left; font-size: 14px; font-weight: 600;
         line-height: 1.15; }
       .words .found { border-color: var(--key); color: var(--key); }
@@ -196,7 +193,6 @@ attnbook.define("asking", (shared) => {
     buildAsking() {
       const { words, features, keys, values, hands, row } = this.data;
       const bold = (text) => element("b", {}, text);
-      const more = (...text) => element("span", { class: "more" }, ...text); // where there is room
       this.stage.className = "drag";
       this.stage.style = `--row: ${row + 2}`;
       this.largest = Math.max(...values.flat());
@@ -217,11 +213,11 @@ attnbook.define("asking", (shared) => {
       [this.other, this.again] = [[other, "instead"], [this.queries[row], "again"]].map(([query, when]) =>
         `Look for ${features[query.indexOf(Math.max(...query))]} ${when}`);
       const [ask, weigh, mix] = this.steps = [
-        ["query", "What ", bold(words[row]), " looks for is its ", bold("query"), "."],
-        ["weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), "."],
-        ["value", "Each word hands over that share of its ", bold("value"), ".", more(" The sum is the ",
-          bold("mixture"), ".")],
-      ].map(([role, ...text], k) => element("button", { type: "button", class: `step ${STEPS[k]}`,
+        ["ask", "query", "What ", bold(words[row]), " looks for is its ", bold("query"), "."],
+        ["weigh", "weights", "The better a key ", bold("fits"), ", the larger its ", bold("weight"), "."],
+        ["mix", "value", "Each word hands over that share of its ", bold("value"), ".",
+          element("span", { class: "more" }, " The sum is the ", bold("mixture"), ".")],
+      ].map(([name, role, ...text], k) => element("button", { type: "button", class: `step ${name}`,
         style: `--role: var(--${role})`, onclick: () => this.stepTo(k + 1) },
       element("i", { class: "number-of" }, k + 1), element("span", {}, ...text)));
       this.words.append(

@@ -29,6 +29,7 @@ _FIGURE = re.compile(r"<attnbook-([\w-]+) ")
 WIDE = {
     "all-heads",
     "asking",
+    "beam",
     "break-translator",
     "decoding",
     "heads",

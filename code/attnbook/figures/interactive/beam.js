@@ -16,7 +16,7 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still })
       .written { display: grid; gap: 0 .8rem; grid-template-columns: auto auto 1fr; margin-bottom: .7rem; line-height: 1.5; }
       .written > * { display: contents; } .written b { color: var(--of); }
       
-      .written span { font-variant-numeric: tabular-nums; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; } .ahead .number { font-weight: 700; }
+      .written span { font-variant-numeric: tabular-nums; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; } .ahead .number { font-weight: 700; } .written .unit { display: none; }
       .tree { --high: ${HIGH}px; position: relative; height: calc(22px + var(--high) * var(--steps)); font-size: 13px; line-height: 18px; }
       .tree > * { position: absolute; box-sizing: border-box; }
       .tree svg { top: 22px; height: calc(100% - 22px); }
@@ -35,7 +35,7 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still })
       path:is(.greedy, .best) { stroke-width: 3; } path.dropped { stroke-dasharray: 3 3; }
       @media (max-width: 600px) { .frame { padding: .6rem .5rem; } .written { font-size: 13px; gap: 0 .5rem; } }
       @container (min-width: 40rem) {
-        .wide { display: block; } .narrow { display: none; }
+        .wide { display: block; } .narrow { display: none; } .written .unit { display: inline; }
         .tree { height: calc(var(--high) * var(--most)); font-size: 14px; }
         .tree svg { top: 0; height: 100%; }
         .beam { inset: -5px 0 auto; width: auto; height: calc(var(--high) * var(--kept)); }
@@ -120,7 +120,7 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still })
       const found = this.rows.map(({ name }) => this.written(name, this.step));
       this.rows.forEach(({ text, number, node }, n) => {
         text.textContent = this.step ? `… ${found[n].text}` : this.data.start;
-        number.textContent = this.step ? `log p ${fixed(found[n].logP)}` : "";
+        number.replaceChildren(...(this.step ? [element("span", { class: "unit" }, "log p "), fixed(found[n].logP)] : []));
         node.classList.toggle("ahead", this.step > 0 && found[n].logP > found[1 - n].logP);
       });
       this.say(this.explain());

@@ -8,7 +8,6 @@ attnbook.define("layer-norm", ({ Interactive, element, sum, fixed }) => {
   return class LayerNorm extends Interactive {
     static LINES = 3;
     static STYLE = `
-      .frame { --figure-width: 34rem; }
       .steps { display: flex; gap: .3rem .9rem; margin: 0 0 .5rem; color: var(--soft); white-space: nowrap; }
       .steps span { padding: 0 .5rem; line-height: 28px; border-radius: .3rem; box-shadow: inset 0 0 0 1px var(--line); font-style: italic; }
       .steps .now { color: var(--ink); font-weight: 600; background: var(--hover); box-shadow: inset 0 0 0 1.5px var(--soft); }

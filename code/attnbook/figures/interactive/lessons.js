@@ -22,7 +22,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       .title b { font-size: 15px; color: var(--ink); text-transform: capitalize; }
       .legend { justify-content: space-between; margin: 0 2.2rem .2rem 1.1rem; }
       .legend i { font-style: normal; }
-      .legend i::before { content: ""; display: inline-block; width: 1.3em; height: .8em; margin-right: .4em;
+      .legend i::before { content: ""; display: inline-block; width: 1.3em; height: .8em; margin-right: .4em; vertical-align: -.1em;
         border-radius: .2rem; background: var(--cover); border: 1px var(--edge) var(--line); }
       .legend i:first-child::before { background: var(--read); border-color: transparent; }
       .panels { --read: color-mix(in srgb, var(--soft) 18%, var(--paper)); }

@@ -113,8 +113,17 @@ def test_a_number_appears_in_its_step_and_stays(show):
         assert len(read_aloud(page)) == sum(len(cells(page)[kind]) for kind in shown)
 
 
-def test_it_opens_with_query_keys_and_values_and_prints_its_last_step(show):
+def test_it_plays_once_to_the_output_unless_somebody_presses_a_step(show):
     page = show(alive("token"))
+    page.locator(".said", has_text=STEPS_SAY[6]).wait_for(timeout=20_000)
+    page = show(alive("token"))
+    go(page, 2)
+    page.wait_for_timeout(3_000)
+    assert STEPS_SAY[2] in said(page)
+
+
+def test_it_opens_with_query_keys_and_values_and_prints_its_last_step(show):
+    page = show(alive("token"), motion="reduce")
     assert STEPS_SAY[1] in said(page)
     assert page.locator(".lens .cell").count() == 12
     page.emulate_media(media="print")

@@ -16,6 +16,7 @@ attnbook.define("token", (shared) => {
     if (Math.abs(number - Math.round(number)) < 1e-9) return fixed(Math.round(number) + 0, 0);
     return fixed(number, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
   };
+  const PACE = 2200; // milliseconds for a step while it plays
   const Explaining = attnbook.explaining({ ...shared, KINDS, below, short }, Interactive);
 
   return class Token extends Explaining {
@@ -122,6 +123,11 @@ attnbook.define("token", (shared) => {
         element("div", { class: "stack" }, this.said),
         this.picture(x[0].length, W_K[0].length, W_V[0].length), this.lens);
       this.reserve();
+      const play = () => this.onceByItself(() => {
+        this.go(this.step + 1);
+        if (this.step < this.names.length - 1) play();
+      }, PACE);
+      play();
     }
 
     // as much room as the longest sentences need

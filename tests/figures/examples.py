@@ -240,6 +240,11 @@ FIGURES = {
     "lessons": lambda: interactive.lessons(**LESSONS),
     "one_block": lambda: interactive.one_block(**BLOCK, asks=[0, 1]),
     "induction": lambda: interactive.induction(**INDUCTION),
+    "looking_back": lambda: interactive.looking_back(
+        torch.tensor([1.0, -1.0]),
+        torch.tensor([[2.0, 0.0], [-1.0, 1.0], [-1.0, 2.0]]),
+        tokens=["<i>", "-two", "END"],
+    ),
     "memories": lambda: interactive.memories(320, d=64, tile=64, size=2),
     "one_head_or_two": lambda: interactive.one_head_or_two(
         ["dog", "bites", "<i>"], questions=["who?", "</p>?"], asks="Who bites, and <b>?"

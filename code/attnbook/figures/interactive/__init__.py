@@ -26,6 +26,7 @@ from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.induction import induction
 from attnbook.figures.interactive.layer_norm import layer_norm
 from attnbook.figures.interactive.lessons import lessons
+from attnbook.figures.interactive.looking_back import looking_back
 from attnbook.figures.interactive.memories import memories
 from attnbook.figures.interactive.one_block import one_block
 from attnbook.figures.interactive.one_head_or_two import one_head_or_two
@@ -67,6 +68,7 @@ __all__ = [
     "induction",
     "layer_norm",
     "lessons",
+    "looking_back",
     "memories",
     "one_block",
     "one_head_or_two",

@@ -71,13 +71,13 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
       svg .handle text { fill: var(--paper); stroke: none; font-weight: 600; }
       .handle:hover path { stroke-width: 3; } .handle:focus-visible { outline: none; }
       .handle:focus-visible .pill { stroke: var(--weights); stroke-width: 4; }
-      .reading * { --wait: calc(.9s * var(--i)); }
-      .reading .stem { stroke-dasharray: 1; animation: read .4s var(--wait) backwards; }
-      .reading .dot { animation: appear .1s calc(var(--wait) + .4s) backwards; }
-      .reading .guide { stroke-dasharray: 1; animation: read .4s calc(var(--wait) + .4s) backwards; }
-      .reading .bar { animation: appear .2s calc(var(--wait) + .8s) backwards; }
-      .reading .sent { animation: appear .5s 2.8s backwards; }
-      @keyframes read { from { stroke-dashoffset: 1; } } @keyframes appear { from { opacity: 0; } }
+      .reading * { --wait: calc(.7s * var(--i)); }
+      .reading .stem { stroke-dasharray: 1; animation: read .3s var(--wait) backwards; }
+      .reading .dot { animation: appear .1s calc(var(--wait) + .3s) backwards; }
+      .reading .guide { stroke-dasharray: 1; animation: read .3s calc(var(--wait) + .3s) backwards; }
+      .reading .bar { animation: appear .2s calc(var(--wait) + .6s) backwards; }
+      .reading .sent { animation: appear .5s 2.2s backwards; }
+      @keyframes read { from { stroke-dashoffset: 1; } } @keyframes appear { from { opacity: .15; } }
     `;
 
     build() {

@@ -29,6 +29,7 @@ attnbook.define("transformer", (shared) => {
       .vector b { position: absolute; left: 50%; bottom: 100%; translate: -50% -3px; white-space: nowrap; }
       .vector b.alone { bottom: auto; top: 50%; translate: -50% -50%; color: var(--paper); }
       .box.carries > .size { visibility: hidden; }
+      .box.bare > .size { display: none; }
       .unfolds { grid-area: unfolds; margin-top: .5rem; }
       @container (max-width: 599px) {
         .both { grid-template: "text" "map" "inside" "scale" "unfolds" / minmax(0, 24rem);
@@ -268,6 +269,7 @@ attnbook.define("transformer", (shared) => {
         node.classList.toggle("gone", !place);
         node.classList.toggle("near", this.related(box, this.picked));
         node.setAttribute("aria-pressed", box.part === this.picked.part);
+        node.classList.toggle("bare", Boolean(this.post && box.post)); // there is no room for a size
         node.classList.toggle("now", box === this.path[this.step]);
         node.tabIndex = box === this.picked ? 0 : -1;
       });

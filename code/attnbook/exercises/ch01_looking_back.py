@@ -278,7 +278,6 @@ german_looks = Construction(
 )
 german_looks.reference = torch.tensor([[-2.0, -2.0], [2.5, -1.5], [0.5, 2.9]])
 
-_TOKENS = ("forty", "-two", "END")
 _MEMORY = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]]).double()  # of Figure 1.3
 
 

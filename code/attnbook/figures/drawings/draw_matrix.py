@@ -71,12 +71,6 @@ def draw_matrix(
             _write_name_and_shape(canvas, width / 2, top, matrix)
 
 
-def draw_map(canvas: Canvas, x: float, y: float, matrix: Matrix, scale: Scale) -> None:
-    """Draw the shaded cells only, for a matrix among many."""
-    with canvas.group(matrix.name, x, y):
-        _fill(canvas, matrix, scale)
-
-
 def head_room(matrix: Matrix, scale: Scale) -> float:
     """How much room the title and the labels of columns take above."""
     if matrix.columns is None or scale.width < LABEL_HEIGHT:

@@ -254,13 +254,6 @@ class Canvas:
             'stroke-linecap="round"/>'
         )
 
-    def disc(self, x: float, y: float, radius: float, *, fill: str) -> None:
-        """Draw a filled circle with a white edge."""
-        self.elements.append(
-            f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" fill="{fill}" stroke="#fff"/>'
-        )
-        self.reach(x - radius, y - radius, x + radius, y + radius)
-
     def plus(self, x: float, y: float) -> None:
         """Draw the sign of an addition, a cross in a circle."""
         self.elements.append(

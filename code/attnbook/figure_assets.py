@@ -5,6 +5,7 @@ Pages are built without torch, so this module imports nothing of the model.
 
 import base64
 import json
+import re
 from importlib import resources
 
 import numpy as np
@@ -62,12 +63,14 @@ def script_of(kind: str) -> str:
 
 
 def script(name: str) -> str:
-    """One of the scripts that make up a figure, such as ``SHARED``."""
+    """One of the scripts that make up a figure, such as ``SHARED``, without its comments in lines
+    of their own and without indentation: a figure on Colab carries all of it."""
     if name == "translator_data":
         return _translator_data()
     if name == "pair_data":
         return _pair_data()
     text = _FOLDER.joinpath(f"{name}.js").read_text("utf8")
+    text = re.sub(r"^ *(?://.*\n)?", "", text, flags=re.M)
     if name == SHARED:
         text = text.replace("@light", declarations(LIGHT)).replace("@dark", declarations(DARK))
     return text

@@ -137,8 +137,10 @@ KEEP_ONE_OF_EACH_KIND = """
     if (kinds.has(kind)) item.replaceWith(item.textContent);
     kinds.add(kind);
   }
-  for (const { shadowRoot } of document.querySelectorAll("[label]"))
+  for (const { shadowRoot } of document.querySelectorAll("[label]")) {
     for (const details of shadowRoot?.querySelectorAll("details") ?? []) details.open = true;
+    for (const motion of shadowRoot?.getAnimations() ?? []) motion.finish(); // begun when it was seen
+  }
 """
 ANSWER = """
   document.querySelectorAll('book-veil').forEach(veil => veil.see());

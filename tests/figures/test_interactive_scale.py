@@ -33,14 +33,19 @@ JOINED = [
 ]
 
 
+def farthest(scores):
+    """How far from 0 scores (draws, keys, sizes) get, if each best one may rise by 1."""
+    return (scores.abs() + (scores == scores.amax(dim=1, keepdim=True))).max()
+
+
 def check_scale(page, d, draw=0):
     """All that is shown is what PyTorch computes from the first d features."""
     scores = (KEY[draw, :, :d] @ QUERY[draw, :d]).double()
     _, rows = numbers(page)
     sizes = torch.tensor([2**n for n in range(1, 7)])
     all_scores = (KEY * QUERY[:, None]).cumsum(-1)[..., sizes - 1]
-    reach = all_scores.abs().max()  # of all sizes and draws: the axis never changes
-    zoom = (reach / (all_scores / sizes.sqrt()).abs().max()).floor()
+    reach = farthest(all_scores)  # of all sizes and draws: the axis never changes
+    zoom = (reach / farthest(all_scores / sizes.sqrt())).floor()
     assert zoom > 1 and f"zoomed in {zoom:.0f} times" == page.locator(".long").nth(3).text_content()
     seen = []
     for side, divided in enumerate((scores, scores / d**0.5)):
@@ -145,7 +150,7 @@ def test_scores_leave_trails_from_size_to_size(show):
     page.get_by_role("slider").fill("5")
     trails = page.locator(".trail path").evaluate_all("all => all.map(e => e.getAttribute('d'))")
     sums = (KEY[0] * QUERY[0]).cumsum(-1)[:, [1, 3, 7, 15, 31, 63]].double()
-    reach = (KEY * QUERY[:, None]).cumsum(-1)[..., [1, 3, 7, 15, 31, 63]].abs().max()
+    reach = farthest((KEY * QUERY[:, None]).cumsum(-1)[..., [1, 3, 7, 15, 31, 63]])
     for trail, row in zip(trails, sums[sums[:, -1].argsort()], strict=True):
         x = torch.tensor([float(point.split(",")[0]) for point in trail.split("L")[1:]])
         assert close((x / 50 - 1) * reach, row)

@@ -54,10 +54,14 @@ def test_walks_grow_to_each_stop_and_spread_like_the_root(show):
     assert said(page).startswith("6 scores begin at 0.") and page.locator(".reach").count() == 0
 
 
-def test_divided_by_the_root_they_are_as_wide_everywhere(show):
-    page = show(alive("walks"), motion="reduce")
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_divided_by_the_root_they_are_as_wide_everywhere(show, motion):
+    page = show(alive("walks"), motion=motion)
+    page.locator("button", has_text="play").wait_for()
     press(page, "Tab", "Tab", "Tab", "Tab", "Space")
+    page.wait_for_function("document.querySelector('[label]').narrowed === 1")
     check(page, 256, divided=True)
+    assert page.trouble == []
     for edge in points(page, ".root"):
         assert (edge[:, 1] - edge[0, 1]).abs().max() < 0.01
     assert f"spread by {(SUMS[:, -1] / 16).square().mean().sqrt():.2f}." in said(page)

@@ -94,7 +94,7 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       raise.setAttribute("aria-pressed", false);
       // one scale for all sizes and draws, so that one sees the scores move apart
       const farthest = (of) => Math.max(...scores.flat().flatMap((row, i) =>
-        row.map((score) => Math.abs(score) / of(sizes[i % sizes.length]))));
+        row.map((score) => Math.abs(score) / of(sizes[i % sizes.length]) + (score === Math.max(...row))))); // it may be raised
       this.reach = farthest(() => 1);
       this.zoom = Math.max(1, Math.floor(this.reach / farthest(Math.sqrt)));
       this.sides = SIDES.map((name, k) => this.side(name, k === 1));
@@ -177,9 +177,11 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
       const ends = ({ scores }) =>
         `between ${fixed(Math.min(...scores), 1)} and ${fixed(Math.max(...scores), 1)}`;
       const [undivided, divided] = measured;
-      if (this.raised) this.say("The best score is now higher by 1 (dashed: the weights before). Its weight rises from "
-        + raised.map(({ largest }, k) => `${fixed(measured[k].largest)} to ${fixed(largest)} ${k ? "with" : "without"} the division`)
-          .join(", and from ") + ".");
+      if (this.raised) this.say("The best score is now higher by 1 (dashed: the weights before). Its weight "
+        + raised.map(({ largest }, k) => {
+          const [from, to] = [measured[k].largest, largest].map((weight) => fixed(weight));
+          return `${from === to ? `stays ${to}` : `rises from ${from} to ${to}`} ${k ? "with" : "without"} the division`;
+        }).join(", and ") + ".");
       else this.say(`With ${d} features, the scores lie ${ends(undivided)}. Softmax gives one key `
         + `${fixed(undivided.largest)} of the weight. Divided by √${d}\u00a0=\u00a0${root}, the scores lie `
         + `${ends(divided)}, and no key gets more than ${fixed(divided.largest)}.`);

@@ -27,7 +27,7 @@ attnbook.define("walks", ({ Interactive, shape, range, sum, fixed }) => {
         this.divided = Number(on);
         this.draw();
       });
-      [this.step, this.divided, this.at, this.part] = [STOPS, 0, STOPS, 0]; // the last two are on their way to the first
+      [this.step, this.divided, this.at, this.narrowed] = [STOPS, 0, STOPS, 0]; // the last two are on their way to the first
       this.go = (step) => {
         this.step = step;
         this.draw();
@@ -57,10 +57,10 @@ attnbook.define("walks", ({ Interactive, shape, range, sum, fixed }) => {
     }
 
     paint() {
-      const [at, part] = [this.at, this.part];
+      const [at, part] = [this.at, this.narrowed];
       this.glide((done) => {
         this.at = at + (this.step - at) * done;
-        this.part = part + (this.divided - part) * done;
+        this.narrowed = part + (this.divided - part) * done;
         this.plot();
       }, at === this.step && part === this.divided, this.playing ? 0.9 * PACE : 700);
       this.say(this.explain());
@@ -73,13 +73,13 @@ attnbook.define("walks", ({ Interactive, shape, range, sum, fixed }) => {
       const far = Math.max(...walks.flat().map(Math.abs));
       const x = (features) => LEFT + (width - LEFT - RIGHT) * features / d;
       // divided by the root of its features, a sum of √d is as high as one of √d after d features
-      const y = (sum, features) => middle - (middle - TOP) / far * sum * (1 + this.part * (Math.sqrt(d / (features || d)) - 1));
+      const y = (sum, features) => middle - (middle - TOP) / far * sum * (1 + this.narrowed * (Math.sqrt(d / (features || d)) - 1));
       const text = (x, y, kind, words) => shape("text", { x, y, class: kind }, words);
       const step = d / (walks[0].length - 1);
       const past = range(Math.floor(end / step) + 1).map((n) => n * step).concat(end);
       const line = (sumAt) => past.map((n) => `${x(n)},${y(sumAt(n), n)}`).join(" L");
       const smooth = range(101).map((n) => end * (n / 100) ** 2);
-      const edge = (sign) => smooth.map((n) => `${x(n)},${y(sign * Math.sqrt(n || d * this.part / 1e6), n || d / 1e6)}`);
+      const edge = (sign) => smooth.map((n) => `${x(n)},${y(sign * Math.sqrt(n || d * this.narrowed / 1e6), n || d / 1e6)}`);
       const stops = range(STOPS).map((k) => this.features(k + 1));
       this.picture.replaceChildren(
         ...stops.flatMap((n) => [shape("path", { class: "tick", d: `M${x(n)},${TOP} V${HIGH - 46}` }),
@@ -93,9 +93,9 @@ attnbook.define("walks", ({ Interactive, shape, range, sum, fixed }) => {
         ...[1, -1].map((sign) => shape("path", { class: "root", d: `M${edge(sign).join(" L")}` })),
         ...stops.filter((n) => n <= end + 1e-6).flatMap((n) => [
           shape("path", { class: "reach", d: `M${x(n)},${y(Math.sqrt(n), n)} V${y(-Math.sqrt(n), n)}` }),
-          text(x(n), y(Math.sqrt(n), n) - 8, "name", this.part > 0.5 ? "1" : this.root(n))]),
-        ...[1, -1].map((sign) => text(x(end) + 7, y(sign * Math.sqrt(end), end) + 5, "name start",
-          (sign < 0 ? "−" : "") + (this.part > 0.5 ? "1" : "√d"))));
+          text(x(n), y(Math.sqrt(n), n) - 8, "name", this.narrowed > 0.5 ? "1" : this.root(n))]),
+        ...(this.at < 0.5 ? [] : [1, -1]).map((sign) => text(x(end) + 7, y(sign * Math.sqrt(end), end) + 5, "name start",
+          (sign < 0 ? "−" : "") + (this.narrowed > 0.5 ? "1" : "√d"))));
     }
 
     root(features) {

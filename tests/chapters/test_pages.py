@@ -139,7 +139,7 @@ KEEP_ONE_OF_EACH_KIND = """
   }
   for (const { shadowRoot } of document.querySelectorAll("[label]")) {
     for (const details of shadowRoot?.querySelectorAll("details") ?? []) details.open = true;
-    for (const motion of shadowRoot?.getAnimations() ?? []) motion.finish(); // begun when it was seen
+    for (const motion of shadowRoot?.getAnimations() ?? []) motion.finish();
   }
 """
 ANSWER = """

@@ -31,6 +31,7 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
       .text.formula { color: var(--weights); font-weight: 600; font-size: 16px; }
       .narrow > .output { font-size: 14px; letter-spacing: -.02em; }
       .narrow > .formula { font-size: 14px; }
+      @media (max-width: 350px) { .room > * { font-size: 12px; letter-spacing: -.04em; } .room small { font-size: 10px; } }
       @media (min-width: 600.01px) { .said { min-height: 4.2em; } }
     `;
 

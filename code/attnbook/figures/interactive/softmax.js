@@ -377,11 +377,11 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
     }
 
     explainFactor(weights, usual) {
-      const { factor } = this.now;
-      const best = weights.indexOf(Math.max(...weights));
+      const [{ factor }, best] = [this.now, weights.indexOf(Math.max(...weights))];
       const has = `${this.data.words[best]} has ${share(weights[best])} of the weight.`;
       if (!usual) return weights.every((weight, i) => same(weight, this.since.weights[i]))
-        ? `All scores × ${factor}, and no weight changes. So larger scores can't make this rule sharper.` : `All scores × ${factor}: ${has}`;
+        ? factor === this.since.factor ? "The scores are as they were, and so is every weight."
+          : `All scores × ${factor}, and no weight changes. So larger scores can't make this rule sharper.` : `All scores × ${factor}: ${has}`;
       const temperature = `(temperature T = ${factor ? size(1 / factor) : "∞"})`;
       return factor === 0 ? `All scores × 0 ${temperature}: each e⁰ is 1, so the weights are even.`
         : `All scores × ${factor} ${temperature}: ${has}`

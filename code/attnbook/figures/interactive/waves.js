@@ -6,7 +6,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
   const UNIT = 21; // the length of a bar for the number 1
   const KINDS = { position: "position", word: "+ word", sum: "= sum" };
   const FAINT = 0.28; // bars in columns that are not the point
-  const AHEAD = 0.2; // of that, as long as the line has not come there
+  const AHEAD = 0.5; // of that, as long as the line has not come there
   const TELLS = ["tells neighbours apart", "tells far places apart"];
   const COUNTS = ["two", "three", "four", "five", "six", "seven", "eight"];
 
@@ -101,6 +101,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
         height: place.height - 26 });
       this.drawing.replaceChildren(this.column, ...this.words(), ...this.waves(), ...this.rows(),
         this.reading);
+      this.drawing.append(...this.drawing.querySelectorAll(".right")); // names lie on the line
       this.follow();
       this.say(this.sentence());
     }

@@ -30,7 +30,7 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still })
       .node:is(.greedy, .best) { box-shadow: inset 0 0 0 2px var(--of); } .node:is(.greedy, .best) b { color: var(--of); font-weight: 700; }
       .node.dropped { color: var(--soft); background: none; box-shadow: none; }
       .node.start { box-shadow: none; background: none; font-weight: 600; line-height: ${BOX}px; }
-      .dropped.old { opacity: .45; } .later { visibility: hidden; }
+      .dropped.old { opacity: .8; } .later { visibility: hidden; }
       path { fill: none; stroke: var(--of, var(--soft)); vector-effect: non-scaling-stroke; }
       path:is(.greedy, .best) { stroke-width: 3; } path.dropped { stroke-dasharray: 3 3; }
       @media (max-width: 600px) { .frame { padding: .6rem .5rem; } .written { font-size: 13px; gap: 0 .5rem; } }

@@ -27,7 +27,7 @@ attnbook.define("transformer", (shared) => {
       .vector.copy svg { height: 14px; }
       .vector.out { opacity: 0; }
       .vector b { position: absolute; left: 50%; bottom: 100%; translate: -50% -3px; white-space: nowrap; }
-      .vector b.alone { bottom: auto; top: 50%; translate: -50% -50%; color: var(--paper); }
+      .vector b.alone { bottom: auto; top: 50%; translate: calc(-50% - 8px) -50%; color: var(--paper); }
       .box.carries > .size { visibility: hidden; }
       .box.bare > .size { display: none; }
       .unfolds { grid-area: unfolds; margin-top: .5rem; }

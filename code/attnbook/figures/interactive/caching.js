@@ -19,6 +19,7 @@ attnbook.define("caching", ({ Interactive, element, range, sum, still }) => {
       .written span { padding: 0 .3em; border-radius: .25rem; background: var(--tint); box-shadow: 0 0 0 1px var(--line); }
       .panels { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .8rem; }
       .panels p { margin: .2rem 0 .3rem; line-height: 1.3; font-size: 14px; white-space: nowrap; } .panels b { display: block; font-size: 16px; } .panels small { font-size: 12.5px; color: var(--soft); }
+      @media (max-width: 350px) { .panels p { white-space: normal; } }
       @media (max-width: 600px) { .controls label { flex-basis: 100%; } .controls label > input { flex: 1; } }
       .grid { --high: 17px; display: grid; grid-template: 2.6rem 1.1rem repeat(2, 16px) 1.4rem / 1.25rem repeat(var(--most), minmax(0, 1fr));
         grid-auto-rows: var(--high); gap: 2px; font-size: 12.5px; line-height: 1.1rem; white-space: nowrap; }

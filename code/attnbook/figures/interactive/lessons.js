@@ -16,8 +16,8 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       .source b { padding: .1rem .6rem; font-size: 14px; color: var(--key); border: 1.5px solid; border-radius: .4rem;
         background: color-mix(in srgb, var(--key) 6%, var(--paper)); }
       .more { display: none; }
-      .panels { display: grid; gap: .3rem 1.8rem; }
-      .title { display: flex; align-items: baseline; gap: .4rem; margin: .5rem 0 0; font-size: 13px;
+      .panels { display: grid; grid-template-columns: minmax(0, 1fr); gap: .3rem 1.8rem; }
+      .title { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .4rem; margin: .5rem 0 0; font-size: 13px;
         white-space: nowrap; color: var(--soft); }
       .title b { font-size: 15px; color: var(--ink); text-transform: capitalize; }
       .legend { justify-content: space-between; margin: 0 2.2rem .2rem 1.1rem; }

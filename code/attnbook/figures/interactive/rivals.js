@@ -120,7 +120,7 @@ attnbook.define("rivals", ({ Interactive, element, shape, range, sum, dot, fixed
         shape("rect", { class: "handle", x: here - 22, y: 29, width: 44, height: 26, rx: 13 }),
         shape("path", { class: "ways", d: `M${here - 26},37 l-5,5 l5,5 M${here + 26},37 l5,5 l-5,5` }),
         this.text(here, 47, `q ${Math.round(this.at)}`, "q"),
-        soft((left + right) / 2, height - 4, "curve: score with k at each place · pale: as at 15"));
+        soft((left + right) / 2, height - 4, `${width < 310 ? "" : "curve: score with k at each place · "}pale: as at 15`));
     }
 
     // a design: what it does, its scores here and those of a trained place, and its right answers
@@ -136,7 +136,7 @@ attnbook.define("rivals", ({ Interactive, element, shape, range, sum, dot, fixed
         shape("path", { class: "line", d: `M${here},${y - 5} V${y + HIGH + 5}` }),
         this.text(0, y + (narrow ? -10 : 16), name, "title"),
         ...(narrow ? [this.text(width, y - 10, percent(share), `title end ${few}`),
-          this.text(76, y - 10, how.join(" "), "soft")]
+          this.text(76, y - 10, width < 310 ? "" : how.join(" "), "soft")]
           : [...how.map((words, i) => this.text(0, y + 34 + 17 * i, words, "soft")),
             this.text(width - 42, y + 32, percent(share), `share middle ${few}`)]),
         shape("path", { class: "ghost", d: `M${before.join(" L")}` }));

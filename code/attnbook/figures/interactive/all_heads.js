@@ -291,8 +291,8 @@ attnbook.define("all-heads", (shared) => {
       this.drawMap(map);
       const [looks, lookedAt] = [this.looks, this.lookedAt].map((i) => tokens[i].trim());
       const what = SEARCHES[this.search][1] || `from “${looks}” to “${lookedAt}”`;
-      const rank = order.indexOf(this.chosen) + 1;
-      this.say(rank === 1 ? `The head that looks most ${what}, of ${scores.length}: `
+      const [rank, last] = [1, -1].map((sign) => 1 + scores.filter((score) => sign * (score - scores[this.chosen]) > 0).length);
+      this.say(rank === last ? `All ${scores.length} heads look alike ${what}: ${percent(scores[this.chosen])}` : rank === 1 ? `The head that looks most ${what}, of ${scores.length}: `
         + percent(scores[this.chosen])
         : `Number ${rank} of ${scores.length} in looking ${what}: ${percent(scores[this.chosen])}`);
       this.caption.replaceChildren(

@@ -30,7 +30,7 @@ attnbook.define("induction", ({ Interactive, element, shape, range, percent, rib
       .ribbon { fill: color-mix(in srgb, var(--weights) 80%, var(--paper)); }
       .one, .two, .hit, .share, .noted, .copy { opacity: 0; }
       :is(.s1, .s2, .s3) .noted, .s3 .copy { opacity: 1; }
-      g.later, :is(.s1, .s2, .s3) .later.noted { opacity: .6; }
+      g.later, :is(.s1, .s2, .s3) .later.noted { opacity: .8; }
       .s1 .one { opacity: 1; transition: opacity .4s; } :is(.s2, .s3) .one { opacity: .3; transition: opacity .4s; }
       :is(.s2, .s3) :is(.two, .hit, .share) { opacity: 1; transition: opacity .4s ${FLIGHT / 1000}s; }
     `;

@@ -92,6 +92,18 @@ def test_a_slider_frames_what_grows_and_says_it(show):
     assert page.locator(".old").count() == 0  # the old size would lie on its neighbours
 
 
+def test_while_matrices_grow_the_last_row_may_be_the_chosen_one(show):
+    page = show(alive("shapes"))
+    page.get_by_role("button", name="output").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    for size in ("6", "3", "6"):  # its row is gone, and comes back
+        page.get_by_role("slider", name="Words L").fill(size)
+        page.wait_for_timeout(700)
+        assert page.trouble == []
+    assert "(36 numbers, not 9)" in said(page)
+
+
 def test_a_press_lights_the_factors_and_says_the_product_with_its_sizes(show):
     page = show(alive("shapes"), motion="reduce")
     lit = """all => all.map(block => block.getAttribute("aria-label").replace(/, .{5}/, ""))"""

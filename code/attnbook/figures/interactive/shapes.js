@@ -134,7 +134,8 @@ attnbook.define("shapes", (shared) => {
     }
 
     within(name, entry) {
-      return this.size(name).map((size, axis) => Math.max(0, Math.min(entry[axis], size - 1)));
+      const there = [this.values[name].length, this.values[name][0].length]; // on the way to another size
+      return this.size(name).map((size, axis) => Math.max(0, Math.min(entry[axis], size - 1, there[axis] - 1)));
     }
 
     // all numbers, for some words and features of the head

@@ -38,7 +38,7 @@ def test_all_numbers_are_pytorchs(show):
     assert exponentials == hundredths(ENERGIES.exp())
     assert weights == hundredths(WEIGHTS)
     context = ", ".join(hundredths(WEIGHTS @ STATES))
-    assert page.locator(".sum > b").inner_text() == f"= ({context})"
+    assert page.locator(".sum > b").inner_text() == f"≈ ({context})"
     assert said(page).endswith(f"The sum is the context, ({context}).")
     bars = page.locator(".bar").evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")
     shares = torch.tensor(bars).double()

@@ -89,7 +89,7 @@ attnbook.define("looking-back", ({ Interactive, element, shape, sum, dot, softma
         [4, [], flow],
         [4, ["3 context"], wide("box v sum", element("span", {}, ...joined(" + ", shares.map((share, j) =>
           [copy(4, share), "·", ...vector(states[j].map((state) => copy(4, state)))]))),
-        element("b", {}, `= ${this.vector(context)}`))]];
+        element("b", {}, `≈ ${this.vector(context)}`))]];
       this.rows = rows.map(([step, [name = "", more = ""], ...parts]) => [step, element("div", { class: "row" },
         element("span", { class: "label" }, element("b", {}, name), more), ...parts)]);
       this.stage.style.setProperty("--states", memory.length);

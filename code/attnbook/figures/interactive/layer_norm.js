@@ -88,7 +88,7 @@ attnbook.define("layer-norm", ({ Interactive, element, sum, fixed }) => {
       this.parts.mean.style.top = `${y(mean) - 1}px`;
       this.parts.spread.style.cssText = `top: ${y(spread)}px; height: ${2 * spread * this.unit}px`;
       this.labels.mean.style.top = `${y(mean) - 10}px`;
-      this.labels.spread.style.top = `${y(spread) - 20}px`;
+      this.labels.spread.style.top = `${Math.min(y(spread) - 20, y(mean) - 31)}px`; // above that of the mean
       this.labels.spread.textContent = `σ = ${short(spread)}`;
     }
 

@@ -7,7 +7,6 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
   const HEARD = 0.2; // a weight from which on a word is named
   const DARKEST = 45; // percent of the colour of weights in a cell that has all of the weight
   const PASS = 800; // milliseconds that features need to a matrix
-  const SHOWN = [5500, 3500]; // before the query's own matrix goes by itself, and comes back
   const through = (row, matrix) =>
     matrix[0].map((_, k) => dot(row, matrix.map((cells) => cells[k])));
   const list = (parts) => [parts.slice(0, -1).join(", "), ...parts.slice(-1)]
@@ -185,10 +184,6 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
         this.pass("value", 2 * PASS);
         for (const node of late)
           this.appear(node, PASS * { fan: 1.2, weight: 2.4, ribbon: 3.4 }[node.classList[0]] || 4 * PASS);
-        this.onceByItself(() => {
-          this.take(CASES[1]);
-          this.onceByItself(() => this.take(CASES[0]), SHOWN[1]);
-        }, SHOWN[0]);
       });
     }
 

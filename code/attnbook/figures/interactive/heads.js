@@ -331,19 +331,21 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       const { tokens, weights } = this.data;
       const word = tokens[this.word];
       const most = HEADS.map((head) => {
-        const row = weights[head][this.word];
-        const best = row.indexOf(Math.max(...row));
-        return { token: tokens[best], share: fixed(row[best]) };
+        const row = weights[head][this.word].map((weight) => fixed(weight));
+        const share = row.reduce((a, b) => (Number(b) > Number(a) ? b : a));
+        const best = tokens.filter((_, j) => row[j] === share).map((token) => `“${token}”`);
+        const names = best.length === tokens.length ? "every word" : best.join(" and ");
+        return { names, share: `${names} a weight of ${share}` };
       });
       const half = this.width / 2;
       return [
         `The ${this.width} features of “${word}” are multiplied by three matrices, which gives a query q, `
           + "a key k and a value v. All other words get theirs in the same way.",
         `Nothing is computed: head 1 takes the first ${half} numbers of each q, k and v, and head 2 the others.`,
-        `In each head, the query of “${word}” meets the keys of all words. Head 1 gives “${most[0].token}” a weight of `
-          + `${most[0].share}, and head 2 gives “${most[1].token}” a weight of ${most[1].share}.`,
+        `In each head, the query of “${word}” meets the keys of all words. Head 1 gives `
+          + `${most[0].share}, and head 2 gives ${most[1].share}.`,
         "Each value counts as much as its weight, and the sum of all is the average. "
-          + `It brings mostly “${most[0].token}” in head 1, and mostly “${most[1].token}” in head 2.`,
+          + `The largest weight is on ${most[0].names} in head 1, and on ${most[1].names} in head 2.`,
         `The two averages, ${half} numbers each, are put side by side, which gives ${this.width} numbers.`,
         "Only here do the heads meet, because each number of the output can use the numbers of both. "
           + `The output has ${this.width} numbers, as many as x.`][this.step];

@@ -128,7 +128,7 @@ attnbook.define("asking", (shared) => {
       ({ query: () => this.buildAsking(), ribbons: () => this.buildAll(),
         row: () => this.buildRow() })[view]();
       if (view !== "row") this.whenResized(this.ribbons, ([{ contentRect: { width, height } }]) => {
-        this.fall = WORD * words.length * height / width; // so that nothing is stretched
+        this.fall = WORD * words.length * height / (width || WORD); // so that nothing is stretched
         this.ribbons.replaceChildren(); // new curves, which do not move to their places
         this.paint();
       });

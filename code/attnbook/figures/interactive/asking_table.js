@@ -46,7 +46,7 @@ attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
       .table text.tq { fill: var(--query); } .table text.tk { fill: var(--key); }
       .table text.tv { fill: var(--value); } .table text.tw { fill: var(--weights); }
       @container (max-width: 46rem) {
-        .sheet { font-size: 11.5px; }
+        .sheet { font-size: 12px; }
         .sheet :is(td, th) { padding-inline: 1px; word-spacing: -1.2px; } .sheet .pair { width: 32%; }
         .sheet .none { word-spacing: 0; }
         .sheet .sum tbody :is(td, th) { height: 2.1rem; } .sum .whole { display: block; }

@@ -3,8 +3,11 @@
 import browser
 import examples
 import pytest
+import torch
 from examples import INDUCTION, alive, numbers, percent, ribbons, said
 from playwright.sync_api import expect
+
+from attnbook.figures import interactive
 
 browser.skip_without()
 show = examples.show
@@ -20,10 +23,11 @@ def test_the_last_word_finds_the_note_that_names_it_and_its_word_is_copied(show)
     assert said(page) == (
         "3. Copy: the word with the note “after a” is “b”. It is copied into the prediction."
     )
-    assert page.locator(".note").all_text_contents() == ["<i>", "<i>", "a", "b"]
+    assert page.locator(".note").all_text_contents() == ["–", "<i>", "a", "b"]
     assert page.locator(".copy").text_content() == "b" and page.locator(".hit").count() == 1
     assert page.locator(".share").all_text_contents() == [percent(w) for w in MATCHES[3].tolist()]
     _, rows = numbers(page)
+    assert rows["<i>"][0] == "–", "nothing is before the first word"
     assert rows["b"] == ["after a", percent(0.8), percent(0.8)]
 
 
@@ -53,11 +57,30 @@ def test_another_word_can_ask_and_may_find_no_note(show):
         "Enter"
     )
     assert page.locator(".copy").text_content() == "?" and page.locator(".hit").count() == 0
-    assert "no word has the note “after b”" in said(page)
+    assert "head 2 does not find the note “after b”" in said(page)
     page.get_by_role("button", name="back").click()
-    assert said(page).endswith(f"The largest weight is {percent(0.5)}, on “b”.")
+    assert said(page).endswith(
+        f"No word so far has it. The largest weight is {percent(0.5)}, on “b”."
+    )
     shares = page.locator(".share").all_text_contents()
     assert shares == [percent(w) for w in MATCHES[2, :3].tolist()]
+
+
+def test_a_note_that_is_there_may_be_missed_and_the_first_word_has_none(show):
+    matches = MATCHES.clone()
+    matches[3] = torch.tensor([0.9, 0.02, 0.07, 0.01])
+    figure = interactive.induction(["a", "b", "c", "a"], notes=NOTES, matches=matches)
+    page = show(figure.to_html(), motion="reduce")
+    assert "head 2 does not find the note “after a”" in said(page)
+    page.get_by_role("button", name="back").click()
+    assert said(page).endswith(
+        f"“b” has it, but gets only {percent(0.02)} of the weight. “a” gets {percent(0.9)}."
+    )
+    assert page.locator(".hit").count() == 0 and page.locator(".copy").text_content() == "?"
+    page.get_by_role("button", name="a", exact=True).first.press("Enter")
+    assert said(page).endswith(
+        f"No word so far has it. The largest weight is {percent(1)}, on “a”."
+    )
 
 
 def test_it_plays_once_when_it_is_seen_and_stops_for_a_reader(show):

@@ -17,9 +17,9 @@ def induction(
 ) -> Drawing:
     """What two heads make of a text whose last word was there already.
 
-    The first head notes below each word the one ``before`` it. The last word then looks for the
-    notes that name it, with these ``weights`` (at least 0, the sum 1), and ``guess`` is the word
-    that they lead to.
+    The first head notes below each word but the first the one ``before`` it. The last word then
+    looks for the notes that name it, with these ``weights`` (at least 0, the sum 1), and ``guess``
+    is the word that they lead to.
 
     Raises ``ValueError`` if there are not 3 to 9 words, or not a note and a weight for each.
     """
@@ -31,7 +31,7 @@ def induction(
             raise ValueError(f"{name} needs one entry for each of {count} words: got {len(given)}")
     canvas = Canvas()
     middles = [(j + 0.5) * CELL for j in range(count)]
-    first = "1  Each word notes the word before it."
+    first = "1  Each word but the first notes the word before it."
     canvas.text(0, 12, first, color=KEY, anchor="start", bold=True, size=SMALL)
     for j, (word, middle) in enumerate(zip(words, middles, strict=True)):
         last = j == count - 1
@@ -41,7 +41,8 @@ def induction(
             canvas.line((middle - 6, 46), (middle - 6, top), (middles[j - 1] + 6, top), color=KEY)
             canvas.arrow((middles[j - 1] + 6, top), (middles[j - 1] + 6, 46), color=KEY)
         canvas.text(middle, NOTES - 10, "after", color=KEY, size=SMALL)
-        canvas.text(middle, NOTES + 6, fitted(before[j], CELL - 2, SMALL), color=KEY, size=SMALL)
+        note = fitted(before[j], CELL - 2, SMALL) if j else "–"
+        canvas.text(middle, NOTES + 6, note, color=KEY, size=SMALL)
     asker, right = middles[-1], 0.0
     for j, weight in enumerate(weights):
         if weight >= LEAST:
@@ -58,11 +59,12 @@ def induction(
     canvas.text(asker + CELL / 2, ASKED, second, color=QUERY, anchor="end", bold=True, size=SMALL)
     canvas.text(asker - 33, SAID, "It predicts", color=VALUE, anchor="end", bold=True, size=SMALL)
     _box(canvas, asker, SAID - BOX / 2, guess, VALUE)
-    notes = ", ".join(f"{word} after {note}" for word, note in zip(words, before, strict=True))
+    notes = ", ".join(f"{words[j]} after {before[j]}" for j in range(1, count))
     return canvas.finish(
-        f"The words {', '.join(words)}. Each word looks one place back and notes the word before "
-        f"it: {notes}. The last word, {words[-1]}, looks for a word with the note: after "
-        f"{words[-1]}. It finds {guess} with a weight of {max(weights):.2f}, and predicts {guess}."
+        f"The words {', '.join(words)}. Each word but the first looks one place back and notes the "
+        f"word before it: {notes}. The last word, {words[-1]}, looks for a word with the note: "
+        f"after {words[-1]}. It finds {guess} with a weight of {max(weights):.2f}, and predicts "
+        f"{guess}."
     )
 
 

@@ -68,12 +68,14 @@ attnbook.define("induction", ({ Interactive, element, shape, range, percent, rib
       if (!still()) this.move(moves);
     }
 
-    // what the second head finds: its word, and whether the note there names the word that asks
+    // what the second head finds: its word, whether the note there names the word that asks, and the
+    // first word that has this note
     match() {
       const { words, matches } = this.data;
       const row = matches[this.asks].slice(0, this.asks + 1);
       const at = row.indexOf(Math.max(...row));
-      return { row, at, fits: words[this.found[at]] === words[this.asks] };
+      const noted = (word) => word > 0 && words[this.found[word]] === words[this.asks]; // nothing is before the first word
+      return { row, at, fits: noted(at), missed: range(row.length).find(noted) };
     }
 
     // the picture for the width that the figure has, with all that its steps show
@@ -94,7 +96,8 @@ attnbook.define("induction", ({ Interactive, element, shape, range, percent, rib
       const later = (word) => (word > this.asks ? "later" : "");
       const level = (y, wide = unit - 6) => words.map((_, word) => ({ x: x(word), y, width: wide }));
       const end = Math.max(62, Math.min(x(this.asks), width - 62));
-      this.notes = words.map((_, word) => text(x(word), NOTE, `note noted moves ${later(word)}`, words[this.found[word]]));
+      this.notes = words.map((_, word) => text(x(word), NOTE, `note noted moves ${later(word)}`,
+        word ? words[this.found[word]] : "–"));
       this.questions = row.map((_, word) => text(x(word), CARD - 11, "question asked moves", `${words[this.asks]}?`));
       this.copy = text(end, SAID, "copy moves", fits ? words[at] : "?");
       this.ways = { notes: this.found.map((from, to) => [x(from) - x(to), WORDS / 2 - NOTE]),
@@ -139,17 +142,18 @@ attnbook.define("induction", ({ Interactive, element, shape, range, percent, rib
 
     sentence() {
       const { words, notes, heads } = this.data;
-      const { row, at, fits } = this.match();
+      const { row, at, fits, missed } = this.match();
       const [asks, found] = [words[this.asks], words[at]];
       const least = percent(Math.min(...notes.slice(1).map((shares, i) => shares[i])));
       return [
         `What comes after “${asks}”? Two heads find out, one after the other.`,
-        `1. Note: each word notes the word before it, which gets ${least} or more of the weight in ${heads[0]}.`,
+        `1. Note: each word but the first notes the word before it, which gets ${least} or more of the weight in ${heads[0]}.`,
         `2. Match: in ${heads[1]}, “${asks}” asks for the note “after ${asks}”. ` + (fits
           ? `“${found}” has this note, and gets ${percent(row[at])} of the weight.`
-          : `No word has it. The largest weight is ${percent(row[at])}, on “${found}”.`),
+          : missed === undefined ? `No word so far has it. The largest weight is ${percent(row[at])}, on “${found}”.`
+            : `“${words[missed]}” has it, but gets only ${percent(row[missed])} of the weight. “${found}” gets ${percent(row[at])}.`),
         fits ? `3. Copy: the word with the note “after ${asks}” is “${found}”. It is copied into the prediction.`
-          : `3. Copy: no word has the note “after ${asks}”, so what is copied predicts nothing.`,
+          : `3. Copy: ${heads[1]} does not find the note “after ${asks}”, so no word is copied.`,
       ][this.step];
     }
 
@@ -157,7 +161,7 @@ attnbook.define("induction", ({ Interactive, element, shape, range, percent, rib
       const { words, notes, heads } = this.data;
       const { row } = this.match();
       return [["word", "note", `weight in ${heads[0]}`, `weight in ${heads[1]}`], ...words.map((word, i) => [word,
-        `after ${words[this.found[i]]}`, percent(notes[i][this.found[i]]), i < row.length ? percent(row[i]) : "–"])];
+        i ? `after ${words[this.found[i]]}` : "–", percent(notes[i][this.found[i]]), i < row.length ? percent(row[i]) : "–"])];
     }
   };
 });

@@ -49,7 +49,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         onpointermove: (event) => event.buttons && this.drag(event) }, this.svg, input);
       const twin = tokens.with(-2, other).join(" ");
       this.stage.append(element("p", { class: "line" }, "Swap one vector for that of ",
-        element("b", {}, `“${twin}”`), ". If the swap changes the answer, the vector carried the country."), this.picture);
+        element("b", {}, `“${twin}”`), ". If the swap changes the answer, the vector carried the country (or its capital)."), this.picture);
       this.whenResized(this.picture, () => this.lay());
       this.onceByItself(() => {
         this.go(0);

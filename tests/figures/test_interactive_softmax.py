@@ -93,6 +93,14 @@ def test_a_score_is_dragged_up_and_takes_from_all_others_in_the_same_proportion(
     )
 
 
+def test_weights_of_which_one_is_negative_are_multiplied_not_taken_from(show):
+    page = show(alive("softmax"), motion="reduce")
+    page.get_by_role("button", name="scores").click()
+    handle(page, "cat").press("PageUp")
+    by = SCORES.sum() / (SCORES.sum() + 1)
+    assert said(page) == f"Raising cat multiplies every other weight by {by:.2f}."
+
+
 def test_a_number_added_to_all_scores_changes_no_weight(show):
     page = show(alive("softmax"))
     add, subtract = (page.get_by_role("button", name=name) for name in ("Add 1", "Subtract 1"))

@@ -16,12 +16,12 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
     { name: "softmax", of: Math.exp, fits: 6, called: (score) => ["e", raised(score)],
       says: "Each bar is as high as the curve above its score. The weights stay positive, and they sum to 1." },
     { name: "scores", of: (score) => score, fits: 2.5, called: (score) => [score],
-      says: "Without a curve, a score below 0 becomes a negative weight, and a weight can exceed 1 (red)." },
+      says: "This curve is a straight line, so a score below 0 can become a negative weight, and a weight can exceed 1 (red)." },
     { name: "squares", of: (score) => score * score, fits: 5,
       called: (score) => [score === "score" ? "score²" : `(${score})²`],
       says: "This curve rises on both sides, so a score of −2 gets as much weight as a score of 2." },
     { name: "ReLU", of: (score) => Math.max(0, score), fits: 2.5, called: (score) => [`max(0, ${score})`],
-      says: "Every score below 0 gets the weight 0, and it keeps this weight if it rises a little." },
+      says: "Every score below 0 gets the weight 0, even if the score rises a little." },
     { name: "sigmoid", of: (score) => 1 / (1 + Math.exp(-score)), fits: 1.3, called: () => ["sigmoid"],
       says: "This curve flattens out, so two scores far above 0 get nearly equal weights." },
   ];
@@ -368,11 +368,13 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
     }
 
     explainOne(moved, by) {
-      const { words } = this.data;
-      const [others, raises] = [words.filter((_, i) => i !== moved), this.now.scores[moved] > this.since.scores[moved]];
-      if (same(by, 1)) return this.now.scores[moved] === this.since.scores[moved]
+      const [score, before] = [this.now.scores[moved], this.since.scores[moved]];
+      if (same(by, 1)) return score === before
         ? "The score is as it was, and so is every weight." : "Its bar stays as high as it was, so no weight changes.";
-      return `${raises ? "Raising" : "Lowering"} ${words[moved]} ${by < 1 ? "takes weight from" : "gives weight to"} ${others.join(" and ")}`
+      const doing = `${score > before ? "Raising" : "Lowering"} ${this.data.words[moved]}`;
+      if (by < 0 || this.since.weights.some((weight) => weight < 0)) return `${doing} multiplies every other weight by ${size(by)}.`;
+      const others = this.data.words.filter((_, i) => i !== moved);
+      return `${doing} ${by < 1 ? "takes weight from" : "gives weight to"} ${others.join(" and ")}`
         + (others.length > 1 ? ` in the same proportion: both × ${size(by)}.` : ".");
     }
 
@@ -389,8 +391,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
     }
 
     numbers() {
-      const { parts, whole, weights } = this.measure();
-      const { scores, factor } = this.now;
+      const [{ parts, whole, weights }, { scores, factor }] = [this.measure(), this.now];
       return [["word", "score", "× factor", "bar", "weight"],
         ...this.data.words.map((word, i) => [word, fixed(scores[i], 3), fixed(factor * scores[i], 3),
           size(parts[i], 3), weights[i] === null ? "none" : size(weights[i], 3)]),

@@ -33,13 +33,13 @@ order_through_a_mask.wrong_option(
     "the mask lets order in everywhere",
     "This assumes that the mask changes every output. It does break (5.2), but not at each token. "
     "The last token may see all words, so the mask takes nothing away from it. Look at the last "
-    "boxes in Figure 5.6.",
+    "boxes in Figure 5.5.",
 )
 order_through_a_mask.wrong_option(
     "C",
     "attention never knows order",
     'This is true where each token may see all others. But under a causal mask, "man" hears of '
-    '"dog" only if "dog" comes before it. Look at the other boxes in Figure 5.6.',
+    '"dog" only if "dog" comes before it. Look at the other boxes in Figure 5.5.',
 )
 
 

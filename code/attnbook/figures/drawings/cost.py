@@ -137,9 +137,10 @@ def caching(steps: Sequence[int]) -> Drawing:
                             color=INK)  # fmt: skip
     counts = "; ".join(f"token {n} takes {n**2} scores without and {n} with a cache" for n in steps)
     return canvas.finish(
-        "What is computed for each new token. Without a cache, all keys, values and scores are "
-        "computed once more. With a cache, only one key, one value and one row of scores are "
-        f"computed, and earlier keys and values are kept. {counts[0].upper()}{counts[1:]}."
+        "The picture shows what is computed for each new token. Without a cache, all keys, values "
+        "and scores are computed again. With a cache, only one key, one value and one row of "
+        "scores are computed, and earlier keys and values are kept. "
+        f"{counts[0].upper()}{counts[1:]}."
     )
 
 

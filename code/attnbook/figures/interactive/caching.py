@@ -12,7 +12,7 @@ def caching(words: Sequence[str], *, prompt: int = 1) -> Interactive:
     """What each step of writing ``words`` computes, without a cache and with one.
 
     A step reads the words so far and writes the next one. Without a cache, all keys, values and
-    scores are computed once more. With a cache, the new key and value join the earlier ones, and
+    scores are computed again. With a cache, the new key and value join the earlier ones, and
     there is one row of scores; only the words of the prompt are read at once. The reader goes from
     token to token; it plays once, and each score takes the same time.
 

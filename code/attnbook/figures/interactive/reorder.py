@@ -22,8 +22,9 @@ def reorder(
     """A map of weights, whose rows follow the queries and whose columns follow the keys.
 
     Three switches put queries, keys and values into ``order``, and the outputs are computed from
-    the weights and the values below them. When it is seen, queries move once, then keys and values
-    together. ``asks`` are the words whose queries these are: all, or a single one, which stays.
+    the weights and the values below them. When the figure is seen, queries move once, then keys
+    and values together. ``asks`` are the words whose queries these are: all, or a single one, which
+    stays.
 
     Raises ``ValueError`` if ``asks`` is neither, if the sizes do not match, if ``order`` does not
     list each word once, or if a number is not finite.
@@ -48,14 +49,17 @@ def reorder(
         "value": rounded(value),
     }
     gives = [
-        f"{word} gives "
+        f"“{word}” gives "
         + ", ".join(f"{share:.2f} to {other}" for other, share in zip(words, row, strict=True))
         + f", and gets {output}"
         for word, row, output in zip(asks, weights.tolist(), points(outputs), strict=True)
     ]
+    same = (
+        "each word has the same output" if len(asks) > 1 else f"the output of {asks[0]} is the same"
+    )
     alt = (
         f"A map of weights. {'. '.join(gives)}. In the order {' '.join(words[i] for i in order)}, "
-        "weights move with the words, and each word has the same output."
+        f"the weights move with the words, and {same}."
     )
     orders = [*range(len(words))], [*order]
     maps = []

@@ -70,7 +70,7 @@ attnbook.define("layer-norm", ({ Interactive, element, sum, fixed }) => {
         this.place();
       }, from === this.step, MOVE);
       this.say([`The mean of the ${this.bars.length} features is μ\u00a0=\u00a0${short(this.mean)}.`,
-        `μ is subtracted from each feature. The mean of their squares is now σ²\u00a0=\u00a0${short(this.variance)}, so σ\u00a0=\u00a0${short(this.spread)}.`,
+        `μ is subtracted from each feature. The mean of the squared differences is σ²\u00a0=\u00a0${short(this.variance)}, so σ\u00a0=\u00a0${short(this.spread)}.`,
         "Each feature is divided by σ. Now the mean is 0, and the mean of the squares is 1."][this.step]);
     }
 

@@ -8,7 +8,7 @@ from attnbook.figures.interactive.base import Interactive, rounded
 
 
 def layer_norm(token: Float[Tensor, " d"]) -> Interactive:
-    """The features of a token as bars, which move by their mean and then shrink by σ.
+    """The features of a token as bars, which first move by their mean, and are then divided by σ.
 
     The reader goes from step to step; it plays once, when it is seen. Raises ``ValueError`` where
     the drawing does.

@@ -96,8 +96,8 @@ attnbook.define("transformer", (shared) => {
       .small.near { stroke: var(--weights); stroke-width: 2; }
     `;
     static TABLE = "Pre-norm or post-norm, and the names of the sizes";
-    static HOW = "The vector of one token goes up. Click or tap a box, or move with Tab and the arrow keys. " +
-      "Sizes: tokens × features in our translator, for ";
+    static HOW = "The vectors of two tokens go up, first in the encoder and then in the decoder. " +
+      "Click or tap a box, or move with Tab and the arrow keys. Sizes: tokens × features in our translator, for ";
     static PRE = "Pre-norm puts each norm beside the stream, before a sub-layer, and one more " +
       "norm on top of each stack. Below that last norm, the stream itself passes through no norm.";
     static POST = "Post-norm, the design of 2017, puts the norms on the stream itself, after each " +

@@ -145,16 +145,17 @@ ATTENTIONS = {
 def transformer(*, here: str | None = None) -> Interactive:
     """The Transformer of encoder and decoder as a map: each box says what it does, and where.
 
-    The vector of one token goes up once the map is seen, or step by step, while the book's
-    translator reads a number: first on the encoder's side, then on the decoder's. A box that is
-    chosen tells in a sentence what it does, and the numbers of the chapters about it; at first this
-    is the encoder's self-attention. On the book's pages the numbers become titles with links, which
-    the figure reads from the navigation of the page. Boxes have the sizes of what leaves them,
-    tokens × features. Attention, network, norms and sums have colours of their own. Beside or below
-    the map is the inside of every attention, with the sizes of the one chosen last, then the
-    matrices of the box that is chosen, to scale, with what they are multiplied by. A matrix that is
-    pressed shows how one row times one column gives one of its numbers. A fold has the names of all
-    sizes. There, readers can change the map from pre-norm to the post-norm of 2017.
+    The vector of one token on each side goes up as soon as the map is seen, or step by step, while
+    the book's translator reads a number: first on the encoder's side, then on the decoder's. A box
+    that is chosen tells in a sentence what it does, and the numbers of the chapters about it; at
+    first this is the encoder's self-attention. On the book's pages the numbers become titles with
+    links, which the figure reads from the navigation of the page. Boxes have the sizes of what
+    leaves them, tokens × features. Attention, network, norms and sums have colours of their own.
+    Beside or below the map is the inside of every attention, with the sizes of the one chosen last,
+    then the matrices of the box that is chosen, to scale, with what they are multiplied by. A
+    matrix that is pressed shows how one row times one column gives one of its numbers. A fold has
+    the names of all sizes. There, readers can change the map from pre-norm to the post-norm of
+    2017.
 
     With ``here``, the name of a part such as ``"self-attention"``, it is a small picture with this
     part lit: where in the whole a chapter is.

@@ -297,7 +297,7 @@ attnbook.define("all-heads", (shared) => {
         : `Number ${rank} of ${scores.length} in looking ${what}: ${percent(scores[this.chosen])}`);
       this.caption.replaceChildren(
         element("b", {}, `And the other ${scores.length - 1} heads? `),
-        `The text passes ${blocks} blocks, each with ${heads} heads. In `
+        `The text passes through ${blocks} blocks, each with ${heads} heads. In `
         + `${scores.filter((score) => score >= LEAST).length} heads, this weight is ${percent(LEAST)} or more. `,
         element("span", { class: "scale" }, percent(LEAST),
           element("i", { style: `--least: ${100 * LEAST / darkest}%` }), percent(darkest)));

@@ -10,9 +10,10 @@ from attnbook.figures.interactive.base import Interactive, still_maps
 def one_head_or_two(words: Sequence[str], *, questions: Sequence[str], asks: str) -> Interactive:
     """One head mixes two nouns, with weights that the reader sets; two heads bring one each.
 
-    The nouns go to what the verb gets once, when the figure is seen. ``words`` are a noun, a verb
-    and a noun, and the second sentence swaps the nouns. ``questions`` say what each of two heads
-    looks for, and ``asks`` says both. The still picture has the weights, those of one head equal.
+    When the figure is seen, the nouns travel once to the boxes of what the verb gets. ``words``
+    are a noun, a verb and a noun, and the second sentence swaps the nouns. ``questions`` say what
+    each of two heads looks for, and ``asks`` says both. The still picture has the weights, those of
+    one head equal.
 
     Raises ``ValueError`` if there are not three words and two questions.
     """

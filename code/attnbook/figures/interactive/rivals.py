@@ -33,8 +33,8 @@ def hands() -> Float[Tensor, "two features"]:
 def rivals(right: Mapping[str, Sequence[float]], *, alt: str) -> Interactive:
     """How the scores of one query and its keys change if the query slides to new places.
 
-    A row for each of four ways to mark positions, with the score of the key at each place, for a
-    query at 15, the last trained place, to 31. ``right`` says how many answers (in %) each way gets
+    A row for each of four ways to mark positions, with the scores of a query that slides from 15,
+    the last trained place, to 31. ``right`` says how many answers (in %) each way gets
     right at trained and at new places, under the names of ``HOW``. ``alt`` says what can be seen.
 
     Raises ``ValueError`` for other names.

@@ -19,9 +19,9 @@ def scale(
     means their first d features. Both sides show the scores on the same axis, and the weights that
     softmax makes of them, in the order of the scores. The undivided scores leave trails from size
     to size, and the divided ones are also on an axis that is zoomed in. A button raises the best
-    score by 1; dashed bars are the weights before. The table has the size of softmax's Jacobian,
-    the root of the sum of its squared entries wᵢ ([i = j] − wⱼ). The figure begins two sizes before
-    the largest.
+    score by 1; dashed bars are the weights before that. The table has the size of softmax's
+    Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ). The figure begins two
+    sizes before the largest.
 
     ``query`` and ``key`` are some draws, which a button shows one after the other: in each, one
     query and its 2 to 12 keys. ``alt`` says what can be seen.

@@ -34,11 +34,11 @@ def stretch(
     curve is in another colour where no training text has had such an angle. The reader chooses how
     long the text is, and by which of ``STRETCHES`` the pairs are slowed down.
 
-    ``pairs``, 2 to 8 of those of ``d_features`` features, are shown, or as many of the fastest;
+    ``pairs`` are the numbers of the 2 to 8 pairs that are shown, or how many of the fastest ones;
     training texts have ``trained_length`` tokens, 8 to 128. ``right`` says for each stretch, under
-    the name that it then has, how many tokens a model finds (in %) in texts of each length: those
-    that are near, and those with a name. The stretches are then made for the longest text,
-    and run by themselves once. ``alt`` says what can be seen.
+    the name that it then has, what share of the tokens a model finds (in %) in texts of each
+    length: those that are near, and those with a name. The stretches are then made for the longest
+    text, and the figure plays once. ``alt`` says what can be seen.
 
     Raises ``ValueError`` for other sizes, or if there are fewer pairs than that.
     """

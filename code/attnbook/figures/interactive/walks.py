@@ -15,9 +15,9 @@ POINTS = 128  # of a walk, after the first
 def walks(query: Float[Tensor, "pair d"], key: Float[Tensor, "pair d"], *, alt: str) -> Interactive:
     """The scores of some pairs of query and key, added up feature by feature, as walks.
 
-    They grow to 1, 4, 9 and 16 sixteenths of the features, between the curves of plus and minus the
-    root of the number of features. A switch divides each sum by the root of its number of features.
-    ``alt`` says what can be seen.
+    They grow in four steps, to 1, 4, 9 and 16 sixteenths of the features, and two curves show plus
+    and minus the root of the number of features. A switch divides each sum by the root of its
+    number of features. ``alt`` says what can be seen.
 
     Raises ``ValueError`` if query and key do not match, if the number of features is not a multiple
     of 128, or if a number is not finite.

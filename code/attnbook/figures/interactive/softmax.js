@@ -374,8 +374,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
       const doing = `${score > before ? "Raising" : "Lowering"} ${this.data.words[moved]}`;
       if (by < 0 || this.since.weights.some((weight) => weight < 0)) return `${doing} multiplies every other weight by ${size(by)}.`;
       const others = this.data.words.filter((_, i) => i !== moved);
-      return `${doing} ${by < 1 ? "takes weight from" : "gives weight to"} ${others.join(" and ")}`
-        + (others.length > 1 ? ` in the same proportion: both × ${size(by)}.` : ".");
+      return `${doing} ${by < 1 ? "takes weight from" : "gives weight to"} ${others.join(" and ")}` + (others.length > 1 ? ` in the same proportion: both × ${size(by)}.` : ".");
     }
 
     explainFactor(weights, usual) {

@@ -105,8 +105,8 @@ PARTS = {
         [3],
     ),
     "mask": (
-        "Keys that must not be seen, such as later tokens or padding, get −∞ instead of the score that "
-        "is drawn, so their weight is 0.",
+        "Keys that must not be seen, such as later tokens or padding, get −∞ instead of the score "
+        "that is drawn, so their weight is 0.",
         "(batch, h, L_query, L_key)",
         [4, 5],
     ),

@@ -59,9 +59,7 @@ def test_another_word_can_ask_and_may_find_no_note(show):
     assert page.locator(".copy").text_content() == "?" and page.locator(".hit").count() == 0
     assert "head 2 does not find the note “after b”" in said(page)
     page.get_by_role("button", name="back").click()
-    assert said(page).endswith(
-        f"No word so far has it. The largest weight is {percent(0.5)}, on “b”."
-    )
+    assert said(page).endswith(f"No word has it yet. “b” gets the most weight, {percent(0.5)}.")
     shares = page.locator(".share").all_text_contents()
     assert shares == [percent(w) for w in MATCHES[2, :3].tolist()]
 
@@ -74,13 +72,11 @@ def test_a_note_that_is_there_may_be_missed_and_the_first_word_has_none(show):
     assert "head 2 does not find the note “after a”" in said(page)
     page.get_by_role("button", name="back").click()
     assert said(page).endswith(
-        f"“b” has it, but gets only {percent(0.02)} of the weight. “a” gets {percent(0.9)}."
+        f"“b” has it, but gets only {percent(0.02)}, and “a” gets {percent(0.9)}."
     )
     assert page.locator(".hit").count() == 0 and page.locator(".copy").text_content() == "?"
     page.get_by_role("button", name="a", exact=True).first.press("Enter")
-    assert said(page).endswith(
-        f"No word so far has it. The largest weight is {percent(1)}, on “a”."
-    )
+    assert said(page).endswith(f"No word has it yet. “a” gets the most weight, {percent(1)}.")
 
 
 def test_it_plays_once_when_it_is_seen_and_stops_for_a_reader(show):

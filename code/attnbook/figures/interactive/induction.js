@@ -150,8 +150,8 @@ attnbook.define("induction", ({ Interactive, element, shape, range, percent, rib
         `1. Note: each word but the first notes the word before it, which gets ${least} or more of the weight in ${heads[0]}.`,
         `2. Match: in ${heads[1]}, “${asks}” asks for the note “after ${asks}”. ` + (fits
           ? `“${found}” has this note, and gets ${percent(row[at])} of the weight.`
-          : missed === undefined ? `No word so far has it. The largest weight is ${percent(row[at])}, on “${found}”.`
-            : `“${words[missed]}” has it, but gets only ${percent(row[missed])} of the weight. “${found}” gets ${percent(row[at])}.`),
+          : missed === undefined ? `No word has it yet. “${found}” gets the most weight, ${percent(row[at])}.`
+            : `“${words[missed]}” has it, but gets only ${percent(row[missed])}, and “${found}” gets ${percent(row[at])}.`),
         fits ? `3. Copy: the word with the note “after ${asks}” is “${found}”. It is copied into the prediction.`
           : `3. Copy: ${heads[1]} does not find the note “after ${asks}”, so no word is copied.`,
       ][this.step];

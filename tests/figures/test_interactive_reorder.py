@@ -59,8 +59,18 @@ def test_weights_follow_queries_and_keys_and_outputs_are_those_of_the_layer(show
     assert page.locator(".formula").inner_text() == formula
 
 
-def test_rows_slide_and_then_columns_once_when_it_is_seen(show):
+# whether what a figure says from now on is spoken
+HEARD = """() => {
+  const figure = document.querySelector("[label]");
+  const say = figure.say.bind(figure);
+  figure.heard = [];
+  figure.say = (text) => say(text, figure.heard.push(figure.said.ariaLive));
+}"""
+
+
+def test_rows_slide_and_then_columns_once_in_silence_when_it_is_seen(show):
     page = show(alive("reorder"))
+    page.evaluate(HEARD)
     states = [[False] * 3, [True, False, False], [True] * 3]
     checked = """() => [...document.querySelector('[label]').shadowRoot.querySelectorAll('input')]
                       .map(e => e.checked)"""
@@ -69,6 +79,7 @@ def test_rows_slide_and_then_columns_once_when_it_is_seen(show):
         moving = page.locator("[label]").evaluate("e => e.shadowRoot.getAnimations().length")
         assert moving > 0
     assert "“<i> </script> dog”" in said(page)
+    assert {*page.evaluate("document.querySelector('[label]').heard")} == {"off"}
     page.get_by_role("switch", name="keys").press("Space")
     assert "3 of 3 outputs change" in said(page)
     quiet = show(alive("reorder"), motion="reduce")

@@ -1,6 +1,6 @@
 // Words in a row that are chosen from; what one of them asks worked out, from its query to its mixture;
 // and the tables of all of them. A part of asking.js.
-attnbook.askingTable ??= ({ element, shape, dot, fixed }, Figure) => {
+attnbook.askingTable ??= ({ element, shape, fixed }, Figure) => {
   const ROW = 26; // height of a row
   const PHONE = 480; // pixels below which the tables come below each other
   const WIDE = { label: 50, query: 52, fit: 38, weight: 40, hand: 42, gap: 56 };

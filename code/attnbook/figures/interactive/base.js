@@ -255,6 +255,14 @@ window.attnbook ??= (() => {
       this.showNumbers();
     }
 
+    // show a step; on the way forward, figures with a travel() let what the step brings move there
+    go(step) {
+      const before = this.step;
+      this.step = step;
+      this.draw();
+      if (step === before + 1 && !still()) this.travel?.();
+    }
+
     // draw what moves, with parts from 0 to 1, or at once if it has no way to go or may not move
     glide(draw, quiet = false, time = 250) {
       cancelAnimationFrame(this.frame);

@@ -1,5 +1,5 @@
 // A beam grows token by token: all continuations compete, the best stay, and the others fade.
-attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still }) => {
+attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn }) => {
   const PACE = 2000; // milliseconds for a step while it plays
   const [FLIES, FADES] = [800, 700]; // milliseconds to a place in the order, and out of the beam
   const [HIGH, BOX] = [48, 38]; // pixels from one beginning to the next, and of its box
@@ -15,7 +15,6 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still })
       .greedy { --of: var(--other); } .best { --of: var(--query); }
       .written { display: grid; gap: 0 .8rem; grid-template-columns: auto auto 1fr; margin-bottom: .7rem; line-height: 1.5; }
       .written > * { display: contents; } .written b { color: var(--of); }
-      
       .written span { font-variant-numeric: tabular-nums; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; } .ahead .number { font-weight: 700; } .written .unit { display: none; }
       .tree { --high: ${HIGH}px; position: relative; height: calc(22px + var(--high) * var(--steps)); font-size: 13px; line-height: 18px; }
       .tree > * { position: absolute; box-sizing: border-box; }
@@ -87,13 +86,6 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn, still })
       const path = this.data.steps.slice(0, step).map((all) => all.find((one) => one[name]));
       return { text: path.map(({ token }) => token).filter((token) => !/^<.*>$/.test(token)).join(" ").replace(/ (?=[.,]$)/, ""),
         logP: path.at(-1)?.logP ?? 0 };
-    }
-
-    go(step) {
-      const before = this.step;
-      this.step = step;
-      this.draw();
-      if (step === before + 1 && !still()) this.travel();
     }
 
     // all continuations leave what they continue for their places; those that have lost fade there

@@ -1,6 +1,6 @@
 // Multi-head attention in six stages, one at a time: the numbers of a word part into two heads,
 // which attend, and come together again.
-attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
+attnbook.define("heads", ({ Interactive, element, range, fixed }) => {
   const HEADS = [0, 1];
   const ROLES = ["q", "k", "v"];
   const NAMES = ["project", "split", "weigh", "average", "join", "times W_O"];
@@ -243,13 +243,6 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
       }
     }
 
-    go(step) {
-      const before = this.step;
-      this.step = step;
-      this.draw();
-      if (step === before + 1) this.fall();
-    }
-
     // copies of a row fly from one place to another, and fade by their shares
     fly(name, share, [left, top]) {
       const node = this.parts[name].cloneNode(true);
@@ -262,8 +255,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, still }) => {
     }
 
     // the rows of a sum fall together, each as strong as its share
-    fall() {
-      if (still()) return;
+    travel() {
       const { weights, tokens, rows } = this.data;
       const at = this.scene();
       if (this.step === AVERAGE)

@@ -55,11 +55,6 @@ attnbook.define("layer-norm", ({ Interactive, element, sum, fixed }) => {
       return 1 + Math.max(0, at - 1) * (1 / this.spread - 1);
     }
 
-    go(step) {
-      this.step = step;
-      this.draw();
-    }
-
     paint() {
       this.names.forEach((name, step) => name.className = step === this.step ? "now" : "");
       for (const node of [this.parts.spread, this.labels.spread]) node.classList.toggle("away", !this.step);

@@ -1,6 +1,6 @@
 // One look back in small steps: every number travels from where it was made to where it is needed.
 attnbook.define("looking-back", ({ Interactive, element, shape, sum, dot, softmax, fixed, ribbon, range,
-  boxesIn, still }) => {
+  boxesIn }) => {
   const PACE = 1900; // milliseconds for a step
   const TRAVEL = 900; // those of a number on its way
   const LAST = 4;
@@ -102,13 +102,10 @@ attnbook.define("looking-back", ({ Interactive, element, shape, sum, dot, softma
       return `(${numbers.map(short).join(", ")})`;
     }
 
-    go(step) {
-      const forward = step > this.step;
-      this.step = step;
-      this.draw();
-      if (!forward || still()) return;
+    // numbers go to where they are needed
+    travel() {
       const box = boxesIn(this.stage);
-      for (const [node, source] of this.trips[step]) {
+      for (const [node, source] of this.trips[this.step]) {
         const [from, to] = [source, node].map(box);
         node.animate({ transform: [`translate(${from.x - to.x}px, ${from.top - to.top}px)`, "none"] },
           { duration: TRAVEL, easing: "ease-in-out" });

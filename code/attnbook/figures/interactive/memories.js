@@ -130,11 +130,6 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
       return [LEFT[part] + j * this.size, TOP + i * this.size];
     }
 
-    go(step) {
-      this.step = step;
-      this.draw();
-    }
-
     paint() {
       const now = WAYS.map((_, way) => this.moved(way, this.step));
       const kB = (bytes) => Math.round(bytes / 1000).toLocaleString("en");

@@ -1,6 +1,6 @@
 // A word goes upwards through one block, step by step: its vector stays, and attention and then the
 // network add to it.
-attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }) => {
+attnbook.define("one-block", ({ Interactive, element, range, sum, fixed }) => {
   const MOVE = 900, PACE = 2800; // milliseconds
   const TALL = 28, LABEL = 17; // pixels: a bar of 1, and the number on it
   const KINDS = ["own", "attention", "network"]; // what added a part of a bar
@@ -102,13 +102,6 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed, still }
     listed(numbers) {
       return this.data.features.map((feature, j) => [numbers[j], feature]).filter(([number]) => number > 1e-6)
         .map(([number, feature]) => `${fixed(number, 1)} ${feature}`).join(", ") || "nothing";
-    }
-
-    go(step) {
-      const before = this.step;
-      this.step = step;
-      this.draw();
-      if (step === before + 1 && !still()) this.travel();
     }
 
     // the bars of the level below rise, and what is added flies from where it comes from

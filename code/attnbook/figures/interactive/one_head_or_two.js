@@ -1,6 +1,6 @@
 // What a verb gets of its two nouns, in two sentences: above, one head mixes them; below, each of two
 // heads brings one. The reader sets the weights of the one head.
-attnbook.define("one-head-or-two", ({ Interactive, shape, fixed }) => {
+attnbook.define("one-head-or-two", ({ Interactive, shape, fixed, ribbon }) => {
   const SHADES = [10, 48]; // percent of the colour: the first noun, and the second
   const [HIGH, FALL, LINE] = [32, 52, 24]; // pixels: boxes, ribbons and titles
   const FLOW = 2800; // milliseconds
@@ -116,10 +116,7 @@ attnbook.define("one-head-or-two", ({ Interactive, shape, fixed }) => {
       });
       const ribbons = parts.flatMap(({ two, ends, from, to }) => nouns.flatMap((_, n) => {
         const half = (two ? 1 : shares[n]) * full / 2;
-        const [a, b, c, d] = [sides[n], ends[n]].flatMap((at) => [at - half, at + half]);
-        const level = (from + to) / 2;
-        return [shape("path", { class: "ribbon", d: `M${a},${from} C${a},${level} ${c},${level} ${c},${to} `
-          + `H${d} C${d},${level} ${b},${level} ${b},${from} Z` }),
+        return [shape("path", { class: "ribbon", d: ribbon([sides[n] - half, sides[n] + half, from], [ends[n] - half, ends[n] + half, to]) }),
         text("share", sides[n], from + (two ? 12 : -12), written(two ? 1 : shares[n]))];
       }));
       // the nouns on their way, which fill the boxes

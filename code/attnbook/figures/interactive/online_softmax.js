@@ -74,11 +74,6 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       });
     }
 
-    go(step) {
-      this.step = step;
-      this.draw();
-    }
-
     paint() {
       const states = this.measure();
       const { first, last, before, factor, parts, v, m, l, a } = states[this.step];

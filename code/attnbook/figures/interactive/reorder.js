@@ -81,7 +81,7 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
       for (const [part, input] of this.switches)
         if (now.includes(part)) input.checked = this.moved[part] = true;
       this.draw();
-      if (later.length) this.timer = setTimeout(() => this.play(later), WAIT);
+      if (later.length) this.onceByItself(() => this.play(later), WAIT);
     }
 
     // where each word is, for a part that may have moved

@@ -49,10 +49,6 @@ attnbook.define("rivals", ({ Interactive, element, shape, range, sum, dot, fixed
       });
       this.stepper({ first: TRAINED, last: () => NEW, next: "next place →", pace: 250 });
       this.at = this.step = still() ? NEW : TRAINED; // `at` slides there
-      this.go = (step) => {
-        this.step = step;
-        this.draw();
-      };
       this.reader = element("input", { type: "range", min: TRAINED, max: NEW, "aria-label": "Place of the query",
         oninput: () => {
           this.pause();

@@ -28,10 +28,6 @@ attnbook.define("walks", ({ Interactive, shape, range, sum, fixed }) => {
         this.draw();
       });
       [this.step, this.divided, this.at, this.narrowed] = [STOPS, 0, STOPS, 0]; // the last two are on their way to the first
-      this.go = (step) => {
-        this.step = step;
-        this.draw();
-      };
       this.whenResized(this.picture, () => this.plot());
       this.onceByItself(() => {
         this.at = 0;

@@ -152,6 +152,14 @@ def test_each_rule_has_its_curve_and_softmax_alone_keeps_its_weights_if_1_is_add
     assert (page.locator(".change").all_text_contents()[0] == "same") != grows
 
 
+def test_a_factor_that_comes_back_says_nothing_about_the_rule(show):
+    page = show(alive("softmax"), motion="reduce")
+    page.get_by_role("button", name="sigmoid").click()
+    for factor in ("0", "1"):
+        multiply(page, factor)
+    assert said(page) == "The scores are as they were, and so is every weight."
+
+
 def test_scores_that_sum_to_nothing_have_no_weights(show):
     page = show(alive("softmax"), motion="reduce")
     multiply(page, "0")

@@ -56,7 +56,7 @@ attnbook.define("asking", (shared) => {
         border-radius: 50%; box-sizing: border-box; font: 600 15px/1.45rem var(--book-sans, sans-serif);
         text-align: center; color: var(--role); }
       .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
-      [data-step="1"] :is(.two, .three, .weigh span, .mix span), [data-step="2"] :is(.three, .mix span) { opacity: 0; }
+      [inert] { opacity: .2; } /* of later steps */
       .drag { --high: 62; font-size: 14px; } .more { display: none; } .whole { min-width: max-content; } .self { min-height: 1.75rem; line-height: 1.5rem; }
       .drag .shares { line-height: 1.6rem; height: 1.5rem; font-size: calc(13px + 5px * var(--share)); }
       .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;
@@ -112,7 +112,7 @@ attnbook.define("asking", (shared) => {
       @container (min-width: 54rem) { /* a line each */
         .words .fit { --point: 12px; gap: 3px; } .try p { min-height: 2.3em; } .verdict { min-height: 0; } .words .of .weight { display: inline; } }
       .all { max-width: 46rem; margin: 0 auto; }
-      @media print { .two, .three { opacity: 1 !important; } }
+      @media print { [inert] { opacity: 1 !important; } }
     ` + super.TABLE_STYLE;
 
     build() {
@@ -219,7 +219,7 @@ attnbook.define("asking", (shared) => {
           element("span", { class: "more" }, " The sum is the ", bold("mixture"), ".")],
       ].map(([name, role, ...text], k) => element("button", { type: "button", class: `step ${name}`,
         style: `--role: var(--${role})`, onclick: () => this.stepTo(k + 1) },
-      element("i", { class: "number-of" }, k + 1), element("span", {}, ...text)));
+      element("i", { class: "number-of" }, k + 1), element("span", { class: ["", "two", "three"][k] }, ...text)));
       this.words.append(
         ask, element("div", { class: "wishes" }, ...features.map((name, k) => this.wish(name, k))),
         element("div", { class: "try" }, this.swap, this.hint),
@@ -263,8 +263,7 @@ attnbook.define("asking", (shared) => {
     wish(name, k) {
       const dots = points(this.total);
       const input = element("input", { type: "range", min: 0, max: this.total,
-        "aria-label": `${name}, for which “${this.data.words[this.row]}” looks`,
-        oninput: () => this.give(k, Number(input.value)) });
+        "aria-label": `${name}, for which “${this.data.words[this.row]}” looks`, oninput: () => this.give(k, Number(input.value)) });
       (this.wishes ??= []).push({ dots, input });
       return element("label", { class: "wish" }, element("span", {}, name),
         element("span", { class: "slots" }, ...dots, input));
@@ -293,9 +292,10 @@ attnbook.define("asking", (shared) => {
       this.draw();
     }
 
-    // what belongs to later steps is not seen yet
+    // what belongs to later steps is pale
     stepTo(step, moves = !still()) {
       this.stage.dataset.step = step;
+      this.words.querySelectorAll(".two, .three").forEach((part) => part.toggleAttribute("inert", part.matches(".two") ? step < 2 : step < 3));
       this.steps.forEach((button, k) => button.setAttribute("aria-pressed", k + 1 === step));
       if (moves) [() => {}, this.travel, this.handOver][step - 1].call(this);
     }

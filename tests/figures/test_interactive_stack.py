@@ -1,12 +1,16 @@
 """The translator as heads and a network: what it writes and where it looks is PyTorch's."""
 
+import itertools
+
 import browser
 import examples
 import pytest
 import torch
 from examples import alive, close, numbers, ribbons, said
+from playwright.sync_api import expect
 
 from attnbook.data import END, START
+from attnbook.figures import interactive
 from attnbook.figures.interactive.break_translator import trained
 from attnbook.interventions import broken
 
@@ -15,6 +19,7 @@ show = examples.show
 
 NUMBERS = (481, 97, 2003, 30_071)
 ASKS = "To write -un, -vingt asks."  # the last word of 481, and the word before it
+FRENCH = ["quatre", "cent", "quatre", "-vingt", "-un"]
 
 
 def probabilities(switches, words, written, chosen):
@@ -49,7 +54,8 @@ def check(page, number, switches, chosen=None):
     assert f"The next word is “{tokens[chosen]}”." in said(page)
     assert page.locator(".reads .chip").inner_text() == asks
     heading = page.locator(".looks").inner_text()
-    assert heading.startswith(f"To write {tokens[chosen]}, {asks} asks. Head ")
+    one = f"To write {tokens[chosen]}, {asks} asks. Head "  # which is chosen
+    assert heading == f"{asks} asks, and every head looks:" or heading.startswith(one)
     likely = page.locator(".score").inner_text().removeprefix("next: ").split(", ")
     expected = probabilities(switches, words, written, chosen)
     named = [name.replace("\u00a0", " ").split(" ", 1) for name in likely]
@@ -65,7 +71,7 @@ def check(page, number, switches, chosen=None):
 
 @pytest.mark.parametrize("off", [[], ["head 2"], ["head 1", "head 4"], ["small network"]], ids=str)
 def test_what_is_switched_off_is_missing_in_all_that_is_shown(show, off):
-    page = show(alive("stack"))
+    page = show(alive("stack"), motion="reduce")
     for name in off:
         part = page.get_by_role("switch", name=name)
         assert part.get_attribute("aria-checked") == "true"
@@ -84,14 +90,14 @@ def test_what_is_switched_off_is_missing_in_all_that_is_shown(show, off):
 
 
 def test_a_button_takes_the_next_number_and_begins_again_after_the_last(show):
-    page = show(alive("stack"))
+    page = show(alive("stack"), motion="reduce")
     for number in (*NUMBERS[1:], NUMBERS[0]):
         page.get_by_role("button", name="Another number").click()
         check(page, number, {})
 
 
 def test_each_written_token_shows_where_the_heads_looked_for_it(show):
-    page = show(alive("stack"), width=390)
+    page = show(alive("stack"), motion="reduce", width=390)
     for place in range(page.locator(".french button").count()):
         page.locator(".french button").nth(place).focus()
         page.keyboard.press("Enter")
@@ -103,8 +109,12 @@ def test_each_written_token_shows_where_the_heads_looked_for_it(show):
         assert torch.allclose(widths / unit, drawn.double(), atol=2e-3)
 
 
-def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
-    page = show(alive("stack"))
+def test_all_heads_look_alike_until_somebody_chooses_one(show):
+    page = show(alive("stack"), motion="reduce")
+    opacity = "all => [...new Set(all.map(path => getComputedStyle(path).opacity))]"
+    assert page.locator(".part.lit, .look.on").count() == 0
+    assert page.locator(".look").evaluate_all(opacity) == ["0.5"]
+    assert {*page.locator(".share").all_inner_texts()} == {""}
 
     def lit():
         (head,) = {*page.locator(".look.on").evaluate_all("all => all.map(p => p.head)")}
@@ -121,15 +131,10 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
         assert strips == pytest.approx([100 * weight for weight in expected], abs=0.06)
         return head
 
-    page.wait_for_function(
-        "() => document.querySelector('[label]').shadowRoot.querySelector('.looks')"
-        ".textContent.includes('Head 2')"
-    )
-    assert lit() == 1, "it goes on by itself"
     page.get_by_role("button", name="head 4").hover()
     assert lit() == 3
-    page.wait_for_timeout(3000)
-    assert lit() == 3, "and stops at the first touch"
+    page.mouse.move(0, 0)
+    assert lit() == 3
     page.get_by_role("button", name="head 3").focus()
     assert lit() == 2
     page.get_by_role("switch", name="head 3").click()
@@ -137,38 +142,87 @@ def test_one_head_at_a_time_is_lit_with_its_shares_until_somebody_chooses(show):
     assert page.locator(".look.on").count() == 0
 
 
-AGAIN = """(pace) => {
-  const real = window.setTimeout;
-  window.setTimeout = (what, pause) => real(what, pause / pace);
-  const old = document.querySelector("[label]");
-  const figure = old.cloneNode(true);
-  old.replaceWith(figure);
-  window.lit = [];
-  figure.light = function (head) {
-    window.lit.push(head);
-    Object.getPrototypeOf(this).light.call(this, head);
+# the figure again, some times as fast, with what flies in it, and what one sees in each frame
+WATCHED = """(pace) => {
+  const { setTimeout: later } = window, { animate } = Element.prototype;
+  window.setTimeout = (act, pause) => later(act, pause / pace);
+  Element.prototype.animate = function (...all) {
+    const move = animate.apply(this, all);
+    move.playbackRate = pace;
+    return move;
   };
+  const old = document.querySelector("[label]"), figure = old.cloneNode(true);
+  old.replaceWith(figure);
+  const all = (selector) => [...figure.shadowRoot.querySelectorAll(selector)];
+  [window.flown, window.seen] = [[], []];
+  new MutationObserver((changes) => changes.forEach(({ addedNodes: [node] }) => {
+    if (node?.classList?.contains("flies")) flown.push(node.textContent);
+  })).observe(all(".flow")[0], { childList: true });
+  const frame = () => {
+    const now = { written: all(".french button:not(.later)").length,
+      verdict: getComputedStyle(all(".verdict")[0]).opacity > 0, height: figure.offsetHeight,
+      hidden: all(".later").every((word) => getComputedStyle(word).color === "rgba(0, 0, 0, 0)"),
+      playing: figure.playing };
+    if (JSON.stringify(now) !== JSON.stringify(seen.at(-1))) seen.push(now);
+    requestAnimationFrame(frame);
+  };
+  frame();
 }"""
+DOTS = [""] * 5  # from four heads to the network, and on
 
 
-def test_a_tour_lights_each_head_once_and_ends_when_somebody_touches_the_figure(show):
+def test_it_writes_once_and_each_word_runs_back_before_the_next_drops(show):
     page = show(alive("stack"))
-    page.mouse.move(0, 0)
-    page.evaluate(AGAIN, 50)
-    page.wait_for_timeout(1000)  # of 50 ms for each head
-    assert page.evaluate("window.lit") == [1, 2, 3, 0]
-    page.evaluate(AGAIN, 1)
-    page.get_by_role("switch", name="small network").hover()
-    seen = page.evaluate("window.lit")
-    page.wait_for_timeout(3000)  # more than one head would have
-    assert page.evaluate("window.lit") == seen
-    assert len(seen) < 4
+    page.evaluate(WATCHED, 3)
+    page.wait_for_function("flown.at(-1) === '-un' && seen.at(-1).verdict", timeout=15_000)
+    seen, flown = page.evaluate("[seen, flown]")
+    played = [now for now in seen if now["playing"]]
+    assert [*dict.fromkeys(now["written"] for now in played)] == [1, 2, 3, 4]
+    assert not any(now["verdict"] for now in played)
+    assert {now["written"] for now in played if now["hidden"]} == {1, 2, 3, 4}
+    assert len({now["height"] for now in seen}) == 1
+    ways = [*DOTS, FRENCH[0]]
+    for before, word in itertools.pairwise(FRENCH):
+        ways += [before, *DOTS, word]
+    assert flown == ways
+    page.wait_for_timeout(2500)  # more than two words would have
+    assert page.locator(".flies").count() == 0 and len(page.evaluate("flown")) == len(ways)
+    assert said(page).endswith("The French for 481 is right.")
 
 
-def test_whoever_wants_no_motion_sees_one_head_all_the_time(show):
+def test_a_word_that_is_chosen_is_written_again_and_alone(show):
+    page = show(alive("stack"))
+    page.evaluate(WATCHED, 5)
+    page.wait_for_function("seen.at(-1).written === 3", timeout=15_000)
+    page.locator(".french button").nth(1).click()
+    page.evaluate("flown.length = 0")
+    page.locator(".french button").nth(1).click()
+    assert page.locator(".french [aria-pressed=true]").inner_text() == "cent"
+    expect(page.locator(".later")).to_have_text(FRENCH[2:])
+    page.wait_for_timeout(1500)
+    assert page.evaluate("flown") == ["quatre", *DOTS, "cent"]
+    page.get_by_role("button", name="next →").click()
+    assert page.evaluate("flown.at(-1)") == "quatre"
+    page.get_by_role("button", name="← back").click()
+    assert page.locator(".flies").count() == 0
+    check(page, NUMBERS[0], {}, chosen=1)
+
+
+def test_whoever_wants_no_motion_gets_every_word_at_once(show):
     page = show(alive("stack"), motion="reduce")
-    page.wait_for_timeout(3000)
-    assert page.locator(".looks").inner_text() == f"{ASKS} Head 1 looks at:"
+    page.evaluate(WATCHED, 1)
+    for name in ("Another number", "play", "next →"):
+        page.get_by_role("button", name=name, exact=True).click()
+        assert page.evaluate("flown") == []
+        assert (page.locator(".later").count() == 0) == (name == "Another number")
+
+
+@pytest.mark.parametrize("number", [5, 20])
+def test_a_number_of_one_word_is_written_too(show, number):
+    page = show(interactive.stack([number]).to_html(), motion="reduce")
+    page.get_by_role("button", name="play").click()
+    expect(page.get_by_role("button", name="play")).to_be_visible(timeout=5000)
+    check(page, number, {})
 
 
 def test_the_curves_follow_the_width_of_the_page(show):
@@ -184,7 +238,7 @@ def test_the_curves_follow_the_width_of_the_page(show):
 
 @pytest.mark.parametrize("width", [800, 390])
 def test_the_line_back_crosses_no_word(show, width):
-    page = show(alive("stack"), width=width)
+    page = show(alive("stack"), motion="reduce", width=width)
     page.get_by_role("switch", name="small network").click()  # what it writes then is long
     for word in page.locator(".french button").all()[1:]:
         word.click()

@@ -11,10 +11,11 @@ LARGEST = 99_999  # that the translator has learned
 def stack(numbers: Sequence[int] = (481, 97, 2003, 30_071)) -> Interactive:
     """Where each head of a running translator looks, and what it writes without one of its parts.
 
-    It writes the French of the first of ``numbers``; a button takes the next. Ribbons lead from
-    each head of the last cross-attention to the English words, as wide as its weights before the
-    chosen French token was written; those of one head are strong. Each head and the networks have
-    a switch, and the page computes what the model writes without them.
+    Once it is seen, it writes the French of the first of ``numbers``, token after token, each of
+    which runs back and asks for the next; a button takes the next number. Ribbons lead from each
+    head of the last cross-attention to the English words, as wide as its weights before the chosen
+    French token was written; those of a chosen head are strong. Each head and the networks have a
+    switch, and the page computes what the model writes without them.
 
     Raises ``ValueError`` without a number, or for one that the translator has not learned.
 

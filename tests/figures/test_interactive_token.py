@@ -148,7 +148,7 @@ def test_no_heading_stands_between_a_column_and_another_ones_heading(show):
 
 STEPS_SAY = (
     "The vector of <i>₂ is x₂ = (0, 1).",
-    "q₂ = x₂ W_Q = (0, 1, 0, 1).",
+    "q₂ = x₂ WQ = (0, 1, 0, 1).",
     "q₂ · k₄ = 0·0 + 1·2 + 0·2 + 1·2 = 4.",
     "For a name t…₄, 4 ÷ √4 = 2.",
     "For a name t…₄, e^2 = 7.39. Divided by 13.83, the sum of all 4 powers, this gives 0.53.",

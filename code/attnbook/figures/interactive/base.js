@@ -8,11 +8,9 @@ window.attnbook ??= (() => {
     .frame { max-width: var(--figure-width, 40rem); /* the book's pages set it */ padding: .8rem 1rem; border: 1px solid var(--line);
       border-radius: .4rem; background: var(--paper); }
     .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin-bottom: .6rem; }
-    label { display: flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--soft); }
-    label[hidden] { display: none; }
+    label { display: flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--soft); } label[hidden] { display: none; }
     label > output { min-width: 3.2em; }
-    select, button, input { font: inherit; color: var(--ink); accent-color: var(--soft); }
-    select { min-width: 0; max-width: 100%; }
+    select, button, input { font: inherit; color: var(--ink); accent-color: var(--soft); } select { min-width: 0; max-width: 100%; }
     select, button { min-height: 2rem; padding: .1rem .5rem; background: var(--paper);
       border: 1px solid var(--soft); border-radius: .3rem; }
     input[type="range"] { width: 9rem; min-height: 1.5rem; margin: 0; }
@@ -26,6 +24,7 @@ window.attnbook ??= (() => {
     .stack > * { grid-area: 1 / 1; min-width: 0; min-height: 0; }
     .stack > [aria-hidden] { visibility: hidden; }
     .note { margin: .4rem 0; color: var(--soft); font-size: 13px; }
+    sub { font-size: .75em; line-height: 0; }
     summary { min-height: 1.5rem; line-height: 1.5rem; color: var(--soft); cursor: pointer; }
     .scroll { overflow: auto; max-height: 20rem; }
     table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; }
@@ -36,8 +35,7 @@ window.attnbook ??= (() => {
     ul { list-style: none; margin: 0; padding: 0; }
     .bars { display: grid; grid-template-columns: auto minmax(3rem, 1fr) auto;
       align-items: center; gap: .15rem .6rem; }
-    .bars li { display: contents; }
-    .bars span { line-height: 24px; }
+    .bars li { display: contents; } .bars span { line-height: 24px; }
     .bars .name { max-width: 9rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis;
       color: var(--key); }
     .bars .bar { height: 16px; min-width: 1px; background: var(--weights); }
@@ -60,6 +58,8 @@ window.attnbook ??= (() => {
     fill(document.createElement(name), attributes, children);
   const shape = (name, attributes = {}, ...children) =>
     fill(document.createElementNS(SVG, name), attributes, children);
+  const lowered = (text, make = (index) => element("sub", {}, index)) => // names such as W_Q and d_k, with their index
+    text.split(/(?<=\b[Wd])_(\w+)/).map((part, n) => (n % 2 ? make(part) : part));
   const range = (size) => Array.from({ length: size }, (_, i) => i);
   const dot = (a, b) => a.reduce((total, number, i) => total + number * b[i], 0);
   const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -277,7 +277,7 @@ window.attnbook ??= (() => {
 
     // what has not changed is not spoken again
     say(text) {
-      if (this.said.textContent !== whole(text)) this.said.textContent = whole(text);
+      if (text !== this.said.told) this.said.replaceChildren(...lowered(whole(this.said.told = text)));
     }
 
     // numbers(), which most kinds have, gives rows of cells; the first row and each row's first
@@ -386,7 +386,7 @@ window.attnbook ??= (() => {
     }
   }
 
-  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, towards, ribbon,
+  const shared = { Interactive, element, shape, fill, range, sum, dot, softmax, fixed, lowered, towards, ribbon,
     ribbons, percent, boxesIn, degrees, sector, still };
 
   // The element of one kind, unless another figure of this page has brought it.

@@ -1,6 +1,6 @@
 // Multi-head attention in six stages, one at a time: the numbers of a word part into two heads,
 // which attend, and come together again.
-attnbook.define("heads", ({ Interactive, element, range, fixed }) => {
+attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
   const HEADS = [0, 1];
   const ROLES = ["q", "k", "v"];
   const NAMES = ["project", "split", "weigh", "average", "join", "times W_O"];
@@ -9,10 +9,6 @@ attnbook.define("heads", ({ Interactive, element, range, fixed }) => {
   const MOVE = 900, PACE = 3000; // milliseconds
   const BROAD = 560, APART = 24, PAD = 10, TEXT = 18, GAP = 5; // pixels: the last is the height of a line
   const short = (number) => fixed(number, 1).replace(/[.]0$/, "").replace(/^−0$/, "0");
-
-  // a letter after _ stands lower
-  const lowered = (text) => text.split(/_(.)/).map((part, i) =>
-    (i % 2 ? element("sub", {}, part) : part));
 
   return class Heads extends Interactive {
     static LINES = 4;
@@ -43,7 +39,6 @@ attnbook.define("heads", ({ Interactive, element, range, fixed }) => {
         45%, var(--paper)) 0 0) 0 / calc(100% * var(--part)) 100% no-repeat; }
       .text { align-items: center; color: var(--soft); font-size: 13px; white-space: nowrap; }
       .text b { color: var(--of, var(--ink)); }
-      .text sub, .tabs sub { line-height: 0; }
       .end { text-align: right; } .mid { text-align: center; }
       .narrow .more { display: none; }
       .own { font-weight: 600; color: var(--ink); }

@@ -1,6 +1,6 @@
 // What pictures of matrices share: a square for each number, names with an index, and one row times
 // one column, feature by feature.
-window.attnbook.matrices ??= ({ shape, fixed, sum, dot }) => {
+window.attnbook.matrices ??= ({ shape, fixed, lowered, sum, dot }) => {
   const [LINE, TALL, MOST] = [25, 22, 72]; // of a strip and its squares
   const STYLE = `
     .strip rect, .cell { fill: var(--of); }
@@ -13,8 +13,6 @@ window.attnbook.matrices ??= ({ shape, fixed, sum, dot }) => {
   `;
   const turn = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
   const times = (a, b) => a.map((row) => turn(b).map((column) => dot(row, column)));
-  // what follows "_" stands lower
-  const lowered = (text, make) => text.split(/_(\w+)/).map((part, n) => (n % 2 ? make(part) : part));
   const text = (words, x, y, more = {}) => shape("text", { x, y, ...more }, ...lowered(words, (index) =>
     shape("tspan", { "baseline-shift": "-20%", "font-size": "80%" }, index)));
 
@@ -50,5 +48,5 @@ window.attnbook.matrices ??= ({ shape, fixed, sum, dot }) => {
     });
   };
 
-  return { STYLE, LINE, turn, times, lowered, text, shades, product, strips };
+  return { STYLE, LINE, turn, times, text, shades, product, strips };
 };

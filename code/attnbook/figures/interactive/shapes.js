@@ -2,7 +2,7 @@
 // between its two factors, so that a word has one row from left to right.
 attnbook.define("shapes", (shared) => {
   const { Interactive, element, shape, softmax, fixed, still } = shared;
-  const { STYLE, LINE, turn, times, lowered, text, shades, product, strips } = attnbook.matrices(shared);
+  const { STYLE, LINE, turn, times, text, shades, product, strips } = attnbook.matrices(shared);
   // colour, rows, columns, and what makes it: two factors, or another matrix
   const MATRICES = {
     x: ["soft", "L", "d_model"],
@@ -45,7 +45,6 @@ attnbook.define("shapes", (shared) => {
       .same { fill: var(--tint); stroke: var(--soft); stroke-dasharray: 2 3; }
       .same.now { fill: var(--hover); stroke: var(--ink); stroke-dasharray: none; }
       .to { stroke: var(--soft); stroke-width: 1.5; fill: none; }
-      sub { line-height: 0; }
     `;
 
     build() {
@@ -213,7 +212,7 @@ attnbook.define("shapes", (shared) => {
       for (const name of NAMES) this.paintMatrix(name);
       this.paintGround();
       this.close.replaceChildren(...strips(this.rows(), this.stage.clientWidth || 640));
-      this.tell(this.explain());
+      this.say(this.explain().replaceAll(" × ", "\u00a0×\u00a0"));
     }
 
     // where the lit number comes from
@@ -298,13 +297,6 @@ attnbook.define("shapes", (shared) => {
         shape("path", { class: "to", d: `M${start},${level} H${end} m-5,-4 l5,4 l-5,4` }),
         ...(this.wide ? [["softmax", -7]] : [["soft", -6], ["max", 15]]).map(([word, down]) =>
           text(word, (start + end) / 2, level + down, middle)));
-    }
-
-    // what has not changed is not spoken again
-    tell(words) {
-      if (this.told === words) return;
-      this.told = words;
-      this.said.replaceChildren(...lowered(words.replaceAll(" × ", "\u00a0×\u00a0"), (index) => element("sub", {}, index)));
     }
 
     // a matrix with its size, in words

@@ -2,7 +2,7 @@
 // is there can be opened: its computation, from token_explaining.js, stands in a sentence and in rows
 // of cells below.
 attnbook.define("token", (shared) => {
-  const { Interactive, element, fill, range, dot, softmax, fixed, towards } = shared;
+  const { Interactive, element, fill, range, dot, softmax, fixed, lowered, towards } = shared;
 
   const KINDS = { // step in which a cell is computed, and its colour
     x: [0, "ink"], q: [1, "query"], k: [1, "key"], v: [1, "value"], score: [2, "soft"],
@@ -140,7 +140,7 @@ attnbook.define("token", (shared) => {
       });
       said.sort((a, b) => b.length - a.length);
       this.said.after(...said.slice(0, 3).map((text) =>
-        element("p", { class: "room", "aria-hidden": "true" }, text)));
+        element("p", { class: "room", "aria-hidden": "true" }, ...lowered(text))));
       this.follow = this.data.follow;
     }
 
@@ -163,7 +163,7 @@ attnbook.define("token", (shared) => {
         v: start.score + 4, output: start.score + 4 });
       const at = (role, row, column, span = 1) =>
         `--row: ${row}; --column: ${column}; --span: ${span}; --role: var(--${role})`;
-      const text = (kind, style, words = "") => element("div", { class: kind, style }, words);
+      const text = (kind, style, words = "") => element("div", { class: kind, style }, ...lowered(words));
       const head = (kind, words, span = 1) =>
         text("head", at(KINDS[kind][1], 2, start[kind], span), words);
       const names = (kind, column) => range(n).map((j) =>
@@ -309,7 +309,7 @@ attnbook.define("token", (shared) => {
         return;
       }
       const text = (kind, role, words) =>
-        element("span", { class: kind, style: `--role: var(--${role})` }, words);
+        element("span", { class: kind, style: `--role: var(--${role})` }, ...lowered(words));
       this.lens.style.setProperty("--cells", heads.length);
       this.lens.replaceChildren(text("side followed", "ink", title),
         ...heads.map((head) =>

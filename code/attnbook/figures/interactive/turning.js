@@ -1,6 +1,6 @@
 // Two words as arrows of length 1. Projections turn them into a query and a key, or a single one
 // turns both, and the dot product is the shadow of one on the other.
-attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, still }) => {
+attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, lowered, still }) => {
   const LONG = 150; // of an arrow of length 1
   const ARC = 0.6; // of that, how far from the origin a turn is drawn
   const [WIDE, LEFT, HIGH, TOP] = [392, 148, 218, 190]; // of the plane, and where its origin is
@@ -21,10 +21,6 @@ attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, still }) 
   const factor = (number) => (number < -0.005 ? `(${short(number)})` : short(number));
   const pair = (arrow) => `(${arrow.map(short).join(", ")})`;
 
-  // a name such as W_Q, with its index
-  const named = (name, part = (text) => element("sub", {}, text)) =>
-    name.split(/_(.)/).map((text, i) => (i % 2 ? part(text) : text));
-
   return class Turning extends Interactive {
     static LINES = 4;
     static STYLE = `
@@ -32,7 +28,7 @@ attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, still }) 
       .controls button { border-color: var(--line); cursor: pointer; }
       .controls [aria-pressed="true"] { background: var(--hover); border-color: var(--weights);
         box-shadow: inset 0 -3px var(--weights); font-weight: 600; }
-      .controls { gap: .4rem; } sub { font-size: .75em; line-height: 1; }
+      .controls { gap: .4rem; }
       .beside { display: grid; gap: 0 1rem; align-items: center; }
       .plane text { font-size: 15px; font-weight: 600; fill: var(--role); stroke: var(--paper); stroke-width: 4px;
         stroke-linejoin: round; paint-order: stroke; }
@@ -63,7 +59,7 @@ attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, still }) 
       this.angles = this.aims();
       this.buttons = CASES.map((each) => {
         const button = this.button("", () => this.turn(each));
-        button.append(...named(each.name).flatMap((part) => (part.split ? named(part) : part)));
+        button.append(...lowered(each.name));
         return button;
       });
       this.plane = shape("svg", { class: "plane", "aria-hidden": "true",
@@ -161,7 +157,7 @@ attnbook.define("turning", ({ Interactive, element, shape, dot, fixed, still }) 
         shape("path", { class: "arc", d: `M${start} A${radius},${radius} 0 0 ${way > 0 ? 0 : 1} ${neck}` }),
         this.head(end, to + way * (Math.PI / 2 - 0.05), 10),
         ...(Math.abs(to - from) < APART ? [] : [shape("text", { class: "turn", x: label[0], y: label[1] + 5 },
-          ...named(map, (text) => shape("tspan", { dy: 4, "font-size": 12 }, text)))]));
+          ...lowered(map, (text) => shape("tspan", { dy: 4, "font-size": 12 }, text)))]));
     }
 
     explain() {

@@ -281,7 +281,7 @@ def test_it_is_complete_as_soon_as_a_reader_does_something_until_a_step_is_press
     page.wait_for_timeout(700)
     moving = "document.querySelector('[label]').shadowRoot.getAnimations().length"
     assert step(page) == (["3"], [1, 1]) and page.evaluate(moving) == 0
-    for k, (name, seen) in enumerate((("1", [0.2, 0.2]), ("2", [1, 0.2]), ("3", [1, 1]))):
+    for k, (name, seen) in enumerate((("1", [0.25, 0.25]), ("2", [1, 0.25]), ("3", [1, 1]))):
         page.locator(".step").nth(k).click()
         if name == "2":
             assert page.evaluate(moving) > 0, "the points of the query travel"
@@ -353,7 +353,7 @@ def test_without_motion_and_on_paper_all_steps_are_seen(show):
     page.wait_for_timeout(300)
     assert step(page) == (["3"], [1, 1])
     page.locator(".step").first.click()
-    assert step(page) == (["1"], [0.2, 0.2])
+    assert step(page) == (["1"], [0.25, 0.25])
     page.emulate_media(media="print")
     assert step(page) == (["1"], [1, 1])
     page.emulate_media(media="screen")

@@ -217,12 +217,11 @@ def test_whoever_wants_no_motion_gets_every_word_at_once(show):
         assert (page.locator(".later").count() == 0) == (name == "Another number")
 
 
-@pytest.mark.parametrize("number", [5, 20])
-def test_a_number_of_one_word_is_written_too(show, number):
-    page = show(interactive.stack([number]).to_html(), motion="reduce")
+def test_a_number_of_one_word_is_written_too(show):
+    page = show(interactive.stack([5]).to_html(), motion="reduce")
     page.get_by_role("button", name="play").click()
     expect(page.get_by_role("button", name="play")).to_be_visible(timeout=5000)
-    check(page, number, {})
+    check(page, 5, {})
 
 
 def test_the_curves_follow_the_width_of_the_page(show):

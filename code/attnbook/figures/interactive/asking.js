@@ -56,7 +56,7 @@ attnbook.define("asking", (shared) => {
         border-radius: 50%; box-sizing: border-box; font: 600 15px/1.45rem var(--book-sans, sans-serif);
         text-align: center; color: var(--role); }
       .step:hover i, .step[aria-pressed="true"] i { background: var(--role); color: var(--paper); }
-      [inert] { opacity: .2; } /* of later steps */
+      [inert] { opacity: .25; } /* of later steps */
       .drag { --high: 62; font-size: 14px; } .more { display: none; } .whole { min-width: max-content; } .self { min-height: 1.75rem; line-height: 1.5rem; }
       .drag .shares { line-height: 1.6rem; height: 1.5rem; font-size: calc(13px + 5px * var(--share)); }
       .point { display: inline-block; width: var(--point); height: var(--point); border-radius: 50%;

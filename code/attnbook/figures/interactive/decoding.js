@@ -1,5 +1,5 @@
 // A translation that is written token by token: where each looks, what it could be, and what it is.
-attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesIn, percent, still }) => {
+attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesIn, percent }) => {
   const PACE = 2200; // milliseconds for a step while it plays
   const [LOOKS, FLIES] = [600, 700]; // milliseconds until ribbons have grown, and for the token that is taken
   const FAINT = 0.03; // a weight below it has no ribbon
@@ -83,17 +83,14 @@ attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesI
         label("next", "likeliest next tokens"), element("div", { class: "list" }, this.candidates.list));
       this.whenResized(this.stage, () => this.place());
       this.onceByItself(() => {
-        this.go(0);
+        this.step = written.length - 1; // from the first
         this.play();
-        this.move();
       });
     }
 
     go(step) {
-      const from = this.step;
-      this.step = step;
-      this.draw();
-      if (!still() && (step === from + 1 || this.playing)) this.move();
+      if (this.playing && !step) this.step = -1; // the first token moves, too
+      super.go(step);
     }
 
     paint() {
@@ -137,7 +134,7 @@ attnbook.define("decoding", ({ Interactive, element, shape, sum, ribbons, boxesI
     }
 
     // the ribbons grow from the new token, and then the likeliest candidate flies to its place
-    move() {
+    travel() {
       const word = this.words[this.step];
       const [at, chip] = [boxesIn(this.stage), word.firstChild];
       const [start, end] = [at(this.names[0]), at(chip)];

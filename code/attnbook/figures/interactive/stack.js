@@ -70,7 +70,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
       .back { stroke: var(--query); stroke-width: 8; stroke-linejoin: round; opacity: .35; }
       .pipe.blue { stroke: var(--query); }
       .tip { fill: var(--soft); } .tip.blue { fill: var(--query); }
-      @media (max-width: 600px) { .frame { padding-inline: .5rem; } }
+      @media (max-width: 600px) { .frame { padding-inline: .5rem; } .controls { column-gap: .5rem; } }
       @container (max-width: 44rem) {
         .flow { min-height: 37rem; align-content: start; padding-left: .9rem; }
         .flow > .row { --gap: .35rem; row-gap: 1.2rem; font-size: 15px; } .flow .chip { padding-inline: .45em; }

@@ -10,7 +10,6 @@ from importlib import resources
 
 import numpy as np
 
-from attnbook.laboratory import Columns, read_runs
 from attnbook.palette import DARK, LIGHT, declarations
 
 _PACKAGE = resources.files("attnbook")
@@ -21,16 +20,9 @@ _PAIR = _PACKAGE / "two_translators_en_fr"
 # kinds of figures that consist of several scripts: those that come before the one of its name
 NEEDS = {
     "asking": ("asking_table",),
-    "break_translator": (
-        "translator_data",
-        "translator",
-        "break_translator_writing",
-        "break_translator_looking",
-        "break_translator_switches",
-        "break_translator_measuring",
-    ),
-    "hero": ("translator_data", "translator", "break_translator_writing"),
-    "stack": ("translator_data", "translator", "break_translator_writing"),
+    "break_translator": ("translator_data", "translator", "writing", "picturing"),
+    "hero": ("translator_data", "translator", "writing", "picturing"),
+    "stack": ("translator_data", "translator", "writing"),
     "shapes": ("matrices",),
     "token": ("token_explaining",),
     "transformer": (
@@ -77,11 +69,9 @@ def script(name: str) -> str:
 
 
 def _translator_data() -> str:
-    """The weights of the translator, and how well models learn that were trained without a part."""
+    """The weights of the translator of numbers."""
     weights = _in_8_bits(_NUMBERS.joinpath("model.safetensors").read_bytes())
-    learned = learned_without(read_runs("09-without"))
-    numbers = json.dumps({"weights": weights, "without": learned}, separators=(",", ":"))
-    return f"attnbook.numbers ??= {numbers};\n"
+    return f"attnbook.numbers ??= {json.dumps({'weights': weights}, separators=(',', ':'))};\n"
 
 
 def _pair_data() -> str:
@@ -92,23 +82,6 @@ def _pair_data() -> str:
         for name in sorted(files)
     }
     return f"attnbook.pair ??= {json.dumps(weights, separators=(',', ':'))};\n"
-
-
-def learned_without(runs: Columns) -> dict:
-    """How well models learn that were trained without a part, from the runs of lab 09-without.
-
-    Each switch has the smallest, the middle and the largest share that was right, in percent.
-
-    >>> from attnbook.laboratory import columns
-    >>> runs = columns("seed,switch,right\\n0,norm=off,97\\n1,norm=off,98\\n2,norm=off,90")
-    >>> learned_without(runs)
-    {'seeds': 3, 'switches': {'norm=off': [90.0, 97.0, 98.0]}}
-    """
-    shares = {}
-    for switch in dict.fromkeys(runs["switch"].tolist()):
-        right = runs["right"][runs["switch"] == switch]
-        shares[switch] = [float(f(right)) for f in (np.min, np.median, np.max)]
-    return {"seeds": len({*runs["seed"].tolist()}), "switches": shares}
 
 
 def _in_8_bits(file: bytes) -> dict:

@@ -241,8 +241,8 @@ LARGEST = interactive.token(
 )
 
 
-# an answer makes room for its reason, once; the translator has a row for each token that it reads
-ALL = [k for k in WITH_NUMBERS if k != "break_translator"] + ["largest", "ways"]
+# an answer makes room for its reason, once
+ALL = [*WITH_NUMBERS, "largest", "ways"]
 WRAPS = {"all_heads", "asking", "two_translators"}  # rows of words, on a small tablet
 
 

@@ -8,11 +8,10 @@ import pytest
 import torch
 from examples import alive, fits, ribbons, said
 from playwright.sync_api import expect
-from translator_page import NUMBERS, TRANSLATOR
+from translator_page import NUMBERS, TRANSLATOR, count_right, right, tokens, written
 
-from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out
+from attnbook.figures.interactive.break_translator import held_out
 from attnbook.figures.interactive.hero import BREAKS, NUMBERS as SHOWN
-from attnbook.interventions import broken
 
 browser.skip_without()
 show = examples.show
@@ -20,25 +19,6 @@ show = examples.show
 FRENCH = ["quatre", "-vingt", "-dix", "-sept"]
 MOST = 8  # tokens that are shown
 HIDE, SHOW = "Hide the English", "Show the English again"
-
-
-def tokens(page):
-    """The French tokens that have been written."""
-    return page.locator(".french button:not(.waiting)").all_inner_texts()
-
-
-def right(page):
-    """How many numbers are right, once all are measured."""
-    expect(page.locator(".meter i:not([class])")).to_have_count(0, timeout=20_000)
-    expect(page.locator(".meter i[class='']")).to_have_count(0, timeout=20_000)
-    return int(page.locator(".count strong").inner_text())
-
-
-def written(numbers, switches):
-    """What the model in PyTorch writes for each of some numbers."""
-    english = [NUMBERS.source.spell(number) for number in numbers]
-    with broken(TRANSLATOR.model, **switches), torch.no_grad():
-        return TRANSLATOR.translate(english, max_length=MOST_WRITTEN)
 
 
 def test_it_writes_its_number_by_itself_token_after_token_and_nothing_moves(show):
@@ -97,8 +77,7 @@ def test_a_button_breaks_the_translator_and_pressed_again_mends_it(show, labels,
     wrong = page.locator(".french .wrong").count()
     assert wrong == sum(a != b for a, b in zip(tokens(page), [*FRENCH, *[""] * MOST], strict=False))
     assert said(page).startswith("Now the translator writes") and said(page).endswith(why)
-    french = [NUMBERS.texts(number)[1] for number in held_out()]
-    count = sum(a == b for a, b in zip(written(held_out(), switches), french, strict=True))
+    count = count_right(held_out(), switches)
     assert right(page) == count < len(held_out()) / 2, "choose a break whose effect is clear"
     assert page.locator(".spoken").inner_text() == f"{count} of 200 numbers are right."
     assert page.locator(".meter .right").count() == count

@@ -216,7 +216,7 @@ REFUSED = [
     (lambda: interactive.stack([]), "at least one number, from 0 to 99,999: got []"),
     (lambda: interactive.stack([7, 100_000]), "0 to 99,999: got [7, 100000]"),
     (lambda: interactive.break_translator(481, show=["nrom"]), "there is no switch nrom"),
-    (lambda: interactive.break_translator("two million_"), "no token for ['million_']"),
+    (lambda: interactive.break_translator(100_000), "a number from 0 to 99,999: got 100000"),
 ]
 
 

@@ -40,18 +40,14 @@ check("3.2", scaled_scores)"""
 
 def translator() -> str:
     """The translator that readers break."""
-    figure = interactive.break_translator(481, show=["source_positions", "cross_weights"])
+    figure = interactive.break_translator(481, show=["source_positions=off", "cross_weights=off"])
     return PAGE.format(style="", body=figure.to_html())
 
 
 def without_positions(page: Page) -> None:
-    """Switch the positions off, and show all down to the switches."""
-    page.locator('[aria-busy="true"]').wait_for(state="detached")
-    page.get_by_label("Positions of the English words").select_option("off")
-    switches = page.locator(".switches").first.bounding_box()
-    bottom = switches["y"] + switches["height"] + 12
-    page.locator("main").evaluate("(node, px) => node.style.height = px + 'px'", bottom)
-    page.locator("main").evaluate("node => node.style.overflow = 'hidden'")
+    """Switch the positions of the English words off."""
+    page.get_by_role("switch").first.click()
+    page.wait_for_timeout(1000)  # until the ribbons have come to rest
 
 
 def mistake() -> str:

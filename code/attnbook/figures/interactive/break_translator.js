@@ -1,190 +1,192 @@
-// A translator of numbers to be used, broken and measured. translator.js computes it; the parts of
-// what one sees of it are in break_translator_*.js.
+// A translator of numbers to be used, broken and measured: switches take its parts away, and the
+// French and the ribbons change at once. translator.js computes it; picturing.js draws it.
 attnbook.define("break-translator", (shared) => {
-  const { Interactive, element, fixed } = shared;
+  const { Interactive, element, range, fixed, still } = shared;
   const T = attnbook.translator;
-  const LIKELY = 3; // tokens that are named at each place
-  const parts = [attnbook.writing, attnbook.looking, attnbook.switching, attnbook.measuring];
-  const Parts = parts.reduce((Figure, part) => part(shared, Figure), Interactive);
+  const MOVES = 700; // milliseconds from the ribbons of before to those of now
+  const LARGEST = 99_999; // that the model has learned
 
-  return class BreakTranslator extends Parts {
-    static LINES = 8;
+  return class BreakTranslator extends attnbook.picturing(shared, Interactive) {
     static TABLE = "Where each head looks, as numbers";
-    static STYLE = `
-      form, .row { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; }
-      form label { flex-basis: 100%; }
-      form input { flex: 1 1 12rem; min-width: 0; min-height: 2rem; padding: .1rem .5rem;
-        background: var(--paper); border: 1px solid var(--soft); border-radius: .3rem; }
-      .title { margin: .9rem 0 .3rem; font-size: 13px; font-weight: 600; color: var(--soft); }
-      .tokens { display: flex; flex-wrap: wrap; gap: .25rem; align-items: flex-start;
-        align-content: flex-start; }
-      .out { min-height: 6.5rem; } /* of two lines, so that little jumps */
-      .tokens small { font-size: 11px; color: var(--soft); }
-      .tokens button.wrong { border-color: var(--wrong); box-shadow: inset 0 0 0 1px; }
-      .tokens button { display: grid; min-width: 1.9rem; padding: .15rem .4rem; cursor: pointer;
-        text-align: center; align-content: center; }
-      .tokens button > i { height: 3px; margin-top: 1px; background: var(--weights);
-        justify-self: start; min-width: 1px; }
-      button[aria-pressed="true"] { background: var(--hover); font-weight: 600;
-        box-shadow: inset 0 0 0 1px var(--ink); }
-      .verdict { min-height: 1.4em; margin: .3rem 0; }
-      .refused { flex-basis: 100%; margin: 0; padding-left: .5rem; border-left: .25rem solid; }
-      .refused:empty { border: 0; margin-top: -.4rem; } /* there, so that it is spoken */
-      [aria-invalid="true"] { border: 2px solid var(--wrong); }
-      .right { color: var(--right); } .wrong { color: var(--wrong); }
-      .look { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; }
-      .look { align-items: flex-start; margin-top: .3rem; }
-      .look > * { flex: 1 1 15rem; min-width: 0; }
-      [aria-busy="true"] .look { opacity: .4; } /* of the number before */
-      .heads { width: 100%; font-size: 13px; table-layout: fixed; }
-      .heads th { font-weight: 400; color: var(--soft); text-align: center; border: 0; }
-      .heads thead td { width: 5.5rem; }
-      .heads th[scope="row"] { text-align: right; color: var(--key); white-space: nowrap; }
-      .heads td { padding: 1px; border: 0; }
-      .heads button { width: 100%; min-height: 1.6rem; padding: 0; font-size: 12px; border: 0;
-        border-radius: .15rem; cursor: pointer; font-variant-numeric: tabular-nums;
-        background: color-mix(in srgb, var(--weights) calc(var(--share) * 45%), var(--paper)); }
-      .heads .removed button { opacity: .35; text-decoration: line-through; }
-      .heads .later button, .switches [aria-pressed="false"] { color: var(--soft);
-        background: repeating-linear-gradient(135deg, var(--paper) 0 5px, var(--hover) 5px 8px); }
-      .product table { width: 100%; table-layout: fixed; }
-      .product th, .product td { padding: .1rem; font-size: 11px; text-align: center; }
-      .product .query { color: var(--query); } .product .key { color: var(--key); }
-      .product .weights { color: var(--weights); }
-      .product.opened { min-height: 13.7rem; }
-      .product p { margin: .3rem 0; }
-      .switches { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr));
-        gap: .4rem 1.2rem; }
-      .switches label, .switches fieldset { display: grid; grid-template-columns: 1fr; gap: .1rem;
-        margin: 0; padding: 0; border: 0; min-width: 0; }
-      .switches legend { padding: 0; color: var(--soft); }
-      .switches .note, .wrongs p { margin: 0 0 .2rem; }
-      a { color: inherit; }
-      .echo { position: sticky; z-index: 1; margin: 0 -1rem .7rem; scroll-margin-top: 4rem;
-        top: max(0px, var(--figure-top, 0px) - 1px); /* under the bar of the book's pages */
-        padding: .5rem 1rem; min-height: 3.2em; background: var(--paper);
-        border-bottom: 1px solid var(--line); box-shadow: 0 .4rem .5rem -.4rem rgb(0 0 0 / 20%); }
-      .echo::after { content: ""; position: absolute; inset: 100% 0 auto; height: .7rem;
-        background: linear-gradient(var(--paper), transparent); pointer-events: none; }
-      .switches select { width: 100%; }
-      .switches .on { border-color: var(--weights); box-shadow: inset .25rem 0 var(--weights); }
-      .switches fieldset .row button { flex: 1; min-width: 2rem; }
-      .switches fieldset button::after { content: " on"; }
-      .switches fieldset [aria-pressed="false"]::after { content: " off"; }
-      .switches [aria-pressed="false"] { text-decoration: line-through;
-        box-shadow: inset .25rem 0 var(--weights); }
-      .switches [aria-pressed="true"] { font-weight: 400; background: var(--paper);
-        box-shadow: none; }
-      .more { margin-top: .4rem; }
-      .go { border-color: var(--ink); font-weight: 600; padding: .2rem .8rem; cursor: pointer; }
-      .guess { margin-top: .4rem; }
-      .guess p { margin: 0 0 .3rem; }
-      progress { width: 100%; height: .6rem; accent-color: var(--weights); }
-      .tried { max-height: 16rem; margin-bottom: .5rem; }
-      .tried td, .tried th { text-align: left; font-size: 13px; white-space: nowrap; }
-      .tried thead th { white-space: normal; vertical-align: bottom; }
-      .tried td:first-child, .tried th:first-child { white-space: normal; min-width: 5rem; }
-      .wrongs td, .wrongs th { text-align: left; font-size: 13px; padding-right: .8rem; }
-      .wrongs td:last-child { white-space: nowrap; }
-      .wrongs { margin-bottom: .6rem; }
-      @media (max-width: 600px), (pointer: coarse) { /* for thumbs */
-        select, button, form input { min-height: 2.6rem; }
-        .heads button { min-height: 2.2rem; }
+    static STYLE = attnbook.picturing.STYLE + `
+      .frame { column-gap: 1.8rem; padding-block: 1rem; }
+      .text { min-height: 21rem; grid-template: ". looks" auto "reads english" auto ". ." minmax(2.5rem, 1fr)
+        "says french" auto "as trained" auto / 6.2rem minmax(0, 1fr); }
+      .said { position: absolute; width: 1px; height: 1px; min-height: 0; margin: 0; overflow: hidden;
+        clip-path: inset(50%); }
+      .text .looks { grid-area: looks; } .reads { grid-area: reads; } .english { grid-area: english; }
+      .text .says { grid-area: says; } .text .french { grid-area: french; }
+      .looks.refused { color: var(--wrong); text-wrap: balance; }
+      .row { font-size: clamp(.8rem, calc((100cqi - 13rem) / var(--ems)), 1.6rem); }
+      .end small { display: none; }
+      .name input { display: block; box-sizing: border-box; width: 100%; min-height: 2.2rem; padding: 0 .3rem;
+        font-size: 1.4rem; font-weight: 700; color: var(--key); background: var(--paper);
+        border: 1.5px solid var(--soft); border-radius: .4rem; font-variant-numeric: tabular-nums; }
+      .name [aria-invalid="true"] { border-color: var(--wrong); }
+      .name.says b { font-size: 1.6rem; }
+      .again { margin-top: .35rem; padding: 0 .7rem; font-size: .8rem; }
+      .as { grid-area: as; align-self: center; --chip: var(--soft); color: var(--soft); }
+      .as.row { grid-area: trained; --gap: .4rem; row-gap: .2rem; font-size: 1rem; }
+      .as .chip { min-height: 1.7em; padding-inline: .45em; font-weight: 400; background: none; border-style: dotted; }
+      .as .differs { --chip: var(--right); border-style: solid; background: color-mix(in srgb, var(--right) 12%, var(--paper)); }
+      .switches { display: grid; gap: .4rem; }
+      .switches p { flex-basis: 100%; margin: .2rem 0 -.2rem; color: var(--soft); font-size: 13px; }
+      .four { display: flex; flex-wrap: wrap; }
+      .switches button { display: flex; align-items: center; gap: .55rem; min-height: 2.4rem; padding: .15rem .7rem;
+        text-align: left; line-height: 1.15; font-size: .95rem; cursor: pointer; --set: var(--wrong);
+        border: 1.5px solid var(--line); border-radius: .6rem; }
+      .switches .head { flex: 1; justify-content: center; padding: 0; white-space: nowrap; font-size: .9rem; }
+      .head .toggle { display: none; }
+      .switches button:hover { background: var(--hover); }
+      .switches [aria-checked="true"] { color: var(--wrong); border-color: var(--wrong);
+        background: color-mix(in srgb, var(--wrong) 8%, var(--paper)); }
+      .head[aria-checked="true"] { text-decoration: line-through; }
+      .count { min-height: 2.4rem; align-items: center; margin: .5rem 0; }
+      .result { position: relative; } .meter i { background: var(--tint); }
+      .result button { position: absolute; inset: auto 0 0; min-height: 2.6rem; margin: 0 auto; width: fit-content;
+        padding: 0 1rem; font-weight: 600; border: 1.5px solid var(--ink); border-radius: .6rem; cursor: pointer; }
+      details { grid-column: 1 / -1; }
+      @container page (min-width: 52.01rem) { .frame { grid-template-columns: minmax(0, 1fr) 17rem; }
+        .result button { bottom: 1.4rem; } }
+      @container page (max-width: 52rem) {
+        .frame { padding-block: .6rem; gap: .6rem; grid-template: "text" "panel" "result" / minmax(0, 1fr); }
+        .text { min-height: 20rem; grid-template: "reads reads" auto "looks looks" auto "english english" auto
+          ". ." minmax(2.5rem, 1fr) "french french" auto "says says" auto "as trained" auto / auto minmax(0, 1fr); }
+        .row { font-size: clamp(.8rem, calc((100cqi - 2rem) / var(--ems)), 1.5rem); }
+        .as.row { --gap: .25rem; font-size: .8rem; justify-content: flex-start; }
+        .name, .name.says { display: flex; align-items: center; gap: .5rem; }
+        .name input { width: 5.5rem; min-height: 2.6rem; font-size: 1.2rem; } .name.says b { font-size: 1.2rem; }
+        .name .again { margin: 0 0 0 auto; min-height: 2.6rem; }
+        .french { row-gap: 1.5rem; }
+        .switches button { min-height: 2.75rem; padding: .15rem .5rem; font-size: .88rem; }
+        .plain { grid-template-columns: 1fr 1fr; }
+        .result { min-height: 5.6rem; } .meter { margin-top: .8rem; }
       }
-      textarea { width: 100%; height: 6rem; font: 12px monospace; color: var(--ink);
-        background: var(--paper); }
     `;
 
     build() {
-      const { words, show, switches } = this.data;
-      this.loadTranslator();
-      this.switches = { ...switches };
-      this.words = words;
-      this.results = new Map(); // of measurements, by their switches
-      this.guesses = new Map();
-      this.picked = { side: "target", index: 0 }; // the token whose view is shown
-      this.place = "cross";
-      this.open = null; // head and key of the score that is opened
-      this.buildInput();
-      this.buildView();
-      this.buildSwitches(show);
-      this.buildMeasurement();
-      this.table.classList.add("look-numbers");
-      // code that runs for the first time is slow: every step in a task of its own
-      this.writing = setTimeout(() => this.translate({ pause: 0 }));
-      this.stage.setAttribute("aria-busy", true);
+      this.switches = { ...this.data.switches };
+      this.shown = Infinity; // no token waits
+      const typed = element("input", { inputmode: "numeric", autocomplete: "off", "aria-label": "A number below 100,000",
+        oninput: () => this.read(typed.value) });
+      this.buildPicture(typed);
+      typed.after(element("button", { type: "button", class: "again", onclick: () => this.another() }, "Another"));
+      this.trained = element("div", { class: "as row", role: "group", "aria-label": "As trained, it writes" });
+      this.stage.append(element("div", { class: "as name", "aria-hidden": "true" }, "as trained"), this.trained);
+      this.setters = [];
+      this.controls.append(...this.data.groups.map(([title, items]) =>
+        element("div", { class: `switches ${title ? "four" : "plain"}`, role: "group", "aria-label": title ?? "Switches" },
+          ...(title ? [element("p", { "aria-hidden": "true" }, title)] : []), ...items.map((item) => this.switchOf(...item)))));
+      this.buildCount();
+      this.count.tabIndex = -1;
+      this.go = element("button", { type: "button", onclick: () => {
+        this.count.focus();
+        this.go.hidden = true;
+        this.measure();
+      } }, `Measure on ${this.cells.length} numbers`);
+      this.count.after(this.go);
+      this.reads.value = this.data.number;
+      this.show(this.data.number);
     }
 
-    // whoever presses something while it writes sees all of it
-    draw() {
-      if (this.writing && this.written) this.translate({ pause: null });
-      else super.draw();
+    // what a switch sets, or which head it removes
+    switchOf(label, name, value) {
+      const isSet = () => (Number.isInteger(value) ? this.switches[name]?.includes(value) ?? false
+        : this.switches[name] === value);
+      const button = element("button", { type: "button", role: "switch", class: Number.isInteger(value) && "head", onclick: () => {
+        const heads = range(this.data.heads).filter((head) =>
+          (head === value) !== (this.switches[name] ?? []).includes(head));
+        const { [name]: _, ...others } = this.switches;
+        const now = Number.isInteger(value) ? heads : isSet() ? [] : value;
+        this.switches = Object.fromEntries(Object.entries(now.length ? { ...others, [name]: now } : others).sort());
+        this.show(this.number);
+      } }, element("i", { class: "toggle" }), label);
+      this.setters.push(() => button.setAttribute("aria-checked", isSet()));
+      return button;
     }
 
-    showNumbers() {
-      if (this.target && !this.writing) super.showNumbers();
+    another() {
+      const { tested } = this.data;
+      this.reads.value = tested[this.at = ((this.at ?? -1) + 1) % tested.length];
+      this.read(this.reads.value);
     }
 
-    paint() {
-      if (!this.target) return; // the first number is still being written
-      this.showWritten();
-      const written = this.textOf(this.written.map(({ token }) => token));
-      const ended = this.written.at(-1)?.token === T.END;
-      const { number } = this;
-      const isRight = ended && number !== null && this.wrongAt() < 0;
-      const judged = number === null
-        ? ["", "The model has learned no number that is spelt like that, so there is no right answer."]
-        : isRight ? ["right", `✓ right: ${number.toLocaleString("en")}`]
-          : ["wrong", `✗ wrong: ${number.toLocaleString("en")} is “${T.spellFrench(number)}”. The text ` +
-            `above ${this.saying(written, ended)}.`];
-      this.verdict.className = `verdict ${judged[0]}`;
-      this.verdict.textContent = judged[1];
-      const mark = { right: "✓", wrong: "✗", "": "" }[judged[0]];
-      this.echo.replaceChildren("The model writes “", element("strong", {}, written), "” ",
-        element("span", { class: judged[0] }, mark),
-        ...(Object.keys(this.switches).length ? [element("br"), `As trained: “${this.intact()}”`] : []));
-      this.showHeads();
-      this.showProduct();
-      this.say(this.sentence(written, isRight));
+    // a number is translated while it is typed
+    read(typed) {
+      const digits = typed.replace(/[\s,]/g, "");
+      const fine = /^\d+$/.test(digits) && Number(digits) <= LARGEST;
+      this.reads.setAttribute("aria-invalid", !fine);
+      if (fine) this.show(Number(digits));
+      else this.say(this.looking.textContent = `It has only learned the numbers from 0 to ${LARGEST.toLocaleString("en")}.`);
+      this.looking.classList.toggle("refused", !fine);
     }
 
-    // what it writes with nothing changed
-    intact() {
-      if (this.before?.words !== this.words) {
+    // translate a number with what the switches leave
+    show(number) {
+      const before = number === this.number ? { looks: this.looks, tokens: this.tokens } : null;
+      this.number = number;
+      clearTimeout(this.measuring);
+      this.setters.forEach((set) => set());
+      this.say(this.translate(number));
+      this.showTrained();
+      this.showCount();
+      if (before && !still()) this.move(before);
+      else this.place(); // beside all that stands there now
+    }
+
+    // what it writes with nothing changed, with a mark where this is something else
+    showTrained() {
+      if (this.intact?.number !== this.number) {
         const search = T.greedySearch(this.model, this.source, { maxLength: this.data.most, switches: {} });
-        this.before = { words: this.words, text: this.textOf([...search].map(({ token }) => token)) };
+        this.intact = { number: this.number, tokens: [...search].map(({ token }) => token).filter((token) => token !== T.END) };
       }
-      return this.before.text;
+      const { tokens } = this.intact;
+      this.trained.replaceChildren(...tokens.map((token, i) => element("span",
+        { class: this.kindsOf(1, tokens, i, token !== this.tokens[i] && "differs") }, this.nameOf(1, token))));
     }
 
-    // what was written, how sure, and where it looked
-    sentence(written, isRight) {
-      const { side, index } = this.picked;
-      const verdict = this.number === null ? "" : isRight ? ", which is right" : ", which is wrong";
-      const sure = side === "target" ? `The likeliest tokens were ${this.likeliest(index)}. ` : "";
-      return `“${this.words}” became “${written}”${verdict}. ${sure}${this.looks(index)}`;
+    // new words come in, and the ribbons go to their new places
+    move({ looks, tokens }) {
+      this.queries.forEach((query, i) => {
+        if (this.tokens[i] !== tokens[i])
+          query.animate([{ opacity: 0, transform: "translateY(-.6rem)" }, {}], { duration: MOVES / 2 });
+      });
+      this.glide((part) => this.place(this.looks.map((shares, i) => shares.map((share, j) =>
+        part * share + (1 - part) * (looks[i]?.[j] ?? 0)))), false, MOVES);
     }
 
-    // as percent: no token has the chance 0
-    chance(share) {
-      if (share < 0.001) return "under 0.1";
-      return share < 0.01 ? (100 * share).toFixed(1) : this.percent(share);
+    // how many are right, beside how many were; what is not yet measured is a question
+    showCount() {
+      const known = this.results.has(JSON.stringify(this.switches));
+      this.go.hidden = known;
+      if (known) return this.measure();
+      this.setCount([]);
+      this.amount.textContent = "?";
+      this.of.textContent = `of ${this.cells.length} numbers are right`;
     }
 
-    // the likeliest tokens at this place, the one that was written first
-    likeliest(index) {
-      const { probabilities } = this.written[index];
-      return Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a])
-        .slice(0, LIKELY).map((token) => `“${this.nameOf(1, token)}” ${this.chance(probabilities[token])} %`)
-        .join(", ");
+    setCount(found) {
+      super.setCount(found);
+      if (found.length < this.cells.length || !Object.keys(this.switches).length) return;
+      this.of.textContent += ` (as trained: ${this.results.get("{}").filter(Boolean).length})`;
+    }
+
+    // the word before which it goes wrong is lit at first
+    get lit() {
+      const wrong = this.tokens.findIndex((token, i) => token !== this.wanted[i]);
+      return this.pointed ?? this.pressed ?? Math.min(wrong < 0 ? Infinity : wrong, this.queries.length - 1);
+    }
+
+    highlight() {
+      super.highlight();
+      this.showNumbers();
     }
 
     numbers() {
-      const heads = this.maps;
-      const shown = (weight) => (weight === undefined ? "–" : fixed(weight, 3));
-      return [["", ...heads.map((_, head) => `head ${head + 1}`)],
-        ...this.keys().map((key, j) => [key, ...heads.map(({ weights }) =>
-          shown(T.row(weights, this.picked.index)[j]))])];
+      const i = Math.max(0, this.lit);
+      const heads = this.all[i].maps.at(-1).cross;
+      return [["", ...heads.map((_, head) => `head ${head + 1}`)], ...this.source.map((token, j) =>
+        [this.nameOf(0, token), ...heads.map(({ weights }) => fixed(T.row(weights, i)[j], 3))])];
     }
   };
 });

@@ -8,59 +8,76 @@ from attnbook.figures.interactive.base import Interactive, still_map
 from attnbook.interventions import broken
 from attnbook.translator import NUMBERS_TO_FRENCH, Translator
 
-SWITCHES = (
-    "divisor",
-    "encoder_weights",
-    "decoder_weights",
-    "cross_weights",
-    "encoder_heads_off",
-    "decoder_heads_off",
-    "cross_heads_off",
-    "source_positions",
-    "target_positions",
-    "causal_mask",
-    "residual",
-    "norm",
-    "feed_forward",
+SWITCHES = {  # each as attnbook.interventions.broken takes it, and what readers see
+    "divisor=off": "No division of scores",
+    "divisor=sqrt(d_model)": "Divide the scores by √32, not √8",
+    "encoder_weights=uniform": "Encoder: equal weights",
+    "decoder_weights=uniform": "Decoder: equal weights on its own words",
+    "cross_weights=uniform": "Decoder: equal weights on the English",
+    "encoder_weights=off": "No encoder attention",
+    "cross_weights=off": "No cross-attention",
+    "source_positions=off": "No English positions",
+    "source_positions=shuffled": "Shuffled English positions",
+    "target_positions=off": "No French positions",
+    "target_positions=shuffled": "Shuffled French positions",
+    "residual=off": "No residual addition",
+    "norm=off": "No layer norm",
+    "feed_forward=off": "No feed-forward network",
+    "causal_mask=off": "No causal mask",
+}
+HEADS = {
+    "encoder_heads_off": "Self-attention of the encoder, without",
+    "decoder_heads_off": "Self-attention of the decoder, without",
+    "cross_heads_off": "Cross-attention, without",
+}
+PARTS = (
+    "cross_weights=off",
+    "source_positions=off",
+    "residual=off",
+    "norm=off",
+    "feed_forward=off",
+    "encoder_weights=off",
+    "divisor=off",
+    "causal_mask=off",
 )
+LARGEST = 99_999  # that the translator has learned
 MOST_WRITTEN = 16  # tokens; the longest number takes 11
 
 
 def break_translator(
-    number: int | str = 481,
+    number: int = 481,
     *,
-    show: Sequence[str] = SWITCHES,
+    show: Sequence[str] = PARTS,
     switches: Mapping[str, str | Sequence[int]] | None = None,
 ) -> Interactive:
-    """A translator of numbers, English to French, whose parts the reader switches off.
+    """A translator of numbers, English to French, whose parts the reader takes away.
 
-    It runs in the page, with the weights of ``NUMBERS_TO_FRENCH``. Readers type a number below
-    100,000, watch its French being written token by token, and see where each head looks. With any
-    switches set, they can measure how many of 200 held-out numbers the translator still writes
-    correctly, and they see some that it gets wrong. On the book's pages each switch has a link to
-    its chapter.
+    It runs in the page, with the weights of ``NUMBERS_TO_FRENCH``. Ribbons lead from each French
+    token to the English ones, as wide as the weights of the cross-attention, averaged over the
+    heads. A switch changes the French and the ribbons at once, above what the translator writes as
+    trained. Readers can type another number, and count how many of 200 held-out numbers the
+    translator still writes correctly.
 
-    ``number`` is the number to begin with, or its English words. ``show`` names the switches that
-    are visible at first; the others are behind "More switches". ``switches`` are set at the start:
+    ``number`` is the number to begin with. ``show`` names the switches: keys of ``SWITCHES``, or
+    of ``HEADS``, which have a switch for each head. ``switches`` are set at the start:
     ``{"source_positions": "off"}``, as ``attnbook.interventions.broken`` takes them.
 
-    Raises ``ValueError`` for a switch that does not exist or words that the translator does not
-    know.
+    Raises ``ValueError`` for a switch that does not exist or a number that the translator has not
+    learned.
 
-    >>> break_translator(2003, show=["source_positions"]).alt
+    >>> break_translator(2003, show=["source_positions=off"]).alt
     'A translator that runs in this page. It writes “two thousand three” as “deux mille trois”. \
 Parts of it can be switched off.'
     """
-    unknown = [name for name in show if name not in SWITCHES]
+    there = [*SWITCHES, *HEADS]
+    unknown = [name for name in show if name not in there]
     if unknown:
-        raise ValueError(f"there is no switch {', '.join(unknown)}; there are {list(SWITCHES)}")
-    switches = dict(switches or {})
+        raise ValueError(f"there is no switch {', '.join(unknown)}; there are {there}")
+    if not 0 <= number <= LARGEST:
+        raise ValueError(f"needs a number from 0 to {LARGEST:,}: got {number}")
     translator = trained()
-    tokens = translator.source_tokenizer
-    words = tokens.spell(number) if isinstance(number, int) else number
-    missing = [token for token in tokens.split(words) if token not in tokens.vocabulary.tokens]
-    if missing:
-        raise ValueError(f"the translator has no token for {missing} of {words!r}")
+    words = translator.source_tokenizer.spell(number)
+    switches = dict(switches or {})
     with broken(translator.model, **switches):
         (written,) = translator.translate([words], max_length=MOST_WRITTEN)
         columns, rows, maps = translator.attention(words, written)
@@ -69,11 +86,18 @@ Parts of it can be switched off.'
         f"A translator that runs in this page. It writes “{words}” as “{written}”. "
         "Parts of it can be switched off."
     )
+    plain = [[SWITCHES[name], *name.split("=")] for name in show if name in SWITCHES]
+    heads = range(translator.options["num_heads"])
+    groups = [
+        [HEADS[name], [[f"head {head + 1}", name, head] for head in heads]]
+        for name in show
+        if name in HEADS
+    ]
     data = {
-        "words": words,
-        "show": list(show),
+        "number": number,
+        "groups": [[None, plain], *groups] if plain else groups,
         "switches": switches,
-        "tested": held_out(),
+        **measured(),
         **running(),
     }
     return Interactive("break_translator", data, alt=alt, still=still)
@@ -95,6 +119,17 @@ def held_out() -> list[int]:
     """The 200 numbers that the figure tests: none was in the translator's training."""
     drawn = NumberDataset("en", "fr", below=100_000).sample(300, held_out=True, seed="page")
     return list(dict.fromkeys(drawn))[:200]
+
+
+@cache
+def measured() -> dict[str, list[int]]:
+    """The numbers that a page tests, and those that come out wrong when nothing is broken."""
+    translator = trained()
+    words = [translator.source_tokenizer.spell(number) for number in held_out()]
+    written = translator.translate(words, max_length=MOST_WRITTEN)
+    right = map(translator.target_tokenizer.spell, held_out())
+    pairs = zip(held_out(), written, right, strict=True)
+    return {"tested": held_out(), "wrong": [number for number, a, b in pairs if a != b]}
 
 
 @cache

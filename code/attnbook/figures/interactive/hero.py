@@ -1,7 +1,5 @@
 """A translator that writes by itself, for the landing page; three buttons break it in place."""
 
-from functools import cache
-
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
@@ -9,7 +7,7 @@ from torch import Tensor
 
 from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive
-from attnbook.figures.interactive.break_translator import MOST_WRITTEN, held_out, running, trained
+from attnbook.figures.interactive.break_translator import MOST_WRITTEN, measured, running, trained
 
 NUMBERS = (97, 481, 72, 1066, 2003, 30_071, 4_500)  # the first opens; a button shows the rest
 ABOUT = "This small Transformer in your browser turns numbers into French."
@@ -61,24 +59,10 @@ English words it looked for each French one.'
             for (act, undo), (switches, why) in BREAKS.items()
         ],
         **running(),
-        "tested": held_out(),
-        "wrong": _wrong(),
+        **measured(),
     }
     still = _still(columns, rows[1:], maps.cross[-1, 0].mean(dim=0))
     return Interactive("hero", data, alt=alt, still=still)
-
-
-@cache
-def _wrong() -> list[int]:
-    """The held-out numbers that the translator gets wrong when nothing is broken."""
-    translator = trained()
-    words = [translator.source_tokenizer.spell(number) for number in held_out()]
-    written = translator.translate(words, max_length=MOST_WRITTEN)
-    return [
-        number
-        for number, french in zip(held_out(), written, strict=True)
-        if french != translator.target_tokenizer.spell(number)
-    ]
 
 
 def _still(english: list[str], french: list[str], weights: Tensor) -> plt.Figure:

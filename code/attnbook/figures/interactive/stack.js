@@ -10,7 +10,7 @@ attnbook.define("stack", ({ Interactive, element, shape, percent, ribbons, boxes
   const [RUNS, GROWS, FLOWS, DROPS] = [900, 600, 300, 550];
   const DRAWN = { strokeDasharray: ["1 1", "1 1"], strokeDashoffset: [1, 0] }; // of a line, from its beginning
 
-  return class Stack extends attnbook.writing({ element, still }, Interactive) {
+  return class Stack extends attnbook.writing(Interactive) {
     static STYLE = attnbook.writing.LOOK + `
       .frame { position: relative; }
       .narrows { container-type: inline-size; }

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from attnbook.figures.interactive.base import Interactive, still_map
-from attnbook.figures.interactive.break_translator import MOST_WRITTEN, running, trained
-
-LARGEST = 99_999  # that the translator has learned
+from attnbook.figures.interactive.break_translator import LARGEST, MOST_WRITTEN, running, trained
 
 
 def stack(numbers: Sequence[int] = (481, 97, 2003, 30_071)) -> Interactive:

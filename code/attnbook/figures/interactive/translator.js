@@ -279,20 +279,6 @@ window.attnbook.translator ??= (() => {
       (rest ? ` ${spellFrench(rest, last)}` : "");
   }
 
-  // the number below a million that English words say, or null if it is not spelt so
-  function numberOf(words) {
-    let [total, group] = [0, 0];
-    for (const token of tokensOf(words)) {
-      const value = ENGLISH.indexOf(token.replace("-", ""));
-      if (token === "thousand") [total, group] = [1000 * group, 0];
-      else if (token === "hundred") group *= 100;
-      else if (value >= 0) group += value;
-      else group += 10 * (ENGLISH_TENS.indexOf(token) + 2);
-    }
-    const number = total + group;
-    return number >= 0 && number < 1e6 && spell(number) === words ? number : null;
-  }
-
   // the number below a million that French words say, or null if it is not spelt so
   function numberOfFrench(words) {
     let [total, group] = [0, 0];
@@ -337,5 +323,5 @@ window.attnbook.translator ??= (() => {
   }
 
   return { load, encode, decode, greedySearch, linear, add, layerNorm, multiHeadAttention, tokenEmbedding,
-    maskedSoftmax, everywhere, causal, row, spell, spellFrench, numberOf, numberOfFrench, SHUFFLED, tokensOf, join, PADDING, START, END, UNKNOWN };
+    maskedSoftmax, everywhere, causal, row, spell, spellFrench, numberOfFrench, SHUFFLED, tokensOf, join, PADDING, START, END, UNKNOWN };
 })();

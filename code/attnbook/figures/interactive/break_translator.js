@@ -17,7 +17,7 @@ attnbook.define("break-translator", (shared) => {
       .text .looks { grid-area: looks; } .reads { grid-area: reads; } .english { grid-area: english; }
       .text .says { grid-area: says; } .text .french { grid-area: french; }
       .looks.refused { color: var(--wrong); text-wrap: balance; }
-      .row { font-size: clamp(.8rem, calc((100cqi - 13rem) / var(--ems)), 1.6rem); }
+      .row { --gap: .5rem; font-size: clamp(.8rem, calc((100cqi - 11rem) / var(--ems)), 1.6rem); }
       .end small { display: none; }
       .name input { display: block; box-sizing: border-box; width: 100%; min-height: 2.2rem; padding: 0 .3rem;
         font-size: 1.4rem; font-weight: 700; color: var(--key); background: var(--paper);
@@ -42,7 +42,7 @@ attnbook.define("break-translator", (shared) => {
         background: color-mix(in srgb, var(--wrong) 8%, var(--paper)); }
       .head[aria-checked="true"] { text-decoration: line-through; }
       .count { min-height: 2.4rem; align-items: center; margin: .5rem 0; }
-      .result { position: relative; } .meter i { background: var(--tint); }
+      .result { position: relative; align-self: start; } .meter i { background: var(--tint); }
       .result button { position: absolute; inset: auto 0 0; min-height: 2.6rem; margin: 0 auto; width: fit-content;
         padding: 0 1rem; font-weight: 600; border: 1.5px solid var(--ink); border-radius: .6rem; cursor: pointer; }
       details { grid-column: 1 / -1; }
@@ -52,8 +52,9 @@ attnbook.define("break-translator", (shared) => {
         .frame { padding-block: .6rem; gap: .6rem; grid-template: "text" "panel" "result" / minmax(0, 1fr); }
         .text { min-height: 20rem; grid-template: "reads reads" auto "looks looks" auto "english english" auto
           ". ." minmax(2.5rem, 1fr) "french french" auto "says says" auto "as trained" auto / auto minmax(0, 1fr); }
-        .row { font-size: clamp(.8rem, calc((100cqi - 2rem) / var(--ems)), 1.5rem); }
+        .row { --gap: .3rem; font-size: clamp(.8rem, calc((100cqi - 2rem) / var(--ems)), 1.5rem); }
         .as.row { --gap: .25rem; font-size: .8rem; justify-content: flex-start; }
+        .as { margin-top: .3rem; }
         .name, .name.says { display: flex; align-items: center; gap: .5rem; }
         .name input { width: 5.5rem; min-height: 2.6rem; font-size: 1.2rem; } .name.says b { font-size: 1.2rem; }
         .name .again { margin: 0 0 0 auto; min-height: 2.6rem; }

@@ -116,7 +116,7 @@ OF_SHAPES = [
     for n, size in enumerate([(6, 7), (7, 5), (7, 5), (7, 5)])
 ]
 # flat enough for what is not stored to matter
-PROMPTS = {text: 2 * torch.randn(3000, generator=generator) for text in ("It <i>", "</script>")}
+PROMPTS = [2 * torch.randn(3000, generator=generator) for _ in range(3)]
 CACHES = [
     PublishedModel(name=name, year=2025, source="https://a.test", sizes=CacheSizes(**sizes))
     for name, sizes in (
@@ -194,7 +194,11 @@ FIGURES = {
     ),
     "path_of_a_fact": lambda: interactive.path_of_a_fact(**FACT),
     "roles": lambda: interactive.roles(**ROLES, asks="<i>", alt="Four words."),
-    "sampling": lambda: interactive.sampling(PROMPTS, decode=" <{}>".format, alt="Next tokens."),
+    "sampling": lambda: interactive.sampling(
+        {(1,): PROMPTS[0], (2, 3): PROMPTS[1], (1, PROMPTS[0].argmax().item()): PROMPTS[2]},
+        decode=lambda tokens: "".join(map(" <{}>".format, tokens)),
+        alt="Next tokens.",
+    ),
     "softmax": lambda: interactive.softmax(
         torch.tensor([3.0, 1.5, 0.5]).log(), words=["cat", "<i>", "drank"], alt="Three words."
     ),

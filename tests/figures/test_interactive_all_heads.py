@@ -52,6 +52,7 @@ SEARCHES = {
 @pytest.mark.parametrize("twin", [False, True])
 def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
     page = show(alive("all_heads"))
+    page.locator(".explore > summary").click()
     page.get_by_label("Sentence").select_option(index=int(twin))
     page.get_by_label("Find heads in which").select_option(label=search)
     asked_for = page.get_by_role("combobox").count()  # the token looked at, where one is searched
@@ -77,6 +78,7 @@ def test_a_search_among_all_heads_finds_what_pytorch_finds(show, search, twin):
 
 def test_the_weights_of_a_head_are_pytorchs_in_every_sentence(show):
     page = show(alive("all_heads"))
+    page.locator(".explore > summary").click()
     for place in (0, 7, 11):
         page.locator(f"#head-{place}").click()
         for twin, maps in enumerate((OF_HEADS, OF_TWIN)):
@@ -101,7 +103,7 @@ def test_tokens_are_chosen_and_heads_walked_through_by_keyboard(show):
     shares = page.locator(".tokens span + span").all_inner_texts()
     assert percents(shares[:1]) == 1 and shares[1:] == ["–"] * 4  # it sees itself alone
     assert said(page).startswith("All 12 heads look alike from")
-    page.locator(".explore > summary").click()  # on a telephone, only ribbons and map are open
+    page.locator(".explore > summary").click()
     assert page.get_by_role("combobox").nth(2).locator("option").count() == 1
     page.locator(".tokens button").nth(3).click()
     shares = page.locator(".tokens span + span").all_inner_texts()

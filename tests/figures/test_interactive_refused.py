@@ -98,7 +98,7 @@ def repeated(**options):
 
 
 def sampled(*shapes, factor=1.0):
-    prompts = {str(i): factor * torch.ones(shape) for i, shape in enumerate(shapes)}
+    prompts = {(i,): factor * torch.ones(shape) for i, shape in enumerate(shapes)}
     return interactive.sampling(prompts, decode=str, alt="")
 
 
@@ -199,8 +199,8 @@ REFUSED = [
     (lambda: carried(chances=FACT["chances"] * torch.nan), "chances must be finite: got nan"),
     (lambda: interactive.caching("abc"), "needs 4 to 9 words: got ['a', 'b', 'c']"),
     (lambda: interactive.caching("abcd", prompt=3), "a prompt of 1 to 2 words: got 3"),
-    (lambda: sampled(), "got 0 prompts"),
-    (lambda: sampled(12), "vocabulary of more than 12 tokens: got 1 prompts"),
+    (lambda: sampled(), "got 0 texts"),
+    (lambda: sampled(8), "vocabulary of more than 8 tokens: got 1 texts"),
     (lambda: sampled(20, 30), "with logits of the shapes [(20,), (30,)]"),
     (lambda: sampled((1, 20)), "with logits of the shapes [(1, 20)]"),
     (lambda: sampled(20, factor=torch.nan), "logits must be finite: got nan"),

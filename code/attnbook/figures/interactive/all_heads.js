@@ -5,7 +5,6 @@ attnbook.define("all-heads", (shared) => {
   const STRONGEST = 5;
   const LEAST = 0.1; // what has less stays empty in the map
   const FAINT = 0.004; // weights that are not drawn
-  const WIDE = 640; // pixels: a narrower figure is on a telephone, and opens no fold
   const BROAD = 60; // pixels: a word counts as wide as this for its ribbon
 
   // what a head can be searched for: a number from 0 to 1, of its map and the two chosen words
@@ -69,7 +68,7 @@ attnbook.define("all-heads", (shared) => {
       .grid { display: grid; grid-template-rows: repeat(var(--heads), 19px); outline-offset: 3px;
         touch-action: pan-y; user-select: none; -webkit-user-select: none; }
       .grid > * { border-radius: 2px; cursor: pointer; position: relative; overflow: hidden;
-        box-shadow: inset 0 0 0 1px color-mix(in srgb, var(--soft) 38%, transparent); }
+        box-shadow: inset 0 0 0 1px color-mix(in srgb, var(--soft) 20%, transparent); }
       .grid > *::before { content: ""; position: absolute; inset: 0; background: var(--weights);
         opacity: var(--share); }
       .grid > [aria-selected="true"] { outline: 3px solid var(--ink); z-index: 1; overflow: visible; }
@@ -116,7 +115,7 @@ attnbook.define("all-heads", (shared) => {
     `;
 
     build() {
-      const { texts, blocks, heads, link, explore } = this.data;
+      const { texts, blocks, heads, link } = this.data;
       [this.looks, this.lookedAt] = link;
       this.search = 0;
       this.text = 0;
@@ -165,7 +164,7 @@ attnbook.define("all-heads", (shared) => {
       this.stage.style.setProperty("--heads", heads);
       this.stage.append(element("div", { class: "all" }, element("div", { class: "head" }, this.said, this.words),
         this.does, this.caption, this.heads(blocks, heads)),
-      element("details", { class: "explore", open: explore && this.clientWidth > WIDE }, element("summary", {}, "Choose other words, or see all weights of a head"),
+      element("details", { class: "explore" }, element("summary", {}, "Choose other words, or see all weights of a head"),
           this.controls, element("div", { class: "both" }, element("div", {},
             element("p", { class: "caption" }, "The strongest heads"), this.strongest, this.rank),
           this.map), this.details));

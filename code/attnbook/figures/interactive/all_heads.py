@@ -17,7 +17,6 @@ def all_heads(
     *texts: tuple[Sequence[str], Float[Tensor, "blocks heads token token"]],
     link: tuple[int, int],
     alt: str,
-    explore: bool = True,
 ) -> Interactive:
     """One head of a causal model with ribbons for its weights; below, every head as a square.
 
@@ -25,9 +24,9 @@ def all_heads(
     the reader searches for, the stronger is the colour of its square. Readers search for heads with
     a large weight from one token to another, which at first are the two places in ``link``, or for
     heads that look at the previous token, at the token itself, at the first token, or at all tokens
-    evenly. The menus for this are in a fold, which ``explore`` opens. The head that is shown first
-    is the strongest. Of a text after the first, only the rows from the first different token on are
-    stored, because the rows before are the same in a causal model. ``alt`` says what can be seen.
+    evenly. The menus for this are in a fold. The head that is shown first is the strongest. Of a
+    text after the first, only the rows from the first different token on are stored, because the
+    rows before are the same in a causal model. ``alt`` says what can be seen.
 
     Raises ``ValueError`` without a text, for texts that do not fit their weights or have more than
     24 tokens, for models of different sizes, for weights on a later token or outside 0 to 1, if an
@@ -67,7 +66,6 @@ def all_heads(
         "heads": first.shape[1],
         "texts": stored,
         "link": list(link),
-        "explore": explore,
     }
     return Interactive("all_heads", data, alt=alt, still=still)
 

@@ -42,6 +42,8 @@ def test_each_block_has_the_answers_after_a_swap_and_what_the_model_would_say_th
         assert f"Paris is guess {FACT['ranks'][block]:,}." in texts
         assert page.locator(".bar.now").count() == 1
         holder = "<i>" if block < 2 else "is"
+        lifted = page.locator(".swap .at").all_text_contents()  # from the other sentence to ours
+        assert lifted == [FACT["other"] if block < 2 else "is", holder]
         assert f"After block {block}, only a swap at “{holder}” turns" in said(page)
         page.get_by_role("button", name="next block").press("Enter")
     heading, rows = numbers(page)

@@ -18,7 +18,15 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       .picture .over { paint-order: stroke; stroke: var(--paper); stroke-width: 5px; stroke-linejoin: round; }
       .picture .head { fill: var(--weights); } .picture .now { fill: var(--ink); font-weight: 650; }
       .stream { stroke: var(--line); stroke-width: 2; }
-      .line { margin: 0 0 .4rem; } .line b { white-space: nowrap; }
+      .swap { display: grid; justify-content: start; gap: 2px .35rem; margin-bottom: .5rem; white-space: nowrap; font-size: 15px; line-height: 22px;
+        grid-template-columns: repeat(var(--tokens), auto) auto; }
+      .swap > * { padding: 0 .15rem; border-radius: .35rem; } .swap .answer { grid-column: -2; padding-left: .5rem; }
+      .swap .at { color: var(--value); font-weight: 700; box-shadow: inset 0 0 0 1.5px var(--value); }
+      .swap .lifted { grid-row: 2; width: 0; padding: 0; color: var(--soft); font-size: 13px; }
+      .swap i { display: inline-block; padding: 0 .5rem; border-radius: 9px; line-height: 18px; font-style: normal; color: var(--paper); background: var(--value); }
+      @media (max-width: 600px) { .swap { column-gap: .1rem; font-size: 14px; } .swap .lifted span { display: none; } }
+      @media (max-width: 350px) { .swap s { display: none; } }
+      .swap s { color: var(--soft); } .swap .answer b { color: var(--value); }
       .river { fill: var(--value); } .river.past { fill: color-mix(in srgb, var(--value) 26%, var(--paper)); }
       .ribbon { fill: none; stroke: var(--weights); stroke-linejoin: round; }
       .ribbon.past { stroke: color-mix(in srgb, var(--weights) 30%, var(--paper)); }
@@ -33,7 +41,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
     `;
 
     build() {
-      const { tokens, chances, head, other } = this.data;
+      const { tokens, chances, head, other, answers } = this.data;
       this.last = chances[0].length - 1;
       this.rows = tokens.map((_, i) => TOP + ROW * i);
       this.rows.splice(-2, 2, TOP + ROW * (tokens.length - 2) + 8, TOP + ROW * (tokens.length - 2) + 8 + CROSS + WIDE);
@@ -47,9 +55,19 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       this.svg = shape("svg", { "aria-hidden": "true" });
       this.picture = element("div", { class: "picture", onpointerdown: (event) => this.drag(event),
         onpointermove: (event) => event.buttons && this.drag(event) }, this.svg, input);
-      const twin = tokens.with(-2, other).join(" ");
-      this.stage.append(element("p", { class: "line" }, "Swap one vector for that of ",
-        element("b", {}, `“${twin}”`), ". If the swap changes the answer, the vector carried the country (or its capital)."), this.picture);
+      this.swaps = [tokens.with(-2, other), tokens].map((words, row) => words.map((word, i) =>
+        element("span", { style: `grid-area: ${2 * row + 1} / ${i + 1}` }, word)));
+      this.moved = element("i", {}, "its vector ↓");
+      this.lifted = element("span", { class: "lifted" }, this.moved, element("span"));
+      const turned = element("b", {}, answers[1]);
+      this.turn = () => {
+        const high = this.lifted.offsetTop - this.swaps[0][0].offsetTop;
+        this.moved.animate([{ transform: `translateY(${-high}px)` }, { transform: "none" }], { duration: 900, easing: "ease-in-out" });
+        turned.animate([{ opacity: 0 }, { opacity: 0, offset: 0.6 }, { opacity: 1 }], 1200);
+      };
+      this.stage.append(element("div", { class: "swap", style: `--tokens: ${tokens.length}` }, ...this.swaps[0],
+        element("span", { class: "answer", style: "grid-row: 1" }, `→ ${answers[1]}`), this.lifted, ...this.swaps[1],
+        element("span", { class: "answer", style: "grid-row: 3" }, "→ ", element("s", {}, answers[0]), " ", turned)), this.picture);
       this.whenResized(this.picture, () => this.lay());
       this.onceByItself(() => {
         this.go(0);
@@ -72,6 +90,7 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       this.step = block;
       this.move(block);
       this.draw();
+      if (block === 0 && !still()) this.turn();
     }
 
     // what stays where it is, for the width that the figure has
@@ -115,7 +134,8 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         ...tokens.map((token, i) => text(0, this.rows[i], i < tokens.length - 2 ? "token" : "token fact", token)),
         ...this.rows.map((y) => shape("line", { class: "stream", x1: this.x(-0.5), x2: this.x(this.last + 0.5), y1: y, y2: y })),
         ...flow("past"), shape("g", { "clip-path": "url(#ahead)" }, ...flow("")), this.ribbon, ...this.bars, this.here,
-        ...[`head ${head[1]} of block ${carrier}:`, `“${tokens.at(-1)}” looks at “${tokens.at(-2)}”,`, `${percent(weight)} of its weight`]
+        ...(width < 300 ? [`head ${head[1]} of`, `block ${carrier} gives`, `“${tokens.at(-2)}” ${percent(weight)}`] // there is less room
+          : [`head ${head[1]} of block ${carrier}:`, `“${tokens.at(-1)}” looks at “${tokens.at(-2)}”,`, `${percent(weight)} of its weight`])
           .map((words, n) => text(mid - WIDE / 2 - 8, fact + WIDE / 2 + 15 + 17 * n, "over head", words, right)),
         ...this.guess, ...this.dots, this.country, ...this.found, this.after,
         ...marks.map((block) => text(this.x(block), this.low + 12, "", String(block), { "text-anchor": "middle" })),
@@ -136,6 +156,9 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
       const { tokens, ranks, guesses, answers } = this.data;
       const [now, last] = [this.step, tokens.length - 1];
       const holder = this.likely(last)[1] > this.likely(last)[0] ? last : last - 1;
+      for (const words of this.swaps) words.forEach((word, i) => word.classList.toggle("at", i === holder));
+      this.lifted.style.gridColumn = `${holder + 1} / -1`;
+      this.lifted.lastChild.textContent = ` after block ${now}`;
       if (this.x) {
         const x = this.x(now);
         this.cut.setAttribute("x", x);
@@ -157,11 +180,13 @@ attnbook.define("path-of-a-fact", ({ Interactive, element, shape, range, percent
         this.guess[1].textContent = `${answers[0]} is guess ${whole(ranks[now])}.`;
         const above = end - WIDE / 2 - 13; // where there is room for the word
         const at = (...place) => `translate(${place.join("px, ")}px)`;
-        if (this.holder && this.holder !== holder && !still()) // it goes through the head
+        if (this.holder && this.holder !== holder && !still()) { // it goes through the head
+          this.turn();
           this.country.animate({ transform: [this.country.style.transform, ...(holder === last ? [fact, above] : [above, fact])
             .map((y) => at(this.mid, y))], offset: [0, 0.3, 0.8] }, 700);
+        }
         this.country.style.transform = holder === last ? at(Math.max(x, this.mid + 48), above)
-          : at(Math.min(Math.max(x, LEFT + 36), this.mid - 48), fact);
+          : at(Math.max(LEFT + 36, Math.min(x, this.mid - 48)), fact);
         this.holder = holder;
       }
       this.say(`After block ${now}, only a swap at “${tokens[holder]}” turns the answer to ${answers[1]}: `

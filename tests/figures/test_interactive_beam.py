@@ -49,6 +49,12 @@ def test_each_step_shows_its_beginnings_in_order_and_drops_those_that_are_not_ke
     assert rows["step 1"] == ["auf −1.80", ", −2.25", "vor −2.40 (dropped)"]
 
 
+def test_it_says_so_if_greedy_search_ends_ahead(show):
+    changed = [[one._replace(greedy=one.best, best=one.greedy) for one in all] for all in TREE]
+    page = show(interactive.beam("x", changed, alt="").to_html(), motion="reduce")
+    assert said(page).endswith("Greedy search, with −2.26, is not behind.")
+
+
 @pytest.mark.parametrize("width", [390, 900])
 def test_a_line_joins_each_beginning_to_what_it_continues(show, width):
     page = show(alive("beam"), motion="reduce", width=width)

@@ -52,6 +52,9 @@ def test_training_predicts_all_rows_in_the_first_pass_and_writing_one_row_in_eac
             assert [kind for kind, _ in writing[t]] == kinds
             assert [token for _, token in writing[t]] == [*LESSONS["reads"], LESSONS["says"][-1]]
         assert page.locator(".pass.now").count() == (2 if passes == 1 else min(passes, 1))
+        arrows = page.locator(".down:visible")  # from what a row predicts to the row that reads it
+        assert arrows.count() == (COUNT - 1 if passes else 0)
+        assert page.get_by_text("causal mask").is_visible()
         following.press("Enter")
     assert said(page).startswith(f"After {COUNT} passes, ")
     assert following.get_attribute("aria-disabled") == "true"

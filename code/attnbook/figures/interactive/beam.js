@@ -123,8 +123,9 @@ attnbook.define("beam", ({ Interactive, element, shape, fixed, boxesIn }) => {
       if (!step) return `Both searches have written ${quoted(this.data.start)}. Now all continuations compete.`;
       const [greedy, best] = ["greedy", "best"].map((name) => this.written(name, step));
       const behind = (other) => this.written("best", other).logP < this.written("greedy", other).logP;
-      if (step === this.data.steps.length) return `The beam ends with the log p ${fixed(best.logP)}. Greedy search has only `
-        + `${fixed(greedy.logP)}, because it could not take its first token back.`;
+      if (step === this.data.steps.length) return `The beam ends with the log p ${fixed(best.logP)}. `
+        + (best.logP > greedy.logP ? `Greedy search has only ${fixed(greedy.logP)}, because it can take no token back.`
+          : `Greedy search, with ${fixed(greedy.logP)}, is not behind.`);
       if (behind(step)) return `Step ${step}: greedy search is ahead with ${quoted(greedy.text)} (log p ${fixed(greedy.logP)}). But the beam keeps ${quoted(best.text)}, too.`;
       if (behind(step - 1)) return `Step ${step}: ${quoted(best.text)} (${fixed(best.logP)}) overtakes ${quoted(greedy.text)} (${fixed(greedy.logP)}).`;
       return `Step ${step}: ${quoted(best.text)} (${fixed(best.logP)}) is ahead of ${quoted(greedy.text)} (${fixed(greedy.logP)}).`;

@@ -4,8 +4,8 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
   const [BARE, MASKED] = [0, 1]; // the steps before the first pass
   const AT_FIRST = 3; // passes that have been made before anybody presses
   const KINDS = {
-    training: { does: "all rows in one pass", reads: "known translation", legend: "hidden by the mask" },
-    writing: { does: "one row in each pass", reads: "own words", legend: "not written yet" } };
+    training: { does: "all rows in one pass", reads: "known translation", legends: [] },
+    writing: { does: "one row in each pass", reads: "own words", legends: ["not written yet"] } };
 
   return class Lessons extends Interactive {
     static LINES = 4;
@@ -47,8 +47,14 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       .open { visibility: hidden; }
       .asked::before { content: "?"; position: absolute; inset: 0; color: var(--query); font-weight: 700; border-radius: inherit;
         background: var(--paper); box-shadow: inset 0 0 0 2px var(--query); }
-      .sheet { border-radius: .25rem; background: var(--cover); border: 1px var(--edge) var(--line); z-index: 1; }
+      .sheet { border-radius: .25rem; background: var(--cover); border: 1px var(--edge) var(--line); z-index: 1; position: relative; overflow: hidden; }
+      .sheet b { position: absolute; inset: 1px auto 1px .3rem; display: grid; place-content: center; padding: 0 .3rem; font-size: 14px; white-space: nowrap;
+        border-radius: .2rem; background: var(--paper); }
+      .sheet b[hidden] { display: none; }
+      .sheet .shift { color: var(--query); }
       .sheet.away { clip-path: inset(0 0 0 100%); }
+      .down { z-index: 1; place-self: end center; width: 13px; height: 13px; margin-bottom: -9px; border-radius: 50%; line-height: 13px; font-size: 12px;
+        text-align: center; letter-spacing: 0; font-weight: 700; color: var(--query); background: var(--paper); box-shadow: 0 0 0 1px var(--query); }
       .chance { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
       @media (prefers-reduced-motion: no-preference) { .training .sheet { transition: clip-path .7s calc(60ms * var(--row)); } }
       @media (max-width: 600px) { .frame { padding: .5rem .4rem; } }
@@ -80,20 +86,28 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
     // a row for each lesson: the number of its pass, the tokens, and the probability of the right one
     panel(kind) {
       const rows = range(this.data.reads.length);
-      const { does, reads, legend } = KINDS[kind];
+      const { does, reads, legends } = KINDS[kind];
       const cells = rows.map((t) => this.tokens.map((token, c) => element("span", { class: "cell",
         style: `grid-area: ${t + 1} / ${c + 2}` }, token)));
       const sheets = rows.map((t) => element("span", { class: "sheet", style: `--row: ${t}` }));
+      // what is predicted is what the next row reads: the shift
+      const downs = kind === "writing" ? [] : rows.slice(1).map((t) => element("span", { class: "down",
+        style: `grid-area: ${t} / ${t + 2}` }, "↓"));
+      if (downs.length) {
+        sheets[0].append(element("b", {}, "causal mask"));
+        sheets[1].append(element("b", { class: "shift" }, "read by the next row"));
+        downs.push(sheets[1].lastChild);
+      }
       const chances = rows.map((t) => element("span", { class: "chance",
         style: `grid-area: ${t + 1} / ${this.tokens.length + 2}` }));
       const passes = kind === "training" ? [element("span", { class: "pass" }, "pass 1")]
         : rows.map((t) => element("span", { class: "pass", style: `grid-area: ${t + 1} / 1` }, String(t + 1)));
       const node = element("div", { class: kind },
         element("p", { class: "title" }, element("b", {}, kind), does),
-        element("p", { class: "title legend" }, element("i", {}, reads), element("i", {}, legend)),
+        element("p", { class: "title legend" }, ...[reads, ...legends].map((text) => element("i", {}, text))),
         element("div", { class: "rows", style: `--tokens: ${this.tokens.length};
-          grid-template-rows: repeat(${rows.length}, 1fr)` }, ...passes, ...cells.flat(), ...sheets, ...chances));
-      return { node, cells, sheets, chances, passes };
+          grid-template-rows: repeat(${rows.length}, 1fr)` }, ...passes, ...cells.flat(), ...sheets, ...chances, ...downs.slice(0, -1)));
+      return { node, cells, sheets, chances, passes, downs };
     }
 
     // how many passes have been made, in writing
@@ -132,7 +146,8 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
     }
 
     paint() {
-      this.panels.forEach(({ cells, sheets, chances, passes }, panel) => {
+      this.panels.forEach(({ cells, sheets, chances, passes, downs }, panel) => {
+        for (const down of downs) down.hidden = !this.passes;
         cells.forEach((row, t) => {
           row.forEach((cell, c) => cell.className = `cell ${this.kindOf(panel, t, c)}`);
           // it covers what the row must not see, or what does not exist yet

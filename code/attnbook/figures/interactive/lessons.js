@@ -48,7 +48,7 @@ attnbook.define("lessons", ({ Interactive, element, range, percent, still }) => 
       .asked::before { content: "?"; position: absolute; inset: 0; color: var(--query); font-weight: 700; border-radius: inherit;
         background: var(--paper); box-shadow: inset 0 0 0 2px var(--query); }
       .sheet { border-radius: .25rem; background: var(--cover); border: 1px var(--edge) var(--line); z-index: 1; position: relative; overflow: hidden; }
-      .sheet b { position: absolute; inset: 1px auto 1px .3rem; display: grid; place-content: center; padding: 0 .3rem; font-size: 14px; white-space: nowrap;
+      .sheet b { position: absolute; inset: 1px auto 1px .3rem; display: grid; place-content: center; padding: 0 .3rem; font-size: 14px; letter-spacing: 0; white-space: nowrap;
         border-radius: .2rem; background: var(--paper); }
       .sheet b[hidden] { display: none; }
       .sheet .shift { color: var(--query); }

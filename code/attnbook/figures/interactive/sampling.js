@@ -30,6 +30,7 @@ attnbook.define("sampling", ({ Interactive, element, range, sum, fixed, percent,
       .next li { display: grid; grid-template-columns: subgrid; grid-column: 1 / -1; align-items: center; height: ${ROW}px; }
       .next :is(.axis, .from) { color: var(--soft); font-size: 13px; height: 20px; } .axis .room { height: 20px; }
       .next .edge .room { box-shadow: 0 3.5px var(--paper), 0 5px var(--ink); }
+      .edge .room::after { content: "top-k"; position: absolute; z-index: 1; inset: calc(100% + 5px) auto auto 6px; color: var(--soft); font-size: 13px; }
       .name { max-width: 8rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right; font-weight: 600; }
       .room { position: relative; height: 18px; } .room > * { position: absolute; } .room span { inset: 0; }
       .room i { height: 100%; min-width: 1px; transition: left .3s, width .3s; } .room i + i { top: 4px; height: 10px; }

@@ -7,7 +7,7 @@ import browser
 import examples
 import pytest
 import torch
-from examples import OF_SHAPES, alive, fits, numbers, press, said, strips
+from examples import OF_SHAPES, PAPER, alive, fits, numbers, press, said, strips
 
 from attnbook.figures import interactive
 
@@ -151,6 +151,40 @@ def test_numbers_are_made_in_order_once_it_is_seen_and_a_press_stops_that(show):
     assert block(page, "output").locator(".none").count() == 0
     page.get_by_role("button", name="play").wait_for()  # Q is made again, alone
     demand_right(page, 4, 3)
+
+
+def test_the_lit_row_passes_over_the_columns_and_each_gives_one_number(show):
+    page = show(alive("shapes"), motion="reduce")
+    lit, place, row, columns = page.locator("[label]").evaluate("""figure => {
+      figure.run = { stage: 0, part: 0.5, alone: false }; // 4.5 of the 9 columns
+      figure.draw();
+      const cells = node => [...node.querySelectorAll(".cell")].map(cell =>
+        [+cell.getAttribute("x"), +cell.getAttribute("fill-opacity")]);
+      return [figure.lit(), figure.passes.firstChild.getAttribute("transform"),
+        cells(figure.passes), cells(figure.blocks.W_K)];
+    }""")
+    assert lit == "K"
+    side = float(page.locator(".cell").first.get_attribute("width"))
+    x, _, turned = map(float, re.findall(r"[\d.]+", place))
+    assert turned == 90 and x == pytest.approx(columns[1][0] + side / 2)  # K's second column
+    own = OF_SHAPES[0][:4].double()
+    shade = 0.14 + 0.8 * (own[1] - own[1].min()) / (own[1].max() - own[1].min())
+    assert torch.allclose(torch.tensor([each for _, each in row]).double(), shade, atol=1e-3)
+    empty = {name: block(page, name).locator(".none").count() for name in "QKV"}
+    assert empty == {"Q": 9, "K": 10, "V": 12}  # the second number of K is on its way
+
+
+def test_numbers_are_in_the_squares_if_there_is_room(show):
+    sizes = {"tokens": ["a_1", "a_2", "a_3", "a_4"], "length": 4, "d_k": 4, "entry": (1, 3)}
+    figure = interactive.shapes(*PAPER, **sizes, alt="The numbers of chapter 2.")
+    page = show(figure.to_html(), motion="reduce", width=900)
+    written = page.locator(".matrix").evaluate_all(
+        "all => all.map(e => [...e.querySelectorAll('.number')].map(n => n.textContent).join(' '))"
+    )
+    assert written[4].startswith("1 0 1 0 0 1 0 1"), "queries"
+    assert written[-2].split()[4:8] == [".07", ".20", ".20", ".53"]
+    assert written[-1].split()[2:4] == ["2.3", "2.9"]
+    assert page.get_by_role("slider").count() == 0, "all four tokens are there already"
 
 
 def test_nothing_moves_for_whoever_wants_no_motion(show):

@@ -1,8 +1,8 @@
 // All matrices of one head of attention, with a square for each number. A product is in the corner
 // between its two factors, so that a word has one row from left to right.
 attnbook.define("shapes", (shared) => {
-  const { Interactive, element, shape, softmax, fixed, still } = shared;
-  const { STYLE, LINE, turn, times, text, shades, product, strips } = attnbook.matrices(shared);
+  const { Interactive, element, shape, range, sum, softmax, fixed, still } = shared;
+  const { STYLE, LINE, turn, times, text, written, shades, product, strips, passing } = attnbook.matrices(shared);
   // colour, rows, columns, and what makes it: two factors, or another matrix
   const MATRICES = {
     x: ["soft", "L", "d_model"],
@@ -19,7 +19,8 @@ attnbook.define("shapes", (shared) => {
   const SECOND = [["Q again"], ["scores", "Kᵀ"], ["weights"], ["output", "V again"]];
   const STAGES = [["Q", "K", "V"], ["Q again", "Kᵀ", "V again"], ["scores"], ["weights"], ["output"]];
   const COPIES = 1; // the stage that only moves numbers
-  const PACE = [2200, 1400, 2200, 1300, 2200]; // of the stages, in milliseconds
+  const PACE = [6400, 1400, 3600, 1300, 3600]; // of the stages, in milliseconds
+  const [TURN, PASS] = [0.25, 0.5]; // of a stage: until the row of a word is a column, and while it passes others
   const [GAP, BESIDE, HEAD, FOOT] = [10, 14, 48, 36];
   const stageOf = (name) => STAGES.findIndex((names) => names.includes(name));
   const plain = (name) => name.replace(" again", "");
@@ -34,6 +35,7 @@ attnbook.define("shapes", (shared) => {
       .matrix { cursor: pointer; outline: none; }
       .matrix .cell { stroke: var(--paper); }
       .matrix .none { fill: var(--tint); }
+      .matrix .flies { fill: var(--paper); }
       .matrix .hit { opacity: 0; }
       .matrix .edge, .matrix .old { fill: none; stroke: var(--of); }
       .matrix.part .edge { stroke-width: 2.5; }
@@ -52,15 +54,15 @@ attnbook.define("shapes", (shared) => {
       [this.chosen, this.entry] = ["scores", first.entry];
       this.sizes = this.now = { L: first.L, d: first.d }; // now has parts of a row, on the way
       this.player = this.button("play", () => (this.run ? this.stop() : this.play(STAGES)));
-      for (const [label, name, max] of [["Words L", "L", tokens.length], ["Head size dₖ", "d", most]])
+      if (first.L < tokens.length) for (const [label, name, max] of [["Words L", "L", tokens.length], ["Head size dₖ", "d", most]])
         this.slider(label, { min: 2 + (name === "L"), max, value: this.sizes[name] },
           (value) => this.resize({ ...this.sizes, [name]: value }));
       this.ground = shape("g", { "aria-hidden": "true" });
       this.blocks = Object.fromEntries(NAMES.map((name) => [name, shape("g", { class: "matrix",
         role: "button", tabindex: 0, style: `--of: var(--${MATRICES[name][0]})`,
         onclick: (event) => this.press(name, event), onkeydown: (event) => this.key(name, event) })]));
-      this.close = shape("g", { "aria-hidden": "true" }); // one number, and how it comes about
-      this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks), this.close);
+      [this.passes, this.close] = [1, 2].map(() => shape("g", { "aria-hidden": "true" })); // a row on its way, and one number
+      this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks), this.passes, this.close);
       this.stage.append(this.svg);
       this.whenResized(this.stage, () => this.paint());
       this.onceByItself(() => this.play(STAGES));
@@ -80,7 +82,7 @@ attnbook.define("shapes", (shared) => {
         const at = ends.findIndex((end) => past < end);
         const stage = at < 0 ? -1 : stageOf(stages[at][0]);
         this.run = at < 0 ? null : { stage, alone: stages.length === 1, part: 1 - (ends[at] - past) / PACE[stage] };
-        if (this.run && !this.run.alone) [this.chosen] = stages[at];
+        if (this.run && !this.run.alone) this.chosen = this.lit();
         this.draw();
         if (this.run) this.frame = requestAnimationFrame(move);
       };
@@ -128,7 +130,7 @@ attnbook.define("shapes", (shared) => {
     }
 
     size(name, { L, d } = this.sizes) {
-      const sizes = { L, d_model: this.data.x[0].length, d_k: d, d_v: d };
+      const sizes = { L, d_model: this.data.x[0].length, d_k: d, d_v: Math.min(d, this.data.W_V[0].length) };
       return MATRICES[name].slice(1, 3).map((letter) => sizes[letter]);
     }
 
@@ -153,13 +155,13 @@ attnbook.define("shapes", (shared) => {
     // where every matrix is, with squares of a size for which the largest fit; on a telephone, the
     // second half is below the first
     place() {
-      const { tokens: { length: most }, x: [{ length: deep }], most: wide } = this.data;
+      const { tokens: { length: most }, x: [{ length: deep }], most: wide, W_V: [{ length: hand }] } = this.data;
       const width = this.stage.clientWidth || 640;
       this.wide = width >= 720;
       const [left, soft] = this.wide ? [58, 56] : [16, 34]; // for words, and for "softmax"
       const [first, second] = [left + GAP + 3 * BESIDE, 2 * GAP + soft + 20];
-      this.side = Math.min(20, this.wide ? (width - first - second) / (deep + 5 * wide + 2 * most)
-        : (width - Math.max(first, second)) / Math.max(deep + 3 * wide, 2 * most + 2 * wide));
+      this.side = Math.min(deep < 4 ? 28 : 20, this.wide ? (width - first - second) / (deep + 3 * wide + 2 * (most + hand))
+        : (width - Math.max(first, second)) / Math.max(deep + 2 * wide + hand, 2 * most + wide + Math.max(hand, 2.8))); // "output" is wide
       this.boxes = {};
       const half = (columns, x, y) => columns.reduce((start, [name, above]) => {
         const [h, w, high] = [...this.size(name, this.now), above ? this.size(above, this.now)[0] : 0]
@@ -170,7 +172,7 @@ attnbook.define("shapes", (shared) => {
         if (above) this.boxes[above] = { x: start, y: y - GAP - high, w, h: high };
         return start + column + ({ x: GAP, "Q again": GAP, scores: soft, weights: GAP }[name] ?? BESIDE);
       }, x);
-      const y = HEAD + deep * this.side + GAP;
+      const y = HEAD + (this.wide ? Math.max(deep, wide, most) : deep) * this.side + GAP;
       const low = this.wide ? y : y + FOOT + HEAD + (most + Math.max(most, wide)) * this.side + GAP;
       const end = half(FIRST, left, y);
       const last = half(SECOND, this.wide ? end + 20 : 20, low);
@@ -182,20 +184,37 @@ attnbook.define("shapes", (shared) => {
       this.svg.setAttribute("height", height);
     }
 
-    // the entry of a matrix that is made now, or the chosen one
-    at(name) {
-      if (stageOf(name) !== this.run?.stage) return this.within(name, this.entry);
-      const [rows, columns] = this.size(name);
-      const place = Math.floor(this.run.part * rows * columns);
-      return [Math.floor(place / columns), place % columns];
+    // the matrix that is made now, or the chosen one
+    lit() {
+      if (!this.run || (this.run.alone && this.run.stage)) return this.chosen;
+      const names = STAGES[this.run.stage];
+      return names.findLast((name) => MATRICES[name][4] && this.past(name) >= 0) ?? names[0];
     }
 
-    // whether a number is there already
-    isThere(name, i, j) {
-      const stage = stageOf(name);
-      if (!this.run || stage < this.run.stage || stage === COPIES) return !this.run || stage <= this.run.stage || this.run.alone;
-      const [row, column] = this.at(name);
-      return stage > this.run.stage ? this.run.alone : i < row || (i === row && (j <= column || name === "weights"));
+    // the entry of a matrix that is made now, or the chosen one
+    at(name) {
+      const [i, j] = this.within(name, this.entry);
+      if (stageOf(name) !== this.run?.stage || name === "weights") return [i, j];
+      return [i, Math.max(0, Math.min(this.size(name)[1] - 1, Math.floor(this.past(name))))];
+    }
+
+    // how many columns of a matrix the row of the lit word has passed
+    past(name) {
+      const names = STAGES[this.run.stage];
+      const wide = names.map((each) => this.size(each)[1]);
+      return (this.run.part - TURN) / PASS * sum(wide) - sum(wide.slice(0, names.indexOf(name)));
+    }
+
+    // how far a number is on its way to its place, from 0 to 1; words follow the one that is lit
+    arrival(name, i, j) {
+      if (!this.run) return 1;
+      const { stage, part, alone } = this.run;
+      if (stageOf(name) !== stage) return Number(alone || stageOf(name) < stage);
+      const lit = this.within(name, this.entry)[0];
+      const late = (part - TURN - PASS) / (1 - TURN - PASS) * (this.size(name)[0] - 1);
+      const way = stage === COPIES ? part : i !== lit ? late - i + (i > lit)
+        : name === "weights" ? part / (TURN + PASS) : this.past(name) - j;
+      return Math.max(0, Math.min(1, way));
     }
 
     paint() {
@@ -203,21 +222,37 @@ attnbook.define("shapes", (shared) => {
       this.values = this.compute(Math.ceil(this.now.L), Math.ceil(this.now.d));
       this.player.textContent = this.run ? "stop" : "play";
       this.bands = {}; // what is at work, with a row, a column, or an entry
-      for (const name of this.run ? STAGES[this.run.stage] : [this.chosen]) {
+      const [lit, part] = [this.lit(), this.run?.part];
+      const passed = part > TURN + PASS;
+      for (const name of this.run && (passed || !MATRICES[lit][4]) ? STAGES[this.run.stage] : [lit]) {
         const [[i, j], [left, above]] = [this.at(name), MATRICES[name].slice(3)];
-        if (left) this.bands[left] = above || name === "weights" ? [i, null] : [];
-        if (above) this.bands[above] = [null, j];
-        this.bands[name] = above ? [i, j] : this.bands[left] ?? [];
+        const column = part < TURN ? null : j;
+        if (left) this.bands[left] = (above || name === "weights") && !passed ? [i, null] : [];
+        if (above) this.bands[above] = passed || part < TURN ? [] : [null, j];
+        this.bands[name] = !above ? this.bands[left] ?? [] : passed ? [] : [i, column];
       }
       for (const name of NAMES) this.paintMatrix(name);
+      this.passes.replaceChildren(...this.passing());
       this.paintGround();
       this.close.replaceChildren(...strips(this.rows(), this.stage.clientWidth || 640));
       this.say(this.explain().replaceAll(" × ", "\u00a0×\u00a0"));
     }
 
+    // the row of the lit word turns into a column, which passes over the columns that it is multiplied by
+    passing() {
+      const { boxes, side, run } = this;
+      const made = run ? STAGES[run.stage] : [];
+      const [left, above] = [MATRICES[made[0]]?.[3], made.map((name) => MATRICES[name][4])];
+      if (!above[0] || run.part > TURN + PASS) return [];
+      const places = above.flatMap((name, n) => range(this.size(made[n])[1]).map((j) => boxes[name].x + (j + 0.5) * side));
+      const [[i], from, top] = [this.within(left, this.entry), boxes[left], boxes[above[0]]];
+      return [passing({ values: this.values[left][i], of: MATRICES[left][0], side, places, past: this.past(made[0]),
+        turn: run.part / TURN, from: [from.x + from.w, from.y + (i + 0.5) * side], level: top.y + top.h })];
+    }
+
     // where the lit number comes from
     rows() {
-      const { values, chosen: name } = this;
+      const [{ values }, name] = [this, this.lit()];
       const [[i, j], [of, , , left, above]] = [this.at(name), MATRICES[name]];
       const whose = (place) => (this.wide ? `, ${this.data.tokens[place]}` : "");
       const row = (from, numbers = values[from][i], word = whose(i)) =>
@@ -232,20 +267,23 @@ attnbook.define("shapes", (shared) => {
     paintMatrix(name) {
       const [{ x, y, w, h }, side, values] = [this.boxes[name], this.side, this.values[name]];
       const [rows, columns] = this.size(name, this.now);
-      const shade = shades(values);
       const from = this.boxes[MATRICES[name][3]]; // where a copy comes from
-      const part = this.run?.stage === COPIES && stageOf(name) === COPIES ? this.run.part : 1;
-      const way = part * part * (3 - 2 * part);
       const rect = (kind, left, top, width, height, more = {}) =>
         shape("rect", { class: kind, x: left, y: top, width, height, ...more });
+      const words = written(values, side);
+      const shade = shades(values, words ? 0.3 : 0.8);
       const cells = values.flatMap((row, i) => row.map((value, j) => {
-        const there = this.isThere(name, i, j);
+        const part = this.arrival(name, i, j);
+        const way = part * part * (3 - 2 * part);
         const [down, right] = name === "Kᵀ" ? [j, i] : [i, j];
-        const [left, top] = [[x, j, from?.x, right], [y, i, from?.y, down]].map(([end, n, start, m]) =>
-          (way < 1 ? (end + n * side) * way + (start + m * side) * (1 - way) : end + n * side));
-        return rect(`cell${there ? "" : " none"}`, left, top, side * Math.min(1, columns - j), side * Math.min(1, rows - i),
-          { "fill-opacity": there ? shade(value) : 1 });
-      }));
+        const [n, m] = [x + j * side, y + i * side]; // a product falls from its column, all else comes from its row
+        const [start, high] = MATRICES[name][4] ? [n, y - GAP - side] : [from?.x + right * side, from?.y + down * side];
+        const at = part > 0 && part < 1 ? [n * way + start * (1 - way), m * way + high * (1 - way)] : [n, m];
+        const size = [side * Math.min(1, columns - j), side * Math.min(1, rows - i)];
+        const cell = [...part > 0 && part < 1 ? [rect("flies", ...at, ...size)] : [], rect(`cell${part ? "" : " none"}`, ...at, ...size,
+          { "fill-opacity": part ? shade(value) : 1 })];
+        return part && words ? [...cell, text(words[i][j], at[0] + side / 2, at[1] + side / 2 + 4.5, { class: "number" })] : cell;
+      })).flat();
       const [i, j] = this.bands[name] ?? [];
       const band = i >= 0 || j >= 0 ? [rect("band", x + (j ?? 0) * side, y + (i ?? 0) * side, j == null ? w : side,
         i == null ? h : side)] : [];
@@ -319,6 +357,8 @@ attnbook.define("shapes", (shared) => {
       if (stageOf(name) === COPIES) return `Now the queries meet the keys, and ${this.sized("K")} is turned over, which `
         + `gives ${this.sized("Kᵀ")}. V waits for the weights.`;
       const [[i, j], [left, above]] = [this.within(name, this.entry), MATRICES[name].slice(3)];
+      if (this.run && above) return `The row of “${tokens[i]}” in ${plain(left)} turns, and passes over ${plain(above)}. Times each column, it `
+        + `gives one number of ${plain(name)}. All other rows do the same.`;
       const number = fixed(this.values[name][i][j]);
       const entry = (words) => (this.run ? "" : ` ${words}: ${number}.`);
       if (name === "weights") return `Softmax turns each row of the scores into weights that add up to 1. The size `

@@ -13,7 +13,7 @@ def shapes(
     x: Float[Tensor, "length d_model"],
     W_Q: Float[Tensor, "d_model d_k"],
     W_K: Float[Tensor, "d_model d_k"],
-    W_V: Float[Tensor, "d_model d_k"],
+    W_V: Float[Tensor, "d_model d_v"],
     *,
     tokens: Sequence[str],
     length: int,
@@ -25,20 +25,24 @@ def shapes(
 
     The reader sets how many tokens and how many features of the head there are, and sees which
     matrices grow: at first the first ``length`` rows of x and the first ``d_k`` columns of the
-    projections. A press on a matrix lights its two factors and makes its numbers again. At first,
-    one ``entry`` of the scores is lit. All numbers are made once when the figure is seen. Without
-    scripts, all matrices stand still, as ``drawings.self_attention`` draws them. ``alt`` says what
-    can be seen.
+    projections. If all tokens are there at first, no size can be set. A press on a matrix lights
+    its two factors and makes its numbers again. At first, one ``entry`` of the scores is lit. When
+    the figure is seen, all numbers are made once: the lit token's row passes over the columns that
+    it is multiplied by, and the other rows follow. Squares that are large enough hold their
+    numbers. Without scripts, all matrices stand still, as ``drawings.self_attention`` draws them.
+    ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match, or if a number is not finite.
     """
     many, d_model = x.shape
     projections = [tuple(W.shape) for W in (W_Q, W_K, W_V)]
     most = W_Q.shape[1]
-    if len(tokens) != many or projections != [(d_model, most)] * 3:
+    wanted = [(d_model, most), (d_model, most), (d_model, min(most, W_V.shape[-1]))]
+    if len(tokens) != many or projections != wanted:
         raise ValueError(
-            f"x of shape {tuple(x.shape)} needs {many} tokens and three projections of "
-            f"{d_model} rows and equally many columns: got {len(tokens)} tokens and {projections}"
+            f"x of shape {tuple(x.shape)} needs {many} tokens and projections of {d_model} rows, "
+            "two as wide as each other and a third no wider: got "
+            f"{len(tokens)} tokens and {projections}"
         )
     if not (3 <= length <= many and 2 <= d_k <= most and all(0 <= at < length for at in entry)):
         raise ValueError(

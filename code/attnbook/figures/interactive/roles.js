@@ -4,7 +4,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
   ribbon, boxesIn, still }) => {
   const [WORD, FAN, FALL] = [100, 30, 44]; // width of a word, heights of lines and ribbons, in their units
   const ALL = 0.92 * WORD; // as wide as all of the weight: each ribbon is as wide as its share
-  const HEARD = 0.2; // a weight from which on a word is named
+  const [SEEN, HEARD] = [0.05, 0.2]; // weights from which on a word is in full colour, and is named
   const DARKEST = 45; // percent of the colour of weights in a cell that has all of the weight
   const PASS = 800; // milliseconds that features need to a matrix
   const through = (row, matrix) =>
@@ -78,6 +78,8 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
       .weight { padding: .1rem 0; border-radius: .2rem; font-variant-numeric: tabular-nums; line-height: 1.2;
         font-size: clamp(15px, 1.9cqi, 17px); font-weight: 600; box-shadow: inset 0 0 0 1px var(--line);
         background: color-mix(in srgb, var(--weights) var(--share), var(--paper)); }
+      .chip.faint, .has.faint, .weight.faint { color: var(--soft); border-color: var(--line); font-weight: 400; }
+      .has.faint::before { opacity: .35; } :is(.gate, .fan).faint { opacity: .3; }
       .weight small { display: block; font-size: 12.5px; font-weight: 400; }
       .ribbon { fill: var(--weights); opacity: .5; }
       .shares { display: flex; grid-row: 2; height: 16px; overflow: hidden;
@@ -195,7 +197,7 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
     }
 
     appear(node, delay) {
-      node.animate({ opacity: [0, 1] }, { duration: 300, delay, fill: "backwards" });
+      node.animate([{ opacity: 0 }, {}], { duration: 300, delay, fill: "backwards" });
     }
 
     // the features of words go into a matrix, and what it makes of them comes out
@@ -266,12 +268,16 @@ attnbook.define("roles", ({ Interactive, element, shape, sum, dot, softmax, fixe
           cell.classList.toggle("plain", !this.case[role]);
           cell.classList.toggle("empty", cell.textContent === "–");
         });
+      const { keys, weights, values } = this;
       now.weights.forEach((weight, j) => {
-        this.weights[j].replaceChildren(element("small", {}, `score ${now.scores[j]}`), percent(weight));
-        this.weights[j].style.setProperty("--share", `${DARKEST * weight}%`);
+        weights[j].replaceChildren(element("small", {}, `score ${now.scores[j]}`), percent(weight));
+        weights[j].style.setProperty("--share", `${DARKEST * weight}%`);
         this.shares[j].style.width = `${100 * weight}%`;
         this.ribbons[j].setAttribute("d", this.ribbon(j, now.weights));
         const [from, to] = [this.row, j].map((i) => WORD * (i + 0.5));
+        this.chips[j].classList.toggle("faint", weight < SEEN && j !== this.row);
+        for (const nodes of [keys, weights, values, this.fan, this.gates.key, this.gates.value])
+          nodes[j].classList.toggle("faint", weight < SEEN);
         this.fan[j].setAttribute("d", `M${from},0 C${from},${FAN / 2} ${to},${FAN / 2} ${to},${FAN - 8}`);
       });
       this.carries.replaceChildren(...this.carried(now.mixture));

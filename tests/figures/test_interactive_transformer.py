@@ -240,6 +240,21 @@ def test_a_vector_goes_up_once_it_is_seen_and_whoever_chooses_a_box_stops_it(sho
     assert page.locator(".vector b.alone").inner_text() == "quatre"
 
 
+def test_an_attention_on_the_way_shows_matrix_by_matrix_what_it_makes(show):
+    page = show(WIDE + alive("transformer"), width=880)
+    page.get_by_role("button", name="memory").click()  # so nothing comes by itself
+    waits = page.locator("[label]").evaluate("e => [4, 5].map(step => (e.go(step), e.takes))")
+    assert waits[0] == 0 < waits[1], "who plays waits for what is shown"
+    inner = page.locator(".inside [aria-pressed=true]")
+    for part in ("Q, K, V", "Q Kᵀ", "softmax", "× V", "heads"):
+        inner.filter(has_text=part).wait_for()
+        if part != "softmax":  # a row passes over the columns
+            page.locator(".scale .passing").wait_for()
+            assert page.locator(".scale .matrix").count() == 3
+    page.locator(".map .now[aria-pressed=true]").wait_for()
+    assert page.locator(".scale .matrix").count() > 7 and inner.count() == 0
+
+
 def test_the_shapes_are_those_of_the_books_transformer():
     sizes = {"batch": 2, "source": 5, "target": 4, "d_model": 6, "vocabulary": 11, "h": 3}
     sizes |= {"d_k": 2, "d_v": 2}

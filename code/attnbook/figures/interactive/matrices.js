@@ -2,6 +2,7 @@
 // one column, feature by feature.
 window.attnbook.matrices ??= ({ shape, fixed, lowered, sum, dot }) => {
   const [LINE, TALL, MOST] = [25, 22, 72]; // of a strip and its squares
+  const [TURN, PASS] = [0.25, 0.5]; // of the time for a product: until a row is a column, and while it passes others
   const STYLE = `
     .strip rect, .cell { fill: var(--of); }
     .strip rect { stroke: var(--paper); }
@@ -32,11 +33,14 @@ window.attnbook.matrices ??= ({ shape, fixed, lowered, sum, dot }) => {
   const written = (values, side) => [[2, ""], [2, /^0(?=\.)/], [1, ""]].map(([most, drop]) => values.map((row) => row.map((value) =>
     fixed(value, digits(values.flat(), most)).replace(drop, "")))).find((all) => all.flat().every((word) => 7.5 * word.length < side));
 
+  const passed = (part, columns) => (part - TURN) / PASS * columns; // how many, from 0 on
+
   // a row on its way: it turns about its end, and then passes over columns, whose middles are the places
-  const passing = ({ values, of, side, places, past, turn, from: [x, y], level }) => {
-    const [last, way] = [places.length - 1, Math.max(0, Math.min(1, turn))];
+  const passing = ({ values, of, side, places, part: run, from: [x, y], level }) => {
+    if (run > TURN + PASS) return "";
+    const way = Math.min(1, run / TURN);
     const part = way * way * (3 - 2 * way);
-    const n = Math.max(0, Math.min(last, past));
+    const n = Math.max(0, Math.min(places.length - 1, passed(run, places.length)));
     const [low, high] = [Math.floor(n), Math.ceil(n)].map((place) => places[place]);
     const to = low + (high - low) * Math.max(0, 2 * (n % 1) - 1); // it stops at each
     const [words, shade] = [written([values], side), shades(values)];
@@ -47,7 +51,7 @@ window.attnbook.matrices ??= ({ shape, fixed, lowered, sum, dot }) => {
       const square = { x: left, y: -side / 2, width: side, height: side };
       return [shape("rect", square), shape("rect", { ...square, class: "cell", "fill-opacity": shade(value, words ? 0.3 : 0.8) }),
         words ? text(words[0][k], left + side / 2, 4.5, { class: "number", transform: `rotate(${-90 * part} ${left + side / 2} 0)` }) : ""];
-    }), shape("rect", { class: "band", style: "fill: none", x: -values.length * side, y: -side / 2, width: values.length * side, height: side }));
+    }), shape("rect", { class: "band", style: `fill: none; stroke-width: ${side < 5 ? 0.8 : 2}`, x: -values.length * side, y: -side / 2, width: values.length * side, height: side }));
   };
 
   // a row, a column turned to lie below it, their products, and what these add up to
@@ -76,5 +80,5 @@ window.attnbook.matrices ??= ({ shape, fixed, lowered, sum, dot }) => {
     });
   };
 
-  return { STYLE, LINE, turn, times, text, written, shades, product, strips, passing };
+  return { STYLE, LINE, TURN, PASS, passed, turn, times, text, written, shades, product, strips, passing };
 };

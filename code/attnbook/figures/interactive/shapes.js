@@ -2,7 +2,8 @@
 // between its two factors, so that a word has one row from left to right.
 attnbook.define("shapes", (shared) => {
   const { Interactive, element, shape, range, sum, softmax, fixed, still } = shared;
-  const { STYLE, LINE, turn, times, text, written, shades, product, strips, passing } = attnbook.matrices(shared);
+  const { STYLE, LINE, TURN, PASS, passed, turn, times, text, written, shades, product, strips,
+    passing } = attnbook.matrices(shared);
   // colour, rows, columns, and what makes it: two factors, or another matrix
   const MATRICES = {
     x: ["soft", "L", "d_model"],
@@ -20,7 +21,6 @@ attnbook.define("shapes", (shared) => {
   const STAGES = [["Q", "K", "V"], ["Q again", "Kᵀ", "V again"], ["scores"], ["weights"], ["output"]];
   const COPIES = 1; // the stage that only moves numbers
   const PACE = [6400, 1400, 3600, 1300, 3600]; // of the stages, in milliseconds
-  const [TURN, PASS] = [0.25, 0.5]; // of a stage: until the row of a word is a column, and while it passes others
   const [GAP, BESIDE, HEAD, FOOT] = [10, 14, 48, 36];
   const stageOf = (name) => STAGES.findIndex((names) => names.includes(name));
   const plain = (name) => name.replace(" again", "");
@@ -202,7 +202,7 @@ attnbook.define("shapes", (shared) => {
     past(name) {
       const names = STAGES[this.run.stage];
       const wide = names.map((each) => this.size(each)[1]);
-      return (this.run.part - TURN) / PASS * sum(wide) - sum(wide.slice(0, names.indexOf(name)));
+      return passed(this.run.part, sum(wide)) - sum(wide.slice(0, names.indexOf(name)));
     }
 
     // how far a number is on its way to its place, from 0 to 1; words follow the one that is lit
@@ -223,13 +223,13 @@ attnbook.define("shapes", (shared) => {
       this.player.textContent = this.run ? "stop" : "play";
       this.bands = {}; // what is at work, with a row, a column, or an entry
       const [lit, part] = [this.lit(), this.run?.part];
-      const passed = part > TURN + PASS;
-      for (const name of this.run && (passed || !MATRICES[lit][4]) ? STAGES[this.run.stage] : [lit]) {
+      const late = part > TURN + PASS;
+      for (const name of this.run && (late || !MATRICES[lit][4]) ? STAGES[this.run.stage] : [lit]) {
         const [[i, j], [left, above]] = [this.at(name), MATRICES[name].slice(3)];
         const column = part < TURN ? null : j;
-        if (left) this.bands[left] = (above || name === "weights") && !passed ? [i, null] : [];
-        if (above) this.bands[above] = passed || part < TURN ? [] : [null, j];
-        this.bands[name] = !above ? this.bands[left] ?? [] : passed ? [] : [i, column];
+        if (left) this.bands[left] = (above || name === "weights") && !late ? [i, null] : [];
+        if (above) this.bands[above] = late || part < TURN ? [] : [null, j];
+        this.bands[name] = !above ? this.bands[left] ?? [] : late ? [] : [i, column];
       }
       for (const name of NAMES) this.paintMatrix(name);
       this.passes.replaceChildren(...this.passing());
@@ -243,11 +243,11 @@ attnbook.define("shapes", (shared) => {
       const { boxes, side, run } = this;
       const made = run ? STAGES[run.stage] : [];
       const [left, above] = [MATRICES[made[0]]?.[3], made.map((name) => MATRICES[name][4])];
-      if (!above[0] || run.part > TURN + PASS) return [];
+      if (!above[0]) return [];
       const places = above.flatMap((name, n) => range(this.size(made[n])[1]).map((j) => boxes[name].x + (j + 0.5) * side));
       const [[i], from, top] = [this.within(left, this.entry), boxes[left], boxes[above[0]]];
-      return [passing({ values: this.values[left][i], of: MATRICES[left][0], side, places, past: this.past(made[0]),
-        turn: run.part / TURN, from: [from.x + from.w, from.y + (i + 0.5) * side], level: top.y + top.h })];
+      return [passing({ values: this.values[left][i], of: MATRICES[left][0], side, places, part: run.part,
+        from: [from.x + from.w, from.y + (i + 0.5) * side], level: top.y + top.h })];
     }
 
     // where the lit number comes from

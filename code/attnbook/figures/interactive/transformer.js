@@ -1,13 +1,10 @@
 // The whole Transformer as a map. Boxes are buttons over a drawing of lines; what stands where is in
 // the data. As "you are here" it is a small picture without buttons.
 attnbook.define("transformer", (shared) => {
-  const { element, shape, towards, boxesIn } = shared;
+  const { element, shape, towards, boxesIn, still } = shared;
   const matrices = attnbook.matrices(shared);
   const Panel = attnbook.panel(shared, matrices);
   const climbs = attnbook.climbs(shared, matrices);
-  // which matrices of an attention are those of its parts
-  const INSIDE = { projections: [0, 2], scores: [1, 3], scaling: [2, 3], mask: [2, 3], softmax: [2, 4],
-    mixing: [3, 5], heads: [5, 7] };
   const PACE = 1000; // of the vector that goes up, in milliseconds a step
 
   return class Transformer extends Panel {
@@ -50,7 +47,7 @@ attnbook.define("transformer", (shared) => {
         word-spacing: -.14em; }
       .flat > span { display: inline; }
       .flat > .size { margin-left: .25em; }
-      .box[aria-pressed="true"] > .size { color: inherit; }
+      .box:is([aria-pressed="true"], .now.near) > .size { color: inherit; }
       .attention { background: color-mix(in srgb, var(--weights) 22%, var(--paper));
         border-color: var(--weights); }
       .network { background: color-mix(in srgb, var(--other) 24%, var(--paper));
@@ -66,8 +63,8 @@ attnbook.define("transformer", (shared) => {
       input[type="radio"] { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
       sub { font-size: .8em; line-height: 0; vertical-align: -.2em; }
       .box.near { border: 2px dashed var(--weights); }
-      .box[aria-pressed="true"] { color: var(--paper); background: var(--weights);
-        border-color: var(--weights); }
+      .box[aria-pressed="true"], .box.now.near { color: var(--paper); background: var(--weights);
+        border: 1px solid var(--weights); }
       .map .box[aria-pressed="true"]:not(.now) { color: var(--ink); background: var(--paper); border-width: 2px; }
       .box:focus-visible { z-index: 1; }
       .gone { visibility: hidden; }
@@ -114,7 +111,8 @@ attnbook.define("transformer", (shared) => {
       const sided = this.data.sheets[0].boxes;
       this.path = ["source", "target"].flatMap((side) => sided.filter((box) => box.side === side)); // of a token
       this.steps = climbs(this.data.run);
-      this.stepper({ last: () => this.path.length - 1, pace: PACE });
+      const pace = { valueOf: () => PACE + this.takes }; // it is asked again at each step
+      this.stepper({ last: () => this.path.length - 1, pace });
       this.choose(this.first("self-attention"));
       this.step = this.path.indexOf(this.picked);
       [this.vector, this.copy] = ["", "copy"].map((kind) => element("div", { class: `vector ${kind}`,
@@ -155,9 +153,11 @@ attnbook.define("transformer", (shared) => {
     }
 
     go(step) {
+      const on = step === this.step + 1;
       this.step = step;
       this.choose(this.path[step]);
       this.draw();
+      if (on && !still()) this.travel();
     }
 
     // the first box of a part, which is the encoder's
@@ -241,11 +241,12 @@ attnbook.define("transformer", (shared) => {
       this.draw();
     }
 
-    choose(box) {
-      [this.picked, this.moved] = [box, false];
+    choose(box, span) {
+      cancelAnimationFrame(this.frame);
+      [this.picked, this.moved, this.run, this.takes] = [box, false, 1, 0];
       if (box.part.endsWith("attention")) this.looking = box; // its inside has its sizes
       const { chain, token } = this.shownStep();
-      this.span = INSIDE[box.part] ?? [0, chain.length];
+      this.span = span ?? Panel.INSIDE[box.part] ?? [0, chain.length];
       this.entry = [token, null];
     }
 

@@ -149,10 +149,6 @@ def _gallery():
         "layer norm of negative numbers": drawings.layer_norm(-10 * TOKEN),
         "large matrices": drawings.matrices(large_x, "·", large_projection, "=", large_query),
         "large product": drawings.product(large_x, large_projection, name="Q", color=figures.QUERY),
-        "self-attention": drawings.self_attention(x, **projections, tokens=TOKENS, row=1, name="a"),
-        "large self-attention": drawings.self_attention(
-            large, **large_projections, tokens=PINYIN, row=0
-        ),
         "looking back": drawings.looking_back(ASKS, STATES, tokens=["forty", "-two", "END"]),
         "induction": drawings.induction(**INDUCTION),
         "path of a fact": drawings.path_of_a_fact(**PATH),

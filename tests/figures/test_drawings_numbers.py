@@ -24,7 +24,6 @@ from gallery import (
 )
 
 from attnbook import figures
-from attnbook.attention import attention
 from attnbook.figures import drawings, style
 from attnbook.figures.drawings import Matrix
 from attnbook.figures.drawings.layer_norm import STEPS
@@ -79,16 +78,6 @@ def darkness(group, lefts, height, darkest=None):
     return cells[:rows] / (darkest or cells.max())
 
 
-def self_attention():
-    x, projections = paper_example()
-    query, key, value = (x @ projection for projection in projections.values())
-    output, weights = attention(query, key, value, need_weights=True)
-    names = ("a", "W_Q", "W_K", "W_V", "Q", "K", "V", "Q K^T", "scores", "weights", "output")
-    scores = query @ key.mT
-    shown = (x, *projections.values(), query, key, value, scores, scores / 2, weights, output)
-    return dict(zip(names, shown, strict=True))
-
-
 def heads_add_up():
     weights, values, out_proj = TWO_HEADS.values()
     joined = (weights * values.mT).sum(dim=1, keepdim=True)
@@ -97,7 +86,6 @@ def heads_add_up():
 
 
 NUMBERS = {
-    "self-attention": self_attention(),
     "heads add up": heads_add_up(),
     "product": {
         "Q": paper_example()[0] @ paper_example()[1]["q_proj"],

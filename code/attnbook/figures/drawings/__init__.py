@@ -5,7 +5,6 @@ A drawing is at most 440 units wide and its text at least 13 units high, so that
 telephone, where it is 350 pixels wide.
 """
 
-from attnbook.figures.drawings.attention import self_attention
 from attnbook.figures.drawings.blocks import decoder_block, encoder_blocks, then_and_now
 from attnbook.figures.drawings.both_ways import Reading, both_ways
 from attnbook.figures.drawings.cells import Matrix
@@ -64,7 +63,6 @@ __all__ = [
     "path_of_a_fact",
     "product",
     "score",
-    "self_attention",
     "shared_heads",
     "softmax_in_blocks",
     "splits",

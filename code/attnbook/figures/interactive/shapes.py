@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attnbook.figures.drawings.attention import self_attention
+from attnbook.figures.drawings.cells import Matrix
+from attnbook.figures.drawings.matrices import matrices
 from attnbook.figures.interactive.base import Interactive, finite, rounded
+from attnbook.figures.style import KEY, QUERY, VALUE
 
 
 def shapes(
@@ -29,7 +31,7 @@ def shapes(
     its two factors and makes its numbers again. At first, one ``entry`` of the scores is lit. When
     the figure is seen, all numbers are made once: the lit token's row passes over the columns that
     it is multiplied by, and the other rows follow. Squares that are large enough hold their
-    numbers. Without scripts, all matrices stand still, as ``drawings.self_attention`` draws them.
+    numbers. Without scripts, x stands beside its queries, keys and values.
     ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match, or if a number is not finite.
@@ -50,14 +52,13 @@ def shapes(
             f"length scores: got length {length}, d_k {d_k} and entry {entry}"
         )
     x, W_Q, W_K, W_V = finite(x=x, W_Q=W_Q, W_K=W_K, W_V=W_V)
-    still = self_attention(
-        x[:length],
-        q_proj=W_Q[:, :d_k],
-        k_proj=W_K[:, :d_k],
-        v_proj=W_V[:, :d_k],
-        tokens=list(tokens[:length]),
-        row=entry[0],
-        name="x",
+    made = (("Q", W_Q, QUERY), ("K", W_K, KEY), ("V", W_V, VALUE))
+    still = matrices(
+        Matrix(x[:length], name="x", rows=tokens[:length], row=entry[0]),
+        *(
+            Matrix(x[:length] @ W[:, :d_k], name=name, color=color, row=entry[0])
+            for name, W, color in made
+        ),
     )
     data = {
         "tokens": list(tokens),

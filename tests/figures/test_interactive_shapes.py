@@ -177,14 +177,15 @@ def test_the_lit_row_passes_over_the_columns_and_each_gives_one_number(show):
 def test_numbers_are_in_the_squares_if_there_is_room(show):
     sizes = {"tokens": ["a_1", "a_2", "a_3", "a_4"], "length": 4, "d_k": 4, "entry": (1, 3)}
     figure = interactive.shapes(*PAPER, **sizes, alt="The numbers of chapter 2.")
-    page = show(figure.to_html(), motion="reduce", width=900)
-    written = page.locator(".matrix").evaluate_all(
+    page = show(f"<h1>Numbers</h1>{figure.to_html()}", motion="reduce", width=900)
+    written = page.locator(".numbers").evaluate_all(
         "all => all.map(e => [...e.querySelectorAll('.number')].map(n => n.textContent).join(' '))"
     )
     assert written[4].startswith("1 0 1 0 0 1 0 1"), "queries"
     assert written[-2].split()[4:8] == [".07", ".20", ".20", ".53"]
     assert written[-1].split()[2:4] == ["2.3", "2.9"]
     assert page.get_by_role("slider").count() == 0, "all four tokens are there already"
+    assert browser.violations(page) == []
 
 
 def test_nothing_moves_for_whoever_wants_no_motion(show):

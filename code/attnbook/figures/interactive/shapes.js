@@ -35,6 +35,7 @@ attnbook.define("shapes", (shared) => {
       .matrix { cursor: pointer; outline: none; }
       .matrix .cell { stroke: var(--paper); }
       .matrix .none { fill: var(--tint); }
+      .numbers { pointer-events: none; }
       .matrix .flies { fill: var(--paper); }
       .matrix .hit { opacity: 0; }
       .matrix .edge, .matrix .old { fill: none; stroke: var(--of); }
@@ -61,8 +62,10 @@ attnbook.define("shapes", (shared) => {
       this.blocks = Object.fromEntries(NAMES.map((name) => [name, shape("g", { class: "matrix",
         role: "button", tabindex: 0, style: `--of: var(--${MATRICES[name][0]})`,
         onclick: (event) => this.press(name, event), onkeydown: (event) => this.key(name, event) })]));
-      [this.passes, this.close] = [1, 2].map(() => shape("g", { "aria-hidden": "true" })); // a row on its way, and one number
-      this.svg = shape("svg", {}, this.ground, ...Object.values(this.blocks), this.passes, this.close);
+      const silent = (kind) => shape("g", { class: kind, "aria-hidden": "true" });
+      [this.passes, this.close] = ["", ""].map(silent); // a row on its way, and one number
+      this.digits = Object.fromEntries(NAMES.map((name) => [name, silent("numbers")]));
+      this.svg = shape("svg", {}, this.ground, ...NAMES.flatMap((name) => [this.blocks[name], this.digits[name]]), this.passes, this.close);
       this.stage.append(this.svg);
       this.whenResized(this.stage, () => this.paint());
       this.onceByItself(() => this.play(STAGES));
@@ -272,7 +275,8 @@ attnbook.define("shapes", (shared) => {
         shape("rect", { class: kind, x: left, y: top, width, height, ...more });
       const words = written(values, side);
       const shade = shades(values, words ? 0.3 : 0.8);
-      const cells = values.flatMap((row, i) => row.map((value, j) => {
+      this.digits[name].replaceChildren();
+      const cells = values.flatMap((row, i) => row.flatMap((value, j) => {
         const part = this.arrival(name, i, j);
         const way = part * part * (3 - 2 * part);
         const [down, right] = name === "Kᵀ" ? [j, i] : [i, j];
@@ -280,10 +284,10 @@ attnbook.define("shapes", (shared) => {
         const [start, high] = MATRICES[name][4] ? [n, y - GAP - side] : [from?.x + right * side, from?.y + down * side];
         const at = part > 0 && part < 1 ? [n * way + start * (1 - way), m * way + high * (1 - way)] : [n, m];
         const size = [side * Math.min(1, columns - j), side * Math.min(1, rows - i)];
-        const cell = [...part > 0 && part < 1 ? [rect("flies", ...at, ...size)] : [], rect(`cell${part ? "" : " none"}`, ...at, ...size,
+        if (part && words) this.digits[name].append(text(words[i][j], at[0] + side / 2, at[1] + side / 2 + 4.5, { class: "number" }));
+        return [...part > 0 && part < 1 ? [rect("flies", ...at, ...size)] : [], rect(`cell${part ? "" : " none"}`, ...at, ...size,
           { "fill-opacity": part ? shade(value) : 1 })];
-        return part && words ? [...cell, text(words[i][j], at[0] + side / 2, at[1] + side / 2 + 4.5, { class: "number" })] : cell;
-      })).flat();
+      }));
       const [i, j] = this.bands[name] ?? [];
       const band = i >= 0 || j >= 0 ? [rect("band", x + (j ?? 0) * side, y + (i ?? 0) * side, j == null ? w : side,
         i == null ? h : side)] : [];

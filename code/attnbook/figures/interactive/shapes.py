@@ -31,7 +31,7 @@ def shapes(
     its two factors and makes its numbers again. At first, one ``entry`` of the scores is lit. When
     the figure is seen, all numbers are made once: the lit token's row passes over the columns that
     it is multiplied by, and the other rows follow. Squares that are large enough hold their
-    numbers. Without scripts, x stands beside its queries, keys and values.
+    numbers. Without scripts, x is beside its queries, keys and values.
     ``alt`` says what can be seen.
 
     Raises ``ValueError`` if the sizes do not match, or if a number is not finite.

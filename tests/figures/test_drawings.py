@@ -247,10 +247,6 @@ REFUSED = [
         "3 × 2 pairs: got (2, 3)",
     ),
     (
-        lambda: drawings.softmax_in_blocks(torch.ones(3), torch.ones(3), block=2),
-        "got 3 scores, 3 values and blocks of 2",
-    ),
-    (
         lambda: drawings.memories(512, d=64, tile=32, size=2),
         "into 4 to 8 blocks: got 512 tokens and tiles of 32",
     ),

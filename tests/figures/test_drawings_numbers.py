@@ -187,15 +187,6 @@ def test_a_look_back_has_the_numbers_of_its_steps_and_lines_as_thick_as_weights(
     assert thick.sub(12 * weights).abs().max() < 0.01
 
 
-def test_a_softmax_in_blocks_ends_with_the_mix_of_all():
-    generator = torch.Generator().manual_seed(0)
-    scores, values = torch.randn(2, 4, generator=generator).round(decimals=1)
-    said = drawings.softmax_in_blocks(scores, values, block=2).alt.replace("−", "-")
-    first, last = map(float, re.findall(r"a ÷ ℓ = (-?[\d.]+\d|-?\d)", said))
-    assert abs(last - scores.softmax(dim=0) @ values) < 0.006
-    assert abs(first - scores[:2].softmax(dim=0) @ values[:2]) < 0.006
-
-
 def test_all_words_work_in_step_1_or_one_in_each_step():
     words, (start, end) = ["The", "cat", "drank", "its", "milk"], (1, 3)
     root = root_of(drawings.in_parallel(words, link=(start, end)))

@@ -13,7 +13,6 @@ from attnbook.figures.drawings.cost import (
     guessing,
     latent,
     shared_heads,
-    softmax_in_blocks,
 )
 from attnbook.figures.drawings.encoder_decoder import encoder_decoder
 from attnbook.figures.drawings.in_parallel import in_parallel
@@ -64,7 +63,6 @@ __all__ = [
     "product",
     "score",
     "shared_heads",
-    "softmax_in_blocks",
     "splits",
     "teacher_forcing",
     "then_and_now",

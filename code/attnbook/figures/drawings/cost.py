@@ -1,12 +1,7 @@
-"""What attention costs: the square, softmax in blocks, cache, shared heads."""
+"""What attention costs: cache, shared heads, a latent."""
 
-import math
 from collections.abc import Sequence
 
-from jaxtyping import Float
-from torch import Tensor
-
-from attnbook.figures.drawings.cells import Matrix, number
 from attnbook.figures.drawings.svg import (
     INK,
     LINE,
@@ -24,75 +19,6 @@ from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY, VALUE, WEI
 TALL, GAP = 28, 24  # of a box with a number; between panels
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
 MOST_STEP, MOST_SHARED = 8, 12
-
-
-def softmax_in_blocks(
-    scores: Float[Tensor, " keys"], values: Float[Tensor, " keys"], *, block: int
-) -> Drawing:
-    """One query meets its keys in two blocks; the sums of the first are corrected for the second.
-
-    Values are single numbers. Raises ``ValueError`` if there are not two blocks of 2, or a number
-    is not finite.
-    """
-    if scores.shape != values.shape or (len(scores), block) != (4, 2):
-        raise ValueError(
-            f"two blocks of 2 scores with a value each are drawn: got {len(scores)} scores, "
-            f"{len(values)} values and blocks of {block}"
-        )
-    Matrix(values[None], name="values"), Matrix(scores[None], name="scores")  # all finite?
-    canvas, half = Canvas(), 204
-    m, total, mix = -math.inf, 0.0, 0.0
-    said = []
-    for i, start in enumerate((0, block)):
-        left, wide = i * half, half - GAP
-        s, v = (x[start : start + block].double() for x in (scores, values))
-        canvas.text(left + wide / 2, 0, f"block {i + 1}", color=INK, bold=True)
-        for j in range(block):
-            x = left + j * wide / 2
-            for y, color, text in (
-                (14, NEUTRAL, f"s = {_logarithm(s[j].item())}"),
-                (14 + TALL + 4, VALUE, f"v = {_plain(v[j].item())}"),
-            ):
-                canvas.box(x, y, wide / 2 - 4, TALL, fill=tint(color, 0.16), stroke=color, round=4)
-                canvas.text(x + wide / 4 - 2, y + TALL / 2, text, formula=True, color=BLACK)
-        new_m = max(m, s.max().item())
-        old, new = math.exp(m - new_m), (s - new_m).exp()
-        terms = [_plain(x) for x in new.tolist()]
-        lines = [f"m = {_logarithm(new_m)}", f"e^{{s−m}}: {', '.join(terms)}"]
-        sums = list(terms)
-        parts = [f"{x}·{_plain(y)}" for x, y in zip(terms, v.tolist(), strict=True)]
-        if i:
-            lines.append(f"old sums × {_plain(math.exp(m))}/{_plain(math.exp(new_m))}")
-            sums = [f"{_plain(old)}·{_plain(total)}", *sums]
-            parts = [f"{_plain(old)}·{_plain(mix)}", *parts]
-        else:
-            lines.append("old sums: none")
-        total = old * total + new.sum().item()
-        mix = old * mix + (new * v).sum().item()
-        m = new_m
-        lines += [f"ℓ = {' + '.join(sums)} = {_plain(total)}"]
-        lines += [f"a = {' + '.join(parts)} = {_plain(mix)}"]
-        lines += [f"a ÷ ℓ = {_plain(mix / total)}"]
-        for row, line in enumerate(lines):
-            canvas.text(left, 98 + 24 * row, line, formula=True, color=INK, anchor="start",
-                        bold=row == len(lines) - 1 and i == 1)  # fmt: skip
-        said.append(f"Block {i + 1}: {'; '.join(lines)}")
-    canvas.arrow((half - GAP + 2, 14 + TALL + 2), (half - 4, 14 + TALL + 2))
-    return canvas.finish(
-        "A softmax over four scores, two at a time, with a running maximum m, denominator ℓ and "
-        f"numerator a. {'. '.join(said)}, the output.".replace("^{s−m}", " to the s−m")
-    )
-
-
-def _plain(value: float) -> str:
-    """A number with no more decimals than it needs, at most two."""
-    return number(value, next((n for n in range(2) if abs(round(value, n) - value) < 1e-4), 2))
-
-
-def _logarithm(value: float) -> str:
-    """Such as ``ln 8``, where that is short."""
-    power = math.exp(value)
-    return f"ln {power:.0f}" if abs(power - round(power)) < 1e-4 else _plain(value)
 
 
 def caching(steps: Sequence[int]) -> Drawing:

@@ -7,8 +7,8 @@ from torch import Tensor
 from attnbook.figures import style
 from attnbook.figures.interactive.base import Interactive, finite, rounded
 
-MOST_SCORES = 16
-LARGEST = 10_000  # of scores and values: longer numbers would not fit their boxes
+MOST_SCORES = 8
+LARGEST = 100  # of scores and values: longer numbers would not fit under their bars
 
 
 def online_softmax(
@@ -16,12 +16,13 @@ def online_softmax(
 ) -> Interactive:
     """One output of attention, Σ softmax(s)ⱼ vⱼ, from one block of scores at a time.
 
-    After each block the reader sees the largest score so far m, the denominator ℓ = Σ e^(s − m),
-    the numerator a = Σ e^(s − m) v and their quotient, with the numbers that made them. The reader
-    steps through the blocks, chooses their size (a power of two, two scores at first), and may
-    leave the old sums as they are when m grows, which gives a wrong output.
+    Bars show the scores with the largest so far m, each e^(s − m), and their sums: the denominator
+    ℓ, the numerator a (times the values) and the output a ÷ ℓ. When m grows, the old sums shrink
+    before the new terms join them. The reader steps through the blocks, chooses their size (a power
+    of two, two scores at first), and may leave the old sums as they are, which gives a wrong
+    output. It plays once.
 
-    ``scores`` and ``values`` are 2 to 16 numbers, each of at most 10,000; ``alt`` says what can be
+    ``scores`` and ``values`` are 2 to 8 numbers, each of at most 100; ``alt`` says what can be
     seen.
 
     Raises ``ValueError`` if their numbers do not match or are not within these limits, or if one

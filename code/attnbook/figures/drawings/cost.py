@@ -18,13 +18,13 @@ from attnbook.figures.style import BLACK, KEY, NEUTRAL, OTHER, QUERY, VALUE, WEI
 
 TALL, GAP = 28, 24  # of a box with a number; between panels
 PALE, STRONG = 0.1, 0.6  # shares of a colour: what waits, what is at work
-MOST_STEP, MOST_SHARED = 8, 12
+MOST_STEP, MOST_SHARED, TILE = 8, 12, 2
 
 
 def caching(steps: Sequence[int]) -> Drawing:
-    """What each step of writing computes, without a cache and with one.
+    """What each step of writing computes, without a cache, with one, and tile by tile.
 
-    Raises ``ValueError`` for a step that is not 1 to 6, or steps that are too many for the width.
+    Raises ``ValueError`` for a step that is not 1 to 8, or steps that are too many for the width.
     """
     if not steps or not all(1 <= step <= MOST_STEP for step in steps) or len(steps) > 4:
         raise ValueError(
@@ -36,7 +36,8 @@ def caching(steps: Sequence[int]) -> Drawing:
         places.append(x)
         x += max(step * cell, 64) + GAP
     tall = cell * (max(steps) + 2) + 40
-    for row, (name, cached) in enumerate((("no cache", False), ("cache", True))):
+    for row, name in enumerate(("no cache", "cache", "flash")):
+        cached, flash = row == 1, row == 2
         top = 30.0 + row * tall
         canvas.text(0, top + cell / 2 - 2, name, color=INK, bold=True, anchor="start", size=TEXT)
         canvas.text(
@@ -53,19 +54,20 @@ def caching(steps: Sequence[int]) -> Drawing:
                     canvas.box(j * cell, 0, cell - 1, cell - 1,
                                fill=tint(KEY, STRONG if new else 0.16))  # fmt: skip
                     for i in range(step):
-                        if not cached or i == step - 1:
+                        in_tile = min(i, j) >= step - TILE
+                        if in_tile if flash else not cached or i == step - 1:
                             made += 1
                             canvas.box(j * cell, cell * (i + 1) + 6, cell - 1, cell - 1,
                                        fill=tint(WEIGHTS, 0.75))  # fmt: skip
                 canvas.box(-0.5, cell + 5, step * cell, step * cell, stroke=LINE, thick=1)
-                plural = "s" * (made > 1)
-                canvas.text(step * cell / 2, cell * (step + 1) + 20, f"{made} score{plural}",
-                            color=INK)  # fmt: skip
+                text = f"{made} at a time" if flash else f"{made} score{'s' * (made > 1)}"
+                canvas.text(step * cell / 2, cell * (step + 1) + 20, text, color=INK)
     counts = "; ".join(f"token {n} takes {n**2} scores without and {n} with a cache" for n in steps)
     return canvas.finish(
         "The picture shows what is computed for each new token. Without a cache, all keys, values "
         "and scores are computed again. With a cache, only one key, one value and one row of "
         "scores are computed, and earlier keys and values are kept. "
+        "Flash attention computes all scores, but has only one tile of them in memory at once. "
         f"{counts[0].upper()}{counts[1:]}."
     )
 

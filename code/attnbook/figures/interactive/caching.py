@@ -1,4 +1,4 @@
-"""Writing token by token, without and with a cache: what each step computes and what it keeps."""
+"""Writing token by token, without a cache, with one and with flash attention: what it takes."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,13 @@ FEWEST, MOST = 4, 9
 
 
 def caching(words: Sequence[str], *, prompt: int = 1) -> Interactive:
-    """What each step of writing ``words`` computes, without a cache and with one.
+    """What each step of writing ``words`` computes and holds in memory, in three ways.
 
     A step reads the words so far and writes the next one. Without a cache, all keys, values and
     scores are computed again. With a cache, the new key and value join the earlier ones, and
-    there is one row of scores; only the words of the prompt are read at once. The reader goes from
-    token to token; it plays once, and each score takes the same time.
+    there is one row of scores; only the words of the prompt are read at once. Flash attention
+    computes all again, too, but holds one tile of scores at a time. The reader goes from token to
+    token; it plays once, and each score takes the same time.
 
     Raises ``ValueError`` unless there are 4 to 9 words, of which the prompt leaves two.
     """

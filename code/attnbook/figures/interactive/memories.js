@@ -7,14 +7,14 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
   const PARTS = { Q: "query", K: "key", V: "value", out: "value", scores: "weights",
     weights: "weights" }; // and their colours
   const SQUARES = new Set(["scores", "weights"]); // of all tokens; flash attention stores none
-  const LEFT = { Q: 8, K: 24, V: 40, out: 60, scores: 82, weights: 150 };
-  const [WIDE, LONG, FAST, LOW] = [222, 64, 36, 78]; // of a panel, of all tokens; levels
-  const TOP = LOW + 22; // of what is in the slow memory
-  const HIGH = 7; // of what is in the fast memory
+  const LEFT = { Q: 10, K: 32, V: 54, out: 80, scores: 106, weights: 106 };
+  const [WIDE, LONG, APART, FAST, LOW] = [222, 96, 8, 48, 66]; // of a panel, of all tokens; levels
+  const TOP = LOW + 9; // of what is in the slow memory; names are where no square passes
+  const HIGH = 24; // of what is in the fast memory
   // what the fast memory holds for a tile, with its middle there, in each line or in all of them
   const HOLDS = [{ Q: 110, K: 155, scores: 198 }, { scores: 145, weights: 193 },
     { weights: 110, V: 155, out: 198 }];
-  const HOLDS_ALL = { Q: 96, K: 122, V: 148, scores: 175, out: 206 };
+  const HOLDS_ALL = { Q: 94, K: 118, V: 142, scores: 172, out: 205 };
 
   return class Memories extends Interactive {
     static TABLE = "What has moved";
@@ -30,10 +30,10 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
         .bars li, .bars li > :nth-child(2) { grid-column: 1 / -1; } .bars li > :nth-child(2) { order: 1; } }
       .panels { display: grid; gap: 1rem 1.4rem; justify-content: center; margin-top: .9rem; }
       @container (min-width: 34rem) { .panels { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
-      .panels > * { max-width: 21rem; }
+      .panels > * { width: 100%; max-width: 17rem; }
       .line { margin: 0 0 .25rem; color: var(--soft); font-size: 13px; white-space: nowrap; }
       .line b { color: var(--ink); font-size: 15px; }
-      .panels text { font-size: 10.1px; fill: var(--ink); }
+      .panels text { font-size: 10.6px; fill: var(--ink); }
       .panels .name { font-weight: 600; fill: var(--of); }
       .box { fill: var(--tint); stroke: var(--soft); }
       .box.fast { stroke: var(--other); stroke-width: 1.5; }
@@ -101,20 +101,26 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
         })]));
       const held = Object.fromEntries(Object.keys(PARTS).map((part) =>
         [part, shape("g", {},
-          square(part, -this.size / 2, HIGH, "held"), text(0, HIGH + 23, part,
+          square(part, -this.size / 2, HIGH, "held"), text(0, HIGH - 9, part,
             { class: "name", style: of(part), "text-anchor": "middle" }))]));
       const [line, ways, flight] = [element("span"), shape("g"), shape("g")];
-      const svg = shape("svg", { viewBox: `-1 -1 ${WIDE + 2} ${LOW + 108}`, "aria-hidden": "true" },
+      const end = LOW + 2 * LONG + APART + 18;
+      const nameOf = (part) => { // below a column, or beside a square
+        const [x, y] = SQUARES.has(part) ? [LEFT[part] + LONG + 5, this.place(part, [0])[1] + LONG / 2]
+          : [LEFT[part] + this.size / 2, TOP + LONG + 13];
+        return text(0, 0, part, { class: "name", style: of(part), "text-anchor": "middle",
+          transform: `translate(${x}, ${y})${SQUARES.has(part) ? " rotate(90)" : ""}` });
+      };
+      const svg = shape("svg", { viewBox: `-1 -1 ${WIDE + 2} ${end + 2}`, "aria-hidden": "true" },
         shape("rect", { class: "box fast", width: WIDE, height: FAST, rx: 4 }),
-        text(8, FAST / 2 + 3, "fast memory"),
-        shape("rect", { class: "box", y: LOW, width: WIDE, height: 106, rx: 4 }),
-        text(8, LOW + 100, "slow memory"),
-        ...parts.map((part) => text(LEFT[part] + (SQUARES.has(part) ? LONG : this.size) / 2, LOW + 14,
-          part, { class: "name", style: of(part), "text-anchor": "middle" })),
-        ...parts.map((part) => shape("rect", { class: "frame-of", x: LEFT[part], y: TOP, height: LONG,
-          width: SQUARES.has(part) ? LONG : this.size })),
+        text(8, HIGH - 9, "fast memory"),
+        shape("rect", { class: "box", y: LOW, width: WIDE, height: end - LOW, rx: 4 }),
+        text(8, end - 8, "slow memory"),
+        ...parts.map(nameOf),
+        ...parts.map((part) => shape("rect", { class: "frame-of", x: LEFT[part], y: this.place(part, [0])[1],
+          height: LONG, width: SQUARES.has(part) ? LONG : this.size })),
         ...(way ? ["no scores,", "no weights"].map((words, n) =>
-          text(150, TOP + 28 + 13 * n, words, { class: "none", "text-anchor": "middle" })) : []),
+          text(LEFT.scores + LONG / 2, TOP + LONG + 13 * n, words, { class: "none", "text-anchor": "middle" })) : []),
         ...Object.values(stored).flat(), ...Object.values(held), ways, flight);
       const node = element("div", {}, element("p", { class: "line" }, element("b", {}, name), " ", line), svg);
       return { node, line, stored, held, ways, flight, square };
@@ -127,7 +133,7 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
     // where a block is in the slow memory
     place(part, at) {
       const [i, j] = at.length > 1 ? at : [at[0], 0];
-      return [LEFT[part] + j * this.size, TOP + i * this.size];
+      return [LEFT[part] + j * this.size, TOP + i * this.size + (part === "weights" ? LONG + APART : 0)];
     }
 
     paint() {
@@ -179,8 +185,7 @@ attnbook.define("memories", ({ Interactive, element, shape, range, percent, stil
         }).join(", ");
       });
       ways.replaceChildren(...words.flatMap((text, n) => (text
-        ? [shape("text", { x: way ? WIDE - 8 : 8, y: FAST + 18 + 13 * n, "text-anchor": way ? "end" : "start" },
-          `${n ? "↓" : "↑"} ${text}`)] : [])));
+        ? [shape("text", { x: 8, y: HIGH + 5 + 12 * n }, `${n ? "↓" : "↑"} ${text}`)] : [])));
       flight.replaceChildren();
       if (still()) return;
       for (const { part, at: block, up, slot } of moves) {

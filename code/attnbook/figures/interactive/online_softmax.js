@@ -6,7 +6,7 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
   const logarithm = (number) => { // such as ln 8, where that is short
     const power = Math.exp(number);
     const near = Math.round(power);
-    return near > 1 && near < 100 && Math.abs(power - near) < 2e-4 * near ? `ln ${near}` : short(number);
+    return near > 1 && near < 100 && Math.abs(power - near) < 1e-4 * near ? `ln ${near}` : short(number);
   };
   const bracket = (number) => (number < 0 ? `(${short(number)})` : short(number));
   const axis = (numbers) => { // in percent of what they span, with 0
@@ -31,7 +31,7 @@ attnbook.define("online-softmax", ({ Interactive, element, range, sum, dot, soft
       .scores { height: 92px; margin-block: 18px 8px; } .scores.below { margin-bottom: 26px; } .parts { height: 60px; margin-top: 20px; border-bottom: 1px solid var(--soft); }
       .columns > div { position: relative; }
       i, .number, .m { position: absolute; } .columns * { transition: all ${SHRINK}ms ease-in-out; } .columns i { inset-inline: 12%; }
-      .number { inset-inline: -1rem; color: var(--soft); } .now .number { color: var(--ink); font-weight: 600; }
+      .number { z-index: 1; inset-inline: -1rem; color: var(--soft); text-shadow: 0 0 2px var(--paper), 0 0 3px var(--paper), 0 0 4px var(--paper); } .now .number { color: var(--ink); font-weight: 600; }
       i { background: color-mix(in srgb, var(--of) 35%, var(--paper)); border-radius: 2px; } .now i, i.new { background: var(--of); }
       .scores .later i { background: none; outline: 1px dashed var(--soft); outline-offset: -1px; } .parts .later > * { opacity: 0; }
       .m { left: calc(-1 * var(--gutter)); right: 0; border-bottom: 2px solid var(--ink); color: var(--ink); font-weight: 600; text-align: left; }

@@ -53,7 +53,7 @@ PAPER = [
     )
 ]
 SENTENCE = ["so", "<b>", "so", "it", "</script>", "so"]
-SAID = (torch.arange(20).view(4, 5) % 7 / 4 - 0.7)[[0, 1, 0, 2, 3, 0]]  # a word has one vector
+SAID = (torch.arange(24).view(4, 6) % 7 / 4 - 0.7)[[0, 1, 0, 2, 3, 0]]  # a word has one vector
 BOOK = ["He", " reads", " the", " book", "</script>"]
 OF_HEADS = (3 * torch.randn(3, 4, 5, 5, dtype=torch.float64)).tril()
 OF_HEADS = OF_HEADS.masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf).softmax(dim=-1)
@@ -264,7 +264,7 @@ FIGURES = {
         d_features=16, pairs=6, trained_length=32, alt="Six pairs in long texts."
     ),
     "walks": lambda: interactive.walks(*STEPS, alt="Six walks."),
-    "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Five waves."),
+    "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Six waves."),
     "token": lambda: interactive.token(
         *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."
     ),

@@ -21,7 +21,6 @@ NAMES = ["cat", "dog", "<i>", "a name that is rather long"]
 generator = torch.Generator().manual_seed(0)
 QUERY = torch.randn(3, 64, generator=generator)
 KEY = torch.randn(3, 8, 64, generator=generator)
-STEPS = torch.randn(2, 6, 256, generator=torch.Generator().manual_seed(1))
 
 torch.manual_seed(0)
 WEIGHTS = torch.randn(2, 3, 5, 6, dtype=torch.float64).mul(2).softmax(dim=-1)
@@ -263,7 +262,6 @@ FIGURES = {
     "stretch": lambda: interactive.stretch(
         d_features=16, pairs=6, trained_length=32, alt="Six pairs in long texts."
     ),
-    "walks": lambda: interactive.walks(*STEPS, alt="Six walks."),
     "waves": lambda: interactive.waves(SAID, tokens=SENTENCE, d_model=20, alt="Six waves."),
     "token": lambda: interactive.token(
         *PAPER, tokens=["the", "<i>", "</script>", "a name that is rather long"], alt="Four tokens."

@@ -42,10 +42,6 @@ def scaled(query, key, factor=1.0):
     return interactive.scale(torch.ones(query), factor * torch.ones(key), alt="")
 
 
-def walked(query, key, factor=1.0):
-    return interactive.walks(torch.ones(query), factor * torch.ones(key), alt="")
-
-
 def online(scores, values):
     return interactive.online_softmax(scores, values, alt="")
 
@@ -130,9 +126,6 @@ REFUSED = [
     (lambda: scaled((1, 8), (2, 3, 8)), "got (1, 8) and (2, 3, 8)"),
     (lambda: scaled((1, 8), (1, 13, 8)), "(1, 13, 8)"),
     (lambda: scaled((1, 4), (1, 3, 4), torch.nan), "key must be finite: got nan"),
-    (lambda: walked((2, 256), (3, 256)), "got (2, 256) and (3, 256)"),
-    (lambda: walked((2, 100), (2, 100)), "a multiple of 128 features: got (2, 100)"),
-    (lambda: walked((1, 128), (1, 128), torch.nan), "key must be finite: got nan"),
     (lambda: mapped(start=(2, 0)), "no start (2, 0)"),
     (lambda: mapped(torch.zeros(2, 3), "abc", "abc"), "3 rows and 3 columns"),
     (lambda: mapped(torch.zeros(51, 1), "x" * 51, "x"), "51 rows and 1 columns"),

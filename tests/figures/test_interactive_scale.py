@@ -1,4 +1,6 @@
-"""Scores of more and more features, divided or not: weights and gradients are PyTorch's."""
+"""Scores of more and more features, divided or not: walks and weights are PyTorch's."""
+
+import re
 
 import browser
 import examples
@@ -12,41 +14,38 @@ browser.skip_without()
 show = examples.show
 
 
+SIZES = [2**n for n in range(1, 7)]
+SUMS = (KEY * QUERY[:, None]).cumsum(-1).double()  # (draws, keys, 64)
+
+
 def verdict(largest, jacobian):
     if jacobian < 0.01:
-        return "has all the weight"
+        return "Softmax no longer reacts."
     return (
-        "nearly all"
+        "Softmax hardly reacts."
         if largest >= 0.95
-        else "most of the weight"
+        else "Softmax still reacts."
         if largest >= 0.6
-        else "share the weight"
+        else "Softmax reacts."
     )
 
 
-# where each part is on its line, from -1 to 1
-PLACES = "all => all.map(part => parseFloat(part.style.left) / 50 - 1)"
-# where each line between a dot and a bar begins and ends, in percent of the room of the dots
-JOINED = [
-    f"all => all.map(join => Number(join.getAttribute('d').match(/[-\\d.e]+/g)[{n}]))"
-    for n in (0, 2)
-]
+def attributes(place, selector, name):
+    found = place.locator(selector).evaluate_all(f"all => all.map(e => e.getAttribute('{name}'))")
+    return torch.tensor([*map(float, found)]).double()
 
 
-def farthest(scores):
-    """How far from 0 scores (draws, keys, sizes) get, if each best one may rise by 1."""
-    return (scores.abs() + (scores == scores.amax(dim=1, keepdim=True))).max()
+def points(place, selector):
+    """The places on each path."""
+    paths = place.locator(selector).evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    found = [[float(n) for n in re.findall(r"-?[\d.]+", path)] for path in paths]
+    return [torch.tensor(numbers_).double().view(-1, 2) for numbers_ in found]
 
 
 def check_scale(page, d, draw=0):
     """All that is shown is what PyTorch computes from the first d features."""
-    scores = (KEY[draw, :, :d] @ QUERY[draw, :d]).double()
+    scores = SUMS[draw, :, d - 1]
     _, rows = numbers(page)
-    sizes = torch.tensor([2**n for n in range(1, 7)])
-    all_scores = (KEY * QUERY[:, None]).cumsum(-1)[..., sizes - 1]
-    reach = farthest(all_scores)  # of all sizes and draws: the axis never changes
-    zoom = (reach / farthest(all_scores / sizes.sqrt())).floor()
-    assert zoom > 1 and f"zoomed in {zoom:.0f} times" == page.locator(".long").nth(3).text_content()
     seen = []
     for side, divided in enumerate((scores, scores / d**0.5)):
         weights = divided.softmax(dim=-1)
@@ -55,27 +54,30 @@ def check_scale(page, d, draw=0):
         shown = torch.tensor([[float(t.replace("−", "-")) for t in row] for row in keys])
         assert close(shown[:, 0], divided) and close(shown[:, 1], weights)
         assert (largest[1], size[1]) == (f"{weights.max():.3f}", f"{jacobian:.3f}")
-        column = page.locator(".sides > div").nth(side)
-        heights = column.locator(".share").evaluate_all(
-            "all => all.map(bar => parseFloat(bar.style.height) / 100)"
-        )
-        assert close(torch.tensor(heights), weights.sort().values)  # as their scores are sorted
-        for line, ends in enumerate([[reach], [reach, reach / zoom]][side]):
-            found = column.locator(".line").nth(line)
-            places = found.locator(".score").evaluate_all(PLACES)
-            assert close(torch.tensor(places) * ends, divided.sort().values)
-            texts, at = found.locator(".tick").all_text_contents(), found.locator(".tick")
-            ticks = torch.tensor([*map(examples.number, texts)])
-            assert close(torch.tensor(at.evaluate_all(PLACES)) * ends, ticks)
-        assert column.locator(".share.best").get_attribute("data-weight") == f"{weights.max():.2f}"
-        starts = column.locator(".join").evaluate_all(JOINED[0])
-        assert close(torch.tensor(starts) / 50 - 1, torch.tensor(places))
+        panel = page.locator(".sides > div").nth(side)
+        ranked = divided.sort(descending=True).values.flip(0)  # the best one is drawn last
+        width = panel.locator("svg").bounding_box()["width"]
+        long = attributes(panel, ".share", "width") / min(150, 0.25 * width)
+        assert (long - ranked.softmax(dim=-1)).abs().max() < 0.02  # what is small is still seen
+        # dots are to scale: the curves of the root end where a score would be √d, or 1
+        up, down = (edge[-1, 1] for edge in points(panel, ".root"))
+        dots = (up + down) / 2 - attributes(panel, ".dot", "cy")
+        level = 1 if side else d**0.5
+        inside = dots.abs() < 100  # what is beyond the edges is at them
+        found = dots / (down - up) * 2 * level
+        assert torch.allclose(found[inside], ranked[inside], atol=0.05 * level)
+        # and lines lead from them to the bars
+        for end, (path, dot) in enumerate(zip(points(panel, ".join"), dots, strict=True)):
+            assert abs((up + down) / 2 - path[0, 1] - dot) < 0.01
+            bar = panel.locator(".share").nth(end)
+            top, high = (float(bar.get_attribute(name)) for name in ("y", "height"))
+            assert abs(path[-1, 1] - top - high / 2) < 0.01
+        assert panel.locator(".weight").first.text_content() == f"{weights.max():.2f}"
         raised = divided.scatter_add(0, divided.argmax()[None], torch.ones(1).double())
         best = raised.softmax(dim=-1).max()
-        moves = column.locator(".moves").text_content().split(": ")[-1]
-        assert moves == f"{weights.max():.2f} → {best:.2f}"
+        assert panel.locator(".moves b").text_content() == f"{weights.max():.2f} → {best:.2f}"
         seen.append(verdict(weights.max(), jacobian))
-        assert seen[-1] in column.locator(".verdict").inner_text()
+        assert panel.locator(".verdict").text_content() == seen[-1]
         assert f"{weights.max():.2f}" in said(page)
     assert said(page).startswith(f"With {d} features, the scores lie between ")
     return seen
@@ -90,39 +92,31 @@ def test_both_sides_at_each_size_are_pytorchs(show):
             seen |= {*check_scale(page, 2 ** (place + 1), draw)}
         page.get_by_role("button", name="New vectors").click()
     check_scale(page, 64)  # after the last draw, the first
-    assert seen >= {"share the weight", "most of the weight", "has all the weight"}
+    assert seen >= {
+        f"Softmax {how} reacts.".replace("  ", " ") for how in ("", "still", "no longer")
+    }
 
 
-@pytest.mark.parametrize(("width", "named"), [(880, 5), (358, 3)])
-def test_a_line_leads_from_each_dot_to_its_bar_and_the_axis_has_numbers(show, width, named):
+@pytest.mark.parametrize("width", [880, 358])
+def test_walks_lead_to_the_scores_between_the_curves_of_the_root(show, width):
     wide = "<style>:root { --figure-width: none; }</style>"  # as on the book's pages
     page = show(wide + alive("scale"), width=width, motion="reduce")
-    middle = """all => all.map(e => {
-        const { x, width } = e.getBoundingClientRect();
-        return x + width / 2;
-      })"""
+    page.get_by_role("slider").fill("3")  # 16 features
     for side in range(2):
-        column = page.locator(".sides > div").nth(side)
-        room = column.locator(".fan").bounding_box()
-        dots = column.locator(".line").last.locator(".score")
-        for ends, parts in zip(JOINED, (dots, column.locator(".share")), strict=True):
-            shares = torch.tensor(column.locator(".join").evaluate_all(ends)) / 100
-            found = torch.tensor(parts.evaluate_all(middle))
-            assert (room["x"] + shares * room["width"] - found).abs().max() < 1, parts
-        for line in column.locator(".line").all():
-            texts = line.locator(".tick").filter(visible=True).all_inner_texts()
-            numbers_shown = [examples.number(text) for text in texts]
-            assert len(texts) == named and 0 in numbers_shown
-            assert numbers_shown == [-number for number in reversed(numbers_shown)]
-        label, best = [
-            column.locator(part).last.bounding_box() for part in (".label", ".score.best")
-        ]
-        assert label["y"] < best["y"]
-        assert label["x"] < best["x"] + best["width"] / 2 < label["x"] + label["width"]
-        line = column.locator(".moves").inner_text()
-        words = "if the best score rises by 1, its weight" if width == 880 else "best + 1"
-        assert line.rsplit(": ", 1)[0] == words
-        assert column.locator(".moves").bounding_box()["height"] < 25  # one line
+        panel = page.locator(".sides > div").nth(side)
+        (up, down), walks = points(panel, ".root"), points(panel, ".walk.key")
+        assert panel.locator(".walk:not(.key)").count() == 16  # of the other draws
+        middle, unit = (up[-1, 1] + down[-1, 1]) / 2, (down[-1, 1] - up[-1, 1]) / 2
+        features = torch.arange(1, 17).double()
+        ranked = SUMS[0, SUMS[0, :, 15].argsort(), :16] / (features**0.5 if side else 4)
+        for walk, sums in zip(walks, ranked, strict=True):
+            inside = (walk[-16:, 1] > 14) & (walk[-16:, 1] < 140)  # no number lies beyond the edges
+            assert torch.allclose((middle - walk[-16:, 1])[inside] / unit, sums[inside], atol=0.05)
+        heights = (middle - up[:, 1]) / unit
+        far = (up[:, 0] - walks[0][0, 0]) / (up[-1, 0] - walks[0][0, 0])
+        assert torch.allclose(heights, torch.ones(41).double() if side else far.sqrt(), atol=0.02)
+        dot, label = panel.locator(".dot").last, panel.locator(".join").last
+        assert dot.bounding_box()["x"] < label.bounding_box()["x"] + 5
     assert examples.fits(page)
 
 
@@ -130,35 +124,29 @@ def test_a_raised_score_is_heard_where_scores_are_divided(show):
     page = show(alive("scale"), motion="reduce")
     page.get_by_role("slider").fill("5")
     page.get_by_role("button", name="Best score + 1").click()
-    scores = (KEY[0] @ QUERY[0]).double().sort().values
+    scores = SUMS[0, :, -1].sort().values
     higher = scores / 8 + torch.tensor([0.0] * 7 + [1.0])
     right = page.locator(".sides > div").last
+    long = min(150, 0.25 * right.locator("svg").bounding_box()["width"])
     for selector, expected in ((".share", higher), (".before", scores / 8)):
-        found = right.locator(selector).evaluate_all(
-            "all => all.map(e => parseFloat(e.style.height))"
-        )
-        assert close(torch.tensor(found) / 100, expected.softmax(dim=-1))
-        assert right.locator(selector).last.is_visible()
+        found = attributes(right, selector, "width") / long
+        assert (found - expected.softmax(dim=-1)[-len(found) :]).abs().max() < 0.02
     ends = [f"{weights.softmax(dim=-1).max():.2f}" for weights in (scores / 8, higher)]
     assert said(page).endswith(f"from {ends[0]} to {ends[1]} with the division.")
     page.get_by_role("button", name="Best score + 1").click()
-    assert not right.locator(".before").last.is_visible()
+    assert page.locator(".before").count() == 0
 
 
-def test_scores_leave_trails_from_size_to_size(show):
-    page = show(alive("scale"), motion="reduce")
-    page.get_by_role("slider").fill("5")
-    trails = page.locator(".trail path").evaluate_all("all => all.map(e => e.getAttribute('d'))")
-    sums = (KEY[0] * QUERY[0]).cumsum(-1)[:, [1, 3, 7, 15, 31, 63]].double()
-    reach = farthest((KEY * QUERY[:, None]).cumsum(-1)[..., [1, 3, 7, 15, 31, 63]])
-    for trail, row in zip(trails, sums[sums[:, -1].argsort()], strict=True):
-        x = torch.tensor([float(point.split(",")[0]) for point in trail.split("L")[1:]])
-        assert close((x / 50 - 1) * reach, row)
+def test_the_cut_comes_once_by_itself_from_few_features(show):
+    page = show(alive("scale"))
+    page.wait_for_function("() => document.querySelector('[label]').at < 4")
+    page.wait_for_function("() => document.querySelector('[label]').at === 5")
+    check_scale(page, 64)
 
 
 def test_the_size_is_set_by_keyboard_alone_and_other_vectors_drawn(show):
     page = show(alive("scale"), motion="reduce")
-    assert said(page).startswith("With 16 features"), "it begins where the two sides differ"
+    assert said(page).startswith("With 64 features"), "it begins where the two sides differ"
     press(page, "Tab", "End", "ArrowLeft")
     slider = page.get_by_role("slider", name="Features d")
     assert slider.get_attribute("aria-valuetext") == "32"

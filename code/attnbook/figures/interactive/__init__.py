@@ -49,7 +49,6 @@ from attnbook.figures.interactive.token import token
 from attnbook.figures.interactive.transformer import transformer
 from attnbook.figures.interactive.turning import turning
 from attnbook.figures.interactive.two_translators import two_translators
-from attnbook.figures.interactive.walks import walks
 from attnbook.figures.interactive.waves import waves
 
 __all__ = [
@@ -91,7 +90,6 @@ __all__ = [
     "transformer",
     "turning",
     "two_translators",
-    "walks",
     "waves",
     "without_script",
 ]

@@ -105,7 +105,7 @@ attnbook.define("rivals", ({ Interactive, element, shape, range, sum, dot, fixed
       this.drawing.replaceChildren(
         shape("rect", { class: "trained", x: left - 8, y: 22, width: end - left + 8, height: bottom - 22, rx: 6 }),
         soft((left + end) / 2, 14, "trained places"), soft((end + right) / 2, 14, "new places"),
-        ...[0, 5, 10, 15, 20, 25, 30].filter((place) => Math.abs(x(place) - here) > 38).map((place) =>
+        ...[0, 5, 10, 15, 20, 25, 30].filter((place) => Math.abs(x(place) - here) > 46).map((place) =>
           soft(x(place), 47, place)),
         ...(narrow ? [soft(right + 10, TOP - 6, `right at ${isNew ? "new" : "trained"} places`, "end")]
           : [this.text(0, 47, "place", "soft"), this.text(0, 72, "k", "k"), soft(width - 42, 47, "right at"),

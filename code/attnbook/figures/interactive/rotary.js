@@ -7,21 +7,22 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
   const near = (angle) => angle - 2 * PI * Math.round(angle / (2 * PI)); // from −π to π
 
   return class Rotary extends Interactive {
-    static LINES = 5;
+    static LINES = 4;
     static STYLE = `
       @media (min-width: 600.01px) { .said { min-height: 4.2em; } } /* three lines beside the margin */
       .room { position: relative; }
       .room text { font-size: 13px; text-anchor: middle; }
-      .room .start { text-anchor: start; }
+      .room .start { text-anchor: start; } .room .end { text-anchor: end; }
       .room .strong { font-weight: 600; fill: var(--ink); font-size: 15px; }
-      .room .large { font-weight: 600; fill: var(--weights); font-size: 22px; }
+      .room .large { font-weight: 600; fill: var(--weights); font-size: 24px; }
+      .room .title { font-weight: 600; fill: var(--ink); font-size: 17px; }
+      .room .tip { font-size: 17px; paint-order: stroke; stroke: var(--paper); stroke-width: 5px; }
       .room .word { fill: var(--soft); font-size: 15px; }
-      @media (max-width: 600px) { .room .word { font-size: 13px; } }
+      @media (max-width: 600px) { .room .word { font-size: 13px; } .room .title { font-size: 15px; } }
       .room :is(text, tspan):is(.query, .key, .between) { font-weight: 600; }
-      .room :is(text, tspan, .head).query { fill: var(--query); }
-      .room :is(text, tspan, .head).key { fill: var(--key); }
+      .room :is(text, tspan, .head).query { fill: var(--query); } .room :is(text, tspan, .head).key { fill: var(--key); }
       .room :is(text, tspan).between { fill: var(--weights); }
-      .query { stroke: var(--query); } .key { stroke: var(--key); } .room :is(text, tspan, .head) { stroke: none; }
+      .query { stroke: var(--query); } .key { stroke: var(--key); } .room :is(text:not(.tip), tspan, .head) { stroke: none; }
       .tile { fill: var(--paper); stroke-width: 2; }
       .bar { fill: var(--hover); stroke: var(--soft); }
       .rail { fill: none; stroke: var(--line); stroke-width: 2; }
@@ -34,10 +35,6 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       .wedge { fill: var(--weights); opacity: .3; }
       .wedge.old { fill: var(--soft); opacity: .18; }
       .arrow { stroke-width: 3; }
-      .curve { fill: none; stroke: var(--weights); stroke-width: 2; }
-      .stop { fill: var(--paper); stroke: var(--weights); stroke-width: 1.5; }
-      .here { fill: var(--weights); stroke: var(--paper); stroke-width: 2; }
-      .drop { stroke: var(--weights); stroke-dasharray: 3 3; }
       .room input { position: absolute; left: 0; appearance: none; margin: 0; padding: 0; opacity: 0;
         min-height: 0; pointer-events: none; touch-action: pan-y; }
       input::-webkit-slider-thumb { appearance: none; width: var(--wide); height: var(--high);
@@ -124,15 +121,12 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const narrow = width < 540;
       const left = narrow ? 0 : 52;
       const step = (width - left) / n;
-      const wide = narrow ? width : Math.min(350, 0.5 * width); // of the plane
-      const radius = Math.min(narrow ? 102 : 134, wide / 2 - 40);
-      const plane = { x: wide / 2, y: 192 + radius, low: 219 + 2 * radius, radius };
-      const right = narrow ? 0 : wide + 18;
-      const dials = { left: right, top: narrow ? plane.low + 74 : 144, cell: (width - right) / 4.2 };
-      const top = dials.top + 156;
-      const curve = { left: right + 4, right: width - 8, top, high: narrow ? 74 : plane.low - top - 6 };
-      return { width, narrow, left, step, plane, dials, curve, x: (place) => left + (place + 0.5) * step,
-        height: curve.top + curve.high + 62 };
+      const wide = narrow ? width : 0.6 * width; // of the plane
+      const radius = Math.min(150, wide / 2 - 38);
+      const plane = { x: wide / 2, y: 206 + radius, low: 230 + 2 * radius, radius };
+      const dials = { left: narrow ? 0 : wide + 14, right: width, row: narrow ? 66 : 82, top: narrow ? plane.low + 44 : 164 };
+      return { width, narrow, left, step, plane, dials, x: (place) => left + (place + 0.5) * step,
+        height: narrow ? dials.top + 3 * dials.row + 44 : plane.low + 28 };
     }
 
     paint() {
@@ -151,7 +145,8 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       });
       this.buttons.forEach((button, pair) => {
         button.setAttribute("aria-pressed", pair === this.large);
-        button.style = `left: ${dials.left + pair * dials.cell}px; top: ${dials.top - 14}px; width: ${dials.cell - 6}px; height: 138px`;
+        button.style = `left: ${dials.left}px; top: ${dials.top + pair * dials.row}px; width: ${dials.right - dials.left}px; `
+          + `height: ${dials.row - 8}px`;
       });
       this.turned = [1, 1];
       this.step = this.r;
@@ -169,8 +164,7 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const { asks, found } = this.data;
       const [p, r] = [this.at[asks], this.at[found]];
       const turned = [p * this.turned[0], r * this.turned[1]];
-      this.drawing.replaceChildren(...this.words(p, r), ...this.plane(...turned),
-        ...this.dials(turned, this.parts(p, r)), ...this.curve(p - r));
+      this.drawing.replaceChildren(...this.words(p, r), ...this.plane(...turned), ...this.dials(turned, this.parts(p, r)));
     }
 
     text(x, y, words, kind = "") {
@@ -183,7 +177,7 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
 
     words(p, r) {
       const { tokens, asks, found } = this.data;
-      const { x, step, narrow } = this.place;
+      const { x, step, narrow, width } = this.place;
       const role = (i) => ({ [asks]: "query", [found]: "key" })[i];
       const apart = this.p - this.r;
       const room = (p - r + 1) * step;
@@ -205,7 +199,8 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
           ] : [this.text(middle, 46, tokens[i], "word")];
         }),
         shape("rect", { class: "bar", x: x(r) - step / 2 + 1, y: 89, width: room - 2, height: 26, rx: 13 }),
-        this.text((x(p) + x(r)) / 2, 107, `‹ ${bar} ›`)];
+        this.text((x(p) + x(r)) / 2, 107, `‹ ${bar} ›`),
+        this.text(width / 2, 141, `Move both words: the score stays ${fixed(sum(this.parts(this.p, this.r)))}`, "title")];
     }
 
     arrow({ role, angle, long }, scale, head) {
@@ -223,16 +218,9 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       return shape("path", { class: `wedge ${more}`, d: sector(radius, k.angle, k.angle + near(q.angle - k.angle)) });
     }
 
-    // the stops whose numbers have room on a rail, which a slow pair's have not all
-    numbered(far) {
-      const roomy = far * this.data.frequencies[this.large] > 15;
-      return range(this.data.tokens.length).filter((place) => roomy || this.roleAt(place)
-        || (place % 2 === 0 && !this.roleAt(place - 1) && !this.roleAt(place + 1)));
-    }
-
     // one pair, whose arrows run on rails with a stop for each place
     plane(p, r) {
-      const { tokens, frequencies } = this.data;
+      const { tokens, frequencies, asks, found } = this.data;
       const { plane: { x, y, low, radius } } = this.place;
       const { large } = this;
       const arrows = this.arrows(large, p, r);
@@ -264,79 +252,50 @@ attnbook.define("rotary", ({ Interactive, element, shape, range, sum, fixed, deg
       const stays = this.from[0] !== this.p && this.from[0] - this.from[1] === this.p - this.r;
       if (stays) group.append(this.wedge(this.arrows(large, ...this.from), 0.45 * radius, "old"));
       group.append(this.wedge(arrows, 0.45 * radius),
-        ...arrows.flatMap((arrow) => this.arrow(arrow, scale, 12)),
-        ...this.numbered(radius + 15).map((place) => {
-          const [cx, cy] = at(arrows[outer].first + place * omega, radius + 15);
-          return this.text(cx, cy + 5, String(place), this.roleAt(place));
-        }),
-        ...arrows.map(({ role, angle, long }, i) => {
-          const apart = near(angle - arrows[1 - i].angle); // beside an arrow that would hide the name
-          const aside = i !== outer && Math.abs(apart) < 0.3 ? 0.26 * (Math.sign(apart) || 1) : 0;
-          const [cx, cy] = at(angle + aside, long * scale + (i === outer ? 32 : aside ? 4 : 13));
-          return this.text(cx, cy + 5, role[0], `strong ${role}`);
+        ...arrows.flatMap((arrow) => this.arrow(arrow, scale, 14)),
+        ...arrows.map(({ role, angle, long }, i) => { // each word is at its arrow, and beside one that would hide it
+          const apart = near(angle - arrows[1 - i].angle);
+          const aside = i !== outer && Math.abs(apart) < 0.4 ? 0.4 * (Math.sign(apart) || 1) - apart : 0;
+          const [cx, cy] = at(angle + aside, long * scale + (i === outer || !aside ? 20 : 8));
+          return this.text(cx, cy + 6, tokens[i ? found : asks], `tip ${role}`);
         }));
       const turn = degrees(omega);
       const times = [p, r, p - r].map(Math.round);
-      return [this.text(x, 142, `the ${NAMES[large]} pair: ${turn} a place`, "strong"), group,
-        shape("text", { x, y: low + 22 }, ...[["query", "q", times[0]], ["key", "k", times[1]],
-          ["between", "q − k", times[2]]].map(([kind, name, times], i) =>
-          shape("tspan", { class: kind, dx: i && 10 }, `${name}: ${times} × ${turn}`))),
-        this.text(x, low + 43, `lengths ${arrows.map(({ long }) => fixed(long)).join(" and ")}, at every place`)];
+      return [this.text(x, 168, `the ${NAMES[large]} pair: ${turn} a place`, "strong"), group,
+        shape("text", { x, y: low + 22 }, ...[["query", tokens[asks], times[0]], ["key", tokens[found], times[1]],
+          ["between", "between", times[2]]].map(([kind, name, times], i) =>
+          shape("tspan", { class: kind, dx: i && 10 }, `${name}: ${times} × ${turn}`)))];
     }
 
     // all pairs, what each adds, and the sum
     dials([p, r], found) {
       const { frequencies } = this.data;
-      const { dials: { left, top, cell } } = this.place;
+      const { dials: { left, right, row, top } } = this.place;
       const most = Math.max(...NAMES.flatMap((_, pair) => this.arrows(pair, 0, 0).map(({ long }) => long)));
-      const radius = Math.min(40, cell / 2 - 7);
-      const middle = (i) => left + (i + 0.5) * cell - 3;
-      const [y, below] = [top + 82, top + 142];
+      const radius = row / 2 - 10;
+      const below = top + 3 * row + 26;
       return [...NAMES.flatMap((name, pair) => {
         const arrows = this.arrows(pair, p, r);
         const scale = radius / most;
-        return [shape("rect", { class: `press ${pair === this.large ? "chosen" : ""}`, x: left + pair * cell,
-          y: top - 14, width: cell - 6, height: 138, rx: 6 }),
-        this.text(middle(pair), top + 6, name, "strong"),
-          this.text(middle(pair), top + 24, degrees(frequencies[pair])),
-          shape("g", { class: "dial", transform: `translate(${middle(pair)},${y})` },
-            ...arrows.map(({ long }) => shape("circle", { class: "rail", r: long * scale })),
-            this.wedge(arrows, 0.45 * radius),
-            ...arrows.flatMap((arrow) => this.arrow(arrow, scale, 8))),
-          this.text(middle(pair), below, fixed(found[pair]), "strong part"),
-          this.text(middle(pair) + cell / 2, below, pair < NAMES.length - 1 ? "+" : "=")];
+        const y = top + (pair + 0.5) * row - 4;
+        return [shape("rect", { class: `press ${pair === this.large ? "chosen" : ""}`, x: left, y: top + pair * row,
+          width: right - left, height: row - 8, rx: 6 }),
+        shape("g", { class: "dial", transform: `translate(${left + radius + 12},${y})` },
+          ...arrows.map(({ long }) => shape("circle", { class: "rail", r: long * scale })),
+          this.wedge(arrows, 0.45 * radius),
+          ...arrows.flatMap((arrow) => this.arrow(arrow, scale, 8))),
+        this.text(left + 2 * radius + 26, y - 2, name, "strong start"),
+        this.text(left + 2 * radius + 26, y + 16, `${degrees(frequencies[pair])} a place`, "start"),
+        this.text(right - 12, y + 5, fixed(found[pair]), "strong part end")];
       }),
-      this.text(left + 3.6 * cell, top + 6, "score", "strong"),
-      this.text(left + 3.6 * cell, below + 2, fixed(sum(found)), "large"),
-      this.text(left + 3.6 * cell, below - 26, ...this.verdict())];
+      shape("path", { class: "axis", d: `M${left},${below - 26} H${right}` }), this.text(left + 12, below, "score", "strong start"), this.text(right - 12, below + 2, fixed(sum(found)), "large end"),
+      this.text(left + 64, below, this.verdict(), "start")];
     }
 
     verdict() {
       const was = this.from[0] - this.from[1];
-      if (String(this.from) === String([this.p, this.r])) return [""];
-      return was === this.p - this.r ? ["the same", "between"] : [`was ${fixed(sum(this.parts(was)))}`];
-    }
-
-    // the score at each distance
-    curve(distance) {
-      const { curve: { left, right, top, high } } = this.place;
-      const last = this.data.tokens.length - 1;
-      const fine = range(16 * last + 1).map((i) => i / 16);
-      const score = (k) => sum(this.parts(k));
-      const values = fine.map(score);
-      const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
-      const x = (k) => left + (right - left) * k / last;
-      const y = (value) => top + 20 + high * (most - value) / (most - least);
-      const stops = range(last).map((k) => k + 1);
-      const under = top + high + 38;
-      return [
-        shape("path", { class: "axis", d: `M${left},${y(0)} H${right}` }),
-        shape("path", { class: "curve", d: `M${fine.map((k, i) => `${x(k)},${y(values[i])}`).join(" L")}` }),
-        shape("path", { class: "drop", d: `M${x(distance)},${y(score(distance))} V${under - 14}` }),
-        ...stops.map((k) => shape("circle", { class: "stop", r: 3.5, cx: x(k), cy: y(score(k)) })),
-        shape("circle", { class: "here", r: 7, cx: x(distance), cy: y(score(distance)) }),
-        ...stops.map((k) => this.text(x(k), under, String(k), k === this.p - this.r ? "between" : "")),
-        this.text((left + right) / 2, under + 19, "score at each distance from k to q")];
+      if (String(this.from) === String([this.p, this.r])) return "";
+      return was === this.p - this.r ? "the same" : `was ${fixed(sum(this.parts(was)))}`;
     }
 
     explain() {

@@ -31,8 +31,8 @@ def rotary(
 
     ``query`` is that of the token at place ``asks``, and ``key`` that of an earlier token at place
     ``found``, of 3 to 10 ``tokens``. Both have six features, which are the first three pairs of a
-    head of ``d_features``. The reader moves either word or both; the middle pair is drawn large,
-    and a curve shows the score at each distance. ``alt`` says what can be seen.
+    head of ``d_features``. The reader moves either word or both; the middle pair is drawn large at
+    first, and all pairs stand in a column that adds up to the score. ``alt`` says what can be seen.
 
     Raises ``ValueError`` for other sizes or places, if the middle pair completes a turn, or if a
     number is not finite.
@@ -66,29 +66,24 @@ def rotary(
     }
     vectors = torch.zeros(2, d_features, dtype=torch.float64)
     vectors[:, : 2 * PAIRS] = torch.stack([query, key])
-    still = _still(vectors, (asks, found), len(tokens))
+    still = _still(vectors, (asks, found), tokens)
     return Interactive("rotary", data, alt=alt, still=still)
 
 
-def _still(vectors: Tensor, places: tuple[int, int], length: int) -> Figure:
-    """The middle pair at all places, with arrows at two of them, and the score by distance."""
-    still, (plane, curve) = style.subplots(2, height=2.6, wide=True)
-    everywhere = rotated(vectors[:, None].expand(-1, length, -1))  # (two, length, features)
+def _still(vectors: Tensor, places: tuple[int, int], tokens: Sequence[str]) -> Figure:
+    """The middle pair at all places, with arrows at two of them, and the score."""
+    still, plane = style.subplots(height=4.0)
+    everywhere = rotated(vectors[:, None].expand(-1, len(tokens), -1))  # (two, length, features)
     pair = everywhere[..., 2 * LARGE : 2 * LARGE + 2]
-    for stops, place, name, color in zip(
-        pair, places, ("q", "k"), (style.QUERY, style.KEY), strict=True
-    ):
+    for stops, place, color in zip(pair, places, (style.QUERY, style.KEY), strict=True):
         plane.plot(*stops.T, "o-", color=color, alpha=0.3, markersize=4)
         x, y = stops[place].tolist()
         plane.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": color})
-        plane.annotate(f"{name} at {place}", (1.15 * x, 1.15 * y), color=color, ha="center")
-    plane.set(title="the middle pair")
+        plane.annotate(tokens[place], (1.15 * x, 1.15 * y), color=color, ha="center")
+    asks, found = places
+    score = (everywhere[0, asks] @ everywhere[1, found]).item()
+    plane.set(title=f"Move both words: the score stays {score:.2f}")
     plane.axis("equal")
     plane.margins(0.2)
     plane.axis("off")
-    scores = everywhere[0, 1:] @ vectors[1]
-    apart = places[0] - places[1]
-    curve.plot(range(1, length), scores, "o-", color=style.WEIGHTS, markersize=4)
-    curve.plot(apart, scores[apart - 1], "o", color=style.WEIGHTS, markersize=10)
-    curve.set(xlabel="places from k to q", title="score")
     return still

@@ -1,88 +1,52 @@
-// Scores, weights and gradient of one query for any number of features, undivided and divided by √d.
+// Scores of one query as walks over more and more features, undivided and divided by √d: where the
+// walks are cut, softmax makes weights of them.
 attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }) => {
   const SATURATED = 0.01; // a row whose Jacobian is smaller does not learn
   const SIDES = ["q·k", "q·k ÷ √d"];
-  const [FAN, ZOOM, LINE] = [26, 44, 34]; // heights of lines to bars, to a zoomed line, and of a line
-  const GAP = 4; // between two bars, in percent of their room
+  const TOP = 20; // of the walks
+  const [LEFT, JOIN, NUMBER] = [30, 44, 34]; // room for the numbers of the axis, for lines to the bars, and behind a bar
 
   return class Scale extends Interactive {
-    static LINES = 6;
+    static LINES = 5;
     static STYLE = `
-      .room { container-type: inline-size; }
       .controls { align-items: center; }
-      .controls label { flex: 1 1 20rem; color: var(--ink); }
+      .controls label { flex: 1 1 18rem; color: var(--ink); }
       .controls input { flex: 1; min-width: 5rem; accent-color: var(--weights); }
-      .sides { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr));
-        gap: 0 clamp(.9rem, 5cqi, 3rem); }
-      .design { font-size: 17px; font-weight: 600; }
-      .name { position: relative; margin: .3rem 0 0; color: var(--soft); font-size: 13px; }
-      .name.key { color: var(--key); } .name.weight { color: var(--weights); }
-      .line { position: relative; height: ${LINE}px; margin: 0 7px; }
-      .key { --free: 5.9rem; } /* it stays beside the name of its line */
-      .label { position: absolute; bottom: 0; width: 5rem; margin-left: -2.5rem; text-align: center;
-        color: var(--weights); font-size: 13px; font-weight: 600; }
-      .zoom { --free: calc(50% + 1.8rem); position: relative; height: ${ZOOM}px; margin: 0 7px; color: var(--soft);
-        font-size: 13px; }
-      .zoom .how { position: absolute; bottom: 1px; right: 52%; white-space: nowrap; }
-      .funnel { position: absolute; inset: -2px 0 auto; }
-      .funnel path { fill: var(--hover); }
-      .line::before { content: ""; position: absolute; inset: 25px -7px auto; height: 2px;
-        background: var(--line); }
-      .tick { position: absolute; top: 0; width: 4rem; margin-left: -2rem; color: var(--soft);
-        font-size: 12.5px; line-height: 16px; text-align: center; }
-      .tick::after { content: ""; position: absolute; left: calc(50% - .5px); top: 17px;
-        height: 18px; border-left: 1px solid var(--soft); }
-      .score { position: absolute; top: 16px; width: 20px; height: 20px; margin-left: -10px;
-        border-radius: 50%; background: var(--key); opacity: .75; z-index: 1; }
-      .score.best { background: var(--weights); opacity: 1; }
-      .fan { margin: 0 7px; width: calc(100% - 14px); }
-      .join { fill: none; stroke: var(--soft); opacity: .35; vector-effect: non-scaling-stroke; }
-      .join.best { stroke: var(--weights); stroke-width: 2.5; opacity: 1; }
-      .shares { display: flex; gap: ${GAP}%; align-items: end; height: 5.3rem; padding: 1.3rem 7px 0;
-        border-bottom: 1px solid var(--line); }
-      .slot { position: relative; flex: 1; display: flex; align-items: end; height: 100%; }
-      .share { position: relative; flex: 1; background: var(--weights); }
-      .before { position: absolute; bottom: 0; inset-inline: 0; border: 2px dashed var(--ink); border-bottom: 0; z-index: 1; }
-      .sides:not(.raised) .before { visibility: hidden; }
-      .share::after { content: ""; position: absolute; left: calc(50% - .5px); bottom: 100%;
-        height: calc(5.3rem * (1 - var(--weight)) + 1.3rem); border-left: 1px solid var(--soft);
-        opacity: .6; }
-      .share.best::after { bottom: calc(100% + 1.3rem); height: calc(5.3rem * (1 - var(--weight))); }
-      .best[data-weight]::before { content: attr(data-weight); position: absolute; bottom: 100%;
-        left: -2rem; right: -2rem; text-align: center; color: var(--weights); font-weight: 600;
-        font-size: 13px; }
-      .name.moves { margin-top: .1rem; line-height: 22px; }
-      .moves b { color: var(--ink); font-size: 18px; line-height: 1; font-variant-numeric: tabular-nums; }
-      .trail { position: absolute; top: 0; height: calc(100% + 26px); }
-      .trail path { fill: none; stroke: var(--key); stroke-width: 1.5; opacity: .55; vector-effect: non-scaling-stroke; }
-      .trail path.best { stroke: var(--weights); stroke-width: 2.5; opacity: 1; }
-      .grown { height: ${ZOOM + LINE}px; } .grown span:not(.label) { position: absolute; left: calc(50% + 10px); white-space: nowrap; }
-      :is(.tick, .label) { text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper), 0 0 3px var(--paper); }
-      .verdict { min-height: calc(1.4em * var(--verdict, 1)); margin: .2rem 0 0; font-weight: 600; }
-      @container (max-width: 50rem) { .verdict { --verdict: 2; } }
-      @container (max-width: 34rem) { .verdict { --verdict: 3; } }
-      @container (max-width: 26rem) { .verdict { --verdict: 4; } .half { display: none; } }
+      .note { margin: 0 0 .5rem; color: var(--ink); }
+      .note .q { color: var(--query); } .note .k { color: var(--key); }
+      .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: .3rem 2rem; }
+      .design { font-size: 15px; color: var(--soft); } .design b { color: var(--ink); font-size: 17px; }
+      .walk { fill: none; stroke: var(--soft); opacity: .22; }
+      .walk.key { stroke: var(--key); stroke-width: 1.5; opacity: .8; }
+      .walk.best { stroke: var(--weights); stroke-width: 2.5; opacity: 1; }
+      .inner { fill: var(--hover); } .root { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+      .cut { stroke: var(--ink); stroke-width: 1.5; }
+      .dot { fill: var(--key); stroke: var(--paper); } .dot.best { fill: var(--weights); }
+      .join { fill: none; stroke: var(--key); opacity: .45; } .join.best { stroke: var(--weights); stroke-width: 2; opacity: 1; }
+      .share { fill: var(--weights); } .before { fill: none; stroke: var(--ink); stroke-dasharray: 4 3; stroke-width: 1.5; }
+      svg text { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
+      svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
+      svg .ink { fill: var(--ink); font-weight: 600; }
+      svg .scores { fill: var(--key); } svg .weight { fill: var(--weights); font-weight: 600; }
+      .moves { margin: 0; color: var(--soft); font-size: 13px; line-height: 22px; }
+      .moves b { color: var(--ink); font-size: 15px; font-variant-numeric: tabular-nums; }
+      .verdict { display: inline-block; color: var(--ink); font-size: 15px; font-weight: 600; }
+      @media (max-width: 600px) { .verdict { display: block; } }
       @media (min-width: 601px) { .said { min-height: 4.2em; } }
-      .short { display: none; }
-      @container (max-width: 44rem) { .long { display: none; } .short { display: inline; }
-        .zoom { font-size: 12px; } .name.moves { font-size: 12px; } .moves b { font-size: 13px; } }
-      @media (prefers-reduced-motion: no-preference) {
-        .share { transition: height .4s; } }
     `;
 
     build() {
-      const { sizes, scores } = this.data;
-      this.draws = scores.length;
+      const { sizes, scores, walks } = this.data;
       this.row = 0;
-      this.size = Math.max(0, sizes.length - 3); // far enough for the two sides to differ
-      this.slider("Features d", { min: 0, max: sizes.length - 1, value: this.size,
+      this.size = sizes.length - 1;
+      this.showSize = this.slider("Features d", { min: 0, max: this.size, value: this.size,
         text: (place) => String(sizes[place]) }, (size) => {
         this.size = size;
         this.draw();
       });
-      if (this.draws > 1)
+      if (scores.length > 1)
         this.button("New vectors", () => {
-          this.row = (this.row + 1) % this.draws;
+          this.row = (this.row + 1) % scores.length;
           this.draw();
         });
       this.raised = 0;
@@ -92,86 +56,52 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         this.draw();
       });
       raise.setAttribute("aria-pressed", false);
-      // one scale for all sizes and draws, so that one sees the scores move apart
-      const farthest = (of) => Math.max(...scores.flat().flatMap((row, i) =>
-        row.map((score) => Math.abs(score) / of(sizes[i % sizes.length]) + (score === Math.max(...row))))); // it may be raised
-      this.reach = farthest(() => 1);
-      this.zoom = Math.max(1, Math.floor(this.reach / farthest(Math.sqrt)));
-      this.sides = SIDES.map((name, k) => this.side(name, k === 1));
-      this.stage.className = "room";
-      this.stage.append(this.both = element("div", { class: "sides" }, ...this.sides.map(({ node }) => node)));
+      [this.at, this.lift] = [this.size, 0]; // on their way to the size, and to whether the best score is raised
+      // the same scales for all sizes and draws, so that one sees the scores move apart
+      this.reach = 0.85 * Math.max(...walks.flat(2).map(Math.abs)); // few get farther
+      const keys = scores[0][0].length;
+      this.sides = SIDES.map((name) => {
+        const [spread, moves, verdict] = [element("span"), element("b"), element("span", { class: "verdict" })];
+        const picture = shape("svg", { "aria-hidden": "true" });
+        const node = element("div", {}, element("div", { class: "design" }, element("b", {}, name), spread), picture,
+          element("p", { class: "moves" }, "best score + 1: ", moves, "\u2002", verdict));
+        return { node, picture, spread, moves, verdict };
+      });
+      this.stage.append(element("p", { class: "note" }, "A query ", element("b", { class: "q" }, "q"),
+        " (what a token looks for) meets ", element("b", { class: "k" }, `${keys} keys k`),
+        " (what tokens are found by). Each line is one score."),
+      element("div", { class: "sides" }, ...this.sides.map(({ node }) => node)));
+      this.whenResized(this.stage, () => this.plot());
+      this.onceByItself(() => {
+        this.at = 0;
+        this.travel(4000);
+      });
     }
 
-    // where a score stands on a line that ends at its reach, in percent
-    place(score, reach) {
-      return 50 + 50 * score / reach;
+    // the scores after some features, which need not be a whole number
+    sums(walks, features) {
+      const { places } = this.data;
+      const next = Math.max(1, places.findIndex((place) => place >= features));
+      const part = (features - places[next - 1]) / (places[next] - places[next - 1]);
+      return walks.map((walk) => walk[next - 1] + (walk[next] - walk[next - 1]) * part);
     }
 
-    // numbers on the line: 0, one that is round and as far out as possible, and half of it
-    ticks(reach) {
-      const digits = Math.floor(Math.log10(reach));
-      const step = Math.max(...[1, 2, 5, 10].map((n) => n * 10 ** digits)
-        .filter((step) => step <= reach));
-      return [-1, -0.5, 0, 0.5, 1].map((part) => element("span", {
-        class: `tick ${part % 1 ? "half" : ""}`, style: `left: ${this.place(part * step, reach)}%` },
-      String(part * step).replace("-", "−")));
-    }
-
-    // One column: scores on a line, weights as bars in the order of the scores, and how much
-    // softmax reacts. A thin line joins each score and its weight. Scores that are divided stand on
-    // the line of the others, and again on one that shows its middle larger.
-    side(name, zoomed) {
-      const keys = this.data.scores[0][0];
-      const dots = (kind) => keys.map(() => element("span", { class: kind }));
-      const lines = [{ reach: this.reach, dots: dots("score") }];
-      if (zoomed) lines.push({ reach: this.reach / this.zoom, dots: dots("score") });
-      const bars = dots("share");
-      const verdict = element("p", { class: "verdict" });
-      const befores = dots("before");
-      const trails = zoomed ? [] : keys.map(() => shape("path"));
-      const joins = keys.map(() => shape("path", { class: "join" }));
-      const moves = element("b");
-      const both = (long, short) => [element("span", { class: "long" }, long),
-        element("span", { class: "short" }, short)];
-      const gradient = element("p", { class: "name moves" },
-        ...both("if the best score rises by 1, its weight: ", "best + 1: "), moves);
-      const label = element("span", { class: "label", "aria-hidden": "true" }, "best key");
-      const drawn = (kind, ...parts) =>
-        element("div", { class: kind, "aria-hidden": "true" }, ...parts);
-      const svg = (kind, height, ...paths) => shape("svg", { class: kind, height, viewBox: "0 0 100 1",
-        preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
-      const line = ({ reach, dots }) => drawn("line", ...this.ticks(reach), ...dots);
-      const edge = 50 / this.zoom;
-      const parts = zoomed
-        ? [drawn("zoom", svg("funnel", ZOOM, shape("path", {
-          d: `M${50 - edge},0 L0,1 H100 L${50 + edge},0 Z` })),
-        element("span", { class: "how" },
-          ...both(`zoomed in ${this.zoom} times`, `${this.zoom} × larger`)), label), line(lines[1])]
-        : [drawn("zoom grown", svg("trail", 0, ...trails), element("span", {}, "d doubles ↓"), label)];
-      const node = element("div", {}, element("div", { class: "design" }, name),
-        element("div", { class: "name key" },
-          ...both(`scores of ${keys.length} keys`, `${keys.length} scores`)),
-        ...(zoomed ? [line(lines[0]), ...parts] : [...parts, line(lines[0])]), svg("fan", FAN, ...joins),
-        drawn("shares", ...bars.map((bar, k) => element("div", { class: "slot" }, bar, befores[k]))),
-        element("p", { class: "name weight" }, "their weights"), gradient, verdict);
-      return { node, lines, label, joins, bars, befores, trails, verdict, moves };
-    }
-
-    measure(divided, raised = this.raised) {
-      const { sizes, scores } = this.data;
-      const divisor = divided ? Math.sqrt(sizes[this.size]) : 1;
-      const now = scores[this.row][this.size].map((score) => score / divisor);
+    // where the cut is, or is once it rests: its features, its scores, their weights and their Jacobian
+    measure(divided, raised, at = this.size) {
+      const { sizes, scores, walks } = this.data;
+      const rests = at === this.size;
+      const features = rests ? sizes[at] : 2 ** (at + 1);
+      const divisor = divided ? Math.sqrt(features) : 1;
+      const now = (rests ? scores[this.row][at] : this.sums(walks[this.row], features)).map((score) => score / divisor);
       now[now.indexOf(Math.max(...now))] += raised;
       const weights = softmax(now);
       const slopes = weights.flatMap((w, i) => weights.map((v, j) => w * ((i === j) - v)));
-      const largest = Math.max(...weights);
-      return { scores: now, weights, largest, jacobian: Math.hypot(...slopes) };
+      return { features, scores: now, weights, largest: Math.max(...weights), jacobian: Math.hypot(...slopes) };
     }
 
     paint() {
+      this.travel(500);
       const [measured, raised] = [0, 1].map((by) => [false, true].map((divided) => this.measure(divided, by)));
-      this.both.classList.toggle("raised", this.raised === 1);
-      this.sides.forEach((side, k) => this.paintSide(side, measured[k], raised[k]));
       const d = this.data.sizes[this.size];
       const root = fixed(Math.sqrt(d), Number.isInteger(Math.sqrt(d)) ? 0 : 1);
       const ends = ({ scores }) =>
@@ -187,39 +117,84 @@ attnbook.define("scale", ({ Interactive, element, shape, range, softmax, fixed }
         + `${ends(divided)}, and no key gets more than ${fixed(divided.largest)}.`);
     }
 
-    paintSide(side, before, after) {
-      const { scores, weights } = this.raised ? after : before;
-      const { largest, jacobian } = before;
-      const keys = range(scores.length).sort((i, j) => scores[i] - scores[j]);
-      const width = (100 - GAP * (keys.length - 1)) / keys.length;
-      const nearest = side.lines.at(-1).reach;
-      keys.forEach((key, rank) => {
-        const [x, weight, bar] = [this.place(scores[key], nearest), weights[key], side.bars[rank]];
-        const best = rank === keys.length - 1;
-        for (const { reach, dots } of side.lines)
-          dots[rank].style.left = `${this.place(scores[key], reach)}%`;
-        side.joins[rank].setAttribute("d", `M${x},0 L${rank * (width + GAP) + width / 2},1`);
-        bar.style.height = `${100 * weight}%`;
-        bar.style.setProperty("--weight", weight);
-        bar.dataset.weight = fixed(weight);
-        side.befores[rank].style.height = `${100 * before.weights[key]}%`;
-        // the scores with 2 features, with 4, and so on
-        side.trails[rank]?.setAttribute("d", `M50,0 L${range(this.size + 1).map((n) => `${n === this.size ? x
-          : this.place(this.data.scores[this.row][n][key], nearest)},${(n + 1) / (this.size + 1)}`).join(" L")}`);
-        for (const part of [bar, side.joins[rank], side.trails[rank] ?? bar, ...side.lines.map(({ dots }) => dots[rank])])
-          part.classList.toggle("best", best);
-        if (best) side.label.style.left = `clamp(var(--free, 1.8rem), ${x}%, 100% - 1.8rem)`;
+    // the cut goes to its size
+    travel(time) {
+      const from = [this.at, this.lift];
+      const to = [this.size, this.raised];
+      this.glide((part) => {
+        [this.at, this.lift] = to.map((end, i) => from[i] + (end - from[i]) * part);
+        this.plot();
+      }, String(from) === String(to), time);
+    }
+
+    plot() {
+      this.sides.forEach((side, k) => {
+        const before = this.measure(k, 0, this.at);
+        const { features, largest, jacobian } = before;
+        side.spread.textContent = ` spreads by about ${k ? "1" : `√d\u00a0=\u00a0${this.root(features)}`}`;
+        side.moves.textContent = `${fixed(largest)} → ${fixed(this.measure(k, 1, this.at).largest)}`;
+        side.verdict.textContent = jacobian < SATURATED ? "Softmax no longer reacts."
+          : largest >= 0.95 ? "Softmax hardly reacts." : largest >= 0.6 ? "Softmax still reacts." : "Softmax reacts.";
+        this.plotSide(side.picture, before, this.measure(k, this.lift, this.at), k === 1);
       });
-      side.moves.textContent = `${fixed(largest)} → ${fixed(after.largest)}`;
-      side.verdict.textContent = jacobian < SATURATED
-        ? "One key has all the weight; softmax no longer reacts."
-        : largest >= 0.95 ? "One key has nearly all of it; softmax hardly reacts."
-          : largest >= 0.6 ? "One key has most of the weight; softmax still reacts."
-            : "Several keys share the weight; softmax reacts.";
+    }
+
+    root(features) {
+      const root = Math.sqrt(features);
+      return fixed(root, Number.isInteger(root) || root >= 10 ? 0 : 1);
+    }
+
+    plotSide(picture, { features, scores: before, weights: was }, { scores: now, weights }, divided) {
+      const { walks, places } = this.data;
+      const width = picture.clientWidth || 326;
+      const narrow = width < 340;
+      const low = narrow ? 138 : 206;
+      const bars = Math.min(150, 0.25 * width); // as long as a weight of 1
+      const base = width - bars - NUMBER;
+      const cut = base - JOIN;
+      const by = (n) => (divided ? Math.sqrt(n) : 1);
+      const x = (n) => LEFT + (cut - LEFT) * n / features;
+      const y = (score) => Math.max(TOP - 8, Math.min(low + 8, (low + TOP) / 2 - (low - TOP) / 2 * score / (this.reach / (divided ? by(places.at(-1)) : 1))));
+      const text = (x, y, kind, words) => shape("text", { x, y, class: kind }, words);
+      const first = divided ? features / 60 : 0; // one feature divided by 1 says nothing yet
+      const past = places.filter((n) => n >= first && n < features);
+      const line = (walk, end) => `M${past.map((n) => `${x(n)},${y(walk[places.indexOf(n)] / by(n))}`).join(" L")} L${cut},${y(end)}`;
+      const root = (sign) => range(41).map((i) => first + (features - first) * (i / 40) ** 2)
+        .map((n) => `${x(n)},${y(sign * Math.sqrt(n) / by(n))}`);
+      const [here, ...others] = [this.row, ...range(walks.length).filter((row) => row !== this.row)].map((row) => walks[row]);
+      const ranks = range(before.length).sort((i, j) => before[j] - before[i]); // the best one is the first
+      const slot = (low - TOP) / ranks.length;
+      const best = (rank) => (rank ? "" : "best");
+      const level = Math.sqrt(features) / by(features);
+      const apart = y(0) - y(level);
+      picture.setAttribute("height", low + 32);
+      picture.replaceChildren(
+        shape("path", { class: "inner", d: `M${root(1).join(" L")} L${root(-1).reverse().join(" L")} Z` }),
+        shape("path", { class: "axis", d: `M${LEFT},${y(0)} H${cut}` }),
+        ...others.flatMap((walks) => this.sums(walks, features).map((end, i) =>
+          shape("path", { class: "walk", d: line(walks[i], end / by(features)) }))),
+        ...ranks.map((_, k) => ranks.length - 1 - k).map((rank) =>
+          shape("path", { class: `walk key ${best(rank)}`, d: line(here[ranks[rank]], before[ranks[rank]]) })),
+        ...[1, -1].map((sign) => shape("path", { class: "root", d: `M${root(sign).join(" L")}` })),
+        ...[1, 0, -1].filter((sign) => !sign || apart > 13).map((sign) => text(LEFT - 6, y(sign * level) + 5, "end ink",
+          `${sign < 0 ? "−" : ""}${sign ? (divided ? 1 : this.root(features)) : 0}`)),
+        shape("path", { class: "cut", d: `M${cut},${TOP - 6} V${low + 8}` }),
+        ...ranks.flatMap((key, rank) => {
+          const middle = TOP + (rank + 0.5) * slot;
+          const bar = (kind, weight) => shape("rect", { class: kind, x: base, y: middle - 0.34 * slot, height: 0.68 * slot,
+            width: Math.max(1, bars * weight) });
+          return [
+            shape("path", { class: `join ${best(rank)}`, d: `M${cut},${y(now[key])} C${cut + 18},${y(now[key])} ${base - 18},${middle} ${base - 3},${middle}` }),
+            bar(`share ${best(rank)}`, weights[key]), ...(this.lift && was[key] > 0.02 ? [bar("before", was[key])] : [])];
+        }).reverse(),
+        ...ranks.map((key, rank) => shape("circle", { class: `dot ${best(rank)}`, r: 5, cx: cut, cy: y(now[key]) })).reverse(),
+        text(base + bars * weights[ranks[0]] + 6, TOP + 0.5 * slot + 5, "weight", fixed(weights[ranks[0]])),
+        text(LEFT, 10, "scores", `${ranks.length} scores`), text(base, 10, "weight", "weights"),
+        text(LEFT, low + 26, "middle", "0"), text(cut + 4, low + 26, "end ink", `d = ${Math.round(features)}${narrow ? "" : " features"}`));
     }
 
     numbers() {
-      const [a, b] = [this.measure(false), this.measure(true)];
+      const [a, b] = [this.measure(false, this.raised), this.measure(true, this.raised)];
       const both = (name, of) => [name, ...of(a), ...of(b)];
       return [["", "q·k", "weight", "q·k ÷ √d", "weight"],
         ...a.weights.map((_, j) => both(`key ${j + 1}`, ({ scores, weights }) =>

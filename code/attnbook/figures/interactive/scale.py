@@ -2,12 +2,15 @@
 
 import math
 
+import torch.nn.functional as F
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.figures import style
 from attnbook.figures.interactive.base import MOST_KEYS, Interactive, finite, rounded
+
+FINE = 6  # each octave of a walk has at most 2 to this less one points
 
 
 def scale(
@@ -16,12 +19,11 @@ def scale(
     """Scores and weights of one query as features are added, undivided and divided by √d.
 
     The reader slides d through the powers of two from 2 up to the length of the vectors; d
-    means their first d features. Both sides show the scores on the same axis, and the weights that
-    softmax makes of them, in the order of the scores. The undivided scores leave trails from size
-    to size, and the divided ones are also on an axis that is zoomed in. A button raises the best
-    score by 1; dashed bars are the weights before that. The table has the size of softmax's
-    Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ). The figure begins two
-    sizes before the largest.
+    means their first d features. Scores are walks from feature to feature, between the curves of
+    plus and minus the root, which a cut ends at d. Beside the cut are the weights that softmax
+    makes of them, in the order of the scores. The walks of the other draws are grey. A button
+    raises the best score by 1; dashed bars are the weights before that. The table has the size of
+    softmax's Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ).
 
     ``query`` and ``key`` are some draws, which a button shows one after the other: in each, one
     query and its 2 to 12 keys. ``alt`` says what can be seen.
@@ -43,9 +45,15 @@ def scale(
     sizes = [2**n for n in range(1, query.shape[-1].bit_length())]
     partial = (query[:, None] * key).cumsum(dim=-1)  # (draws, keys, d)
     scores = partial[..., [d - 1 for d in sizes]].mT  # (draws, sizes, keys)
-    first = max(0, len(sizes) - 3)  # what the script shows first
-    still = _still(scores[0, first].sort().values, sizes[first])
-    data = {"sizes": sizes, "scores": rounded(scores)}
+    places = [n for n in range(sizes[-1] + 1) if n % max(1, 2 ** (n.bit_length() - FINE)) == 0]
+    walks = F.pad(partial, (1, 0))[..., places]
+    data = {
+        "sizes": sizes,
+        "scores": rounded(scores),
+        "places": places,
+        "walks": rounded(walks, 1),
+    }
+    still = _still(scores[0, -1].sort().values, sizes[-1])
     return Interactive("scale", data, alt=alt, still=still)
 
 

@@ -44,7 +44,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
   return class Softmax extends Interactive {
     static LINES = 3;
     static STYLE = `
-      .controls { align-items: center; gap: .4rem .7rem; }
+      .controls { align-items: center; gap: .4rem .7rem; } .below { margin: .4rem 0 0; }
       .rules { display: flex; flex: 1 1 100%; flex-wrap: wrap; gap: .3rem; }
       .rules button { flex: 1 1 auto; padding: .1rem .3rem; font-size: 14px; }
       .rules [aria-pressed="true"] { border: 2px solid var(--weights); color: var(--weights); font-weight: 600; }
@@ -86,11 +86,10 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
       this.aim = this.now; // where all of it is once nothing moves
       [this.rule, this.before, this.bend] = [RULES[0], RULES[0], 1]; // how far the curve has come from that before
       this.begin(null);
-      this.rules = RULES.map((rule) => element("button", { type: "button", onclick: () => this.send(null, this.aim, rule) }, rule.name));
-      this.controls.append(element("div", { class: "rules", role: "group", "aria-label": "Rule" }, ...this.rules));
-      this.more = this.button("Add 1 to all", () => this.shift(1));
-      this.less = this.button("Subtract 1", () => this.shift(-1));
-      this.twice = this.button("Double all", () => this.twice.ariaDisabled === "false"
+      const button = (name, onclick) => element("button", { type: "button", onclick }, name);
+      this.rules = RULES.map((rule) => button(rule.name, () => this.send(null, this.aim, rule)));
+      [this.more, this.less] = [["Add 1 to all", 1], ["Subtract 1", -1]].map(([name, by]) => button(name, () => this.shift(by)));
+      this.twice = button("Double all", () => this.twice.ariaDisabled === "false"
         && this.send("factor", { ...this.aim, factor: 2 * this.aim.factor }));
       this.showFactor = this.slider("All scores ×", { min: 0, max: FACTORS.length - 1, value: FACTORS.indexOf(1),
         text: (place) => `× ${FACTORS[place]}` }, (place) => this.multiply(FACTORS[place]));
@@ -100,7 +99,8 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
       this.drawing = shape("g", { "aria-hidden": "true" });
       this.handles = words.map((word, i) => this.handle(word, i, largest));
       this.picture = shape("svg", { height: HIGH }, this.drawing, ...this.handles.map(({ node }) => node));
-      this.stage.append(this.picture);
+      this.stage.append(this.picture, element("div", { class: "controls below" }, this.more, this.less, this.twice,
+        element("div", { class: "rules", role: "group", "aria-label": "Rule" }, ...this.rules)));
       this.whenResized(this.picture, () => this.paint());
       this.onceByItself(() => this.stage.classList.add("reading"));
     }

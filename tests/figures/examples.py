@@ -259,6 +259,7 @@ FIGURES = {
     "caching": lambda: interactive.caching(["so", "<b>", "it", "</script>", "is"]),
     "cache": lambda: interactive.cache(CACHES, first="</script>", alt="Two caches."),
     "clocks": lambda: interactive.clocks(d_model=20, length=60, alt="Ten clocks."),
+    "digits": lambda: interactive.digits(alt="Digits and waves."),
     "stretch": lambda: interactive.stretch(
         d_features=16, pairs=6, trained_length=32, alt="Six pairs in long texts."
     ),

@@ -21,6 +21,7 @@ from attnbook.figures.interactive.cache import cache
 from attnbook.figures.interactive.caching import caching
 from attnbook.figures.interactive.clocks import clocks
 from attnbook.figures.interactive.decoding import decoding
+from attnbook.figures.interactive.digits import digits
 from attnbook.figures.interactive.heads import heads
 from attnbook.figures.interactive.hero import hero
 from attnbook.figures.interactive.induction import induction
@@ -62,6 +63,7 @@ __all__ = [
     "caching",
     "clocks",
     "decoding",
+    "digits",
     "heads",
     "hero",
     "induction",

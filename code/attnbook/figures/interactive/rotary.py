@@ -32,7 +32,7 @@ def rotary(
     ``query`` is that of the token at place ``asks``, and ``key`` that of an earlier token at place
     ``found``, of 3 to 10 ``tokens``. Both have six features, which are the first three pairs of a
     head of ``d_features``. The reader moves either word or both; the middle pair is drawn large at
-    first, and all pairs stand in a column that adds up to the score. ``alt`` says what can be seen.
+    first, and the products of all pairs add up to the score. ``alt`` says what can be seen.
 
     Raises ``ValueError`` for other sizes or places, if the middle pair completes a turn, or if a
     number is not finite.

@@ -8,7 +8,6 @@ from conftest import ROOT
 from examples import PAPER, TREE, TURNS
 
 from attnbook import figures
-from attnbook.attention import causal_mask
 from attnbook.figures import drawings
 from attnbook.figures.drawings import Matrix
 
@@ -158,7 +157,6 @@ def _gallery():
         "all states": drawings.encoder_decoder(
             ["forty", "-two", "END"], ["quarante-deux", "END"], weights=torch.eye(2, 3)
         ),
-        "heard": drawings.heard(causal_mask(4), words=[*WORDS, "?"], order=[*NEWS, 3]),
         "one neuron": drawings.neurons(
             torch.tensor([-1.0]),
             torch.tensor([[-3.0]]),

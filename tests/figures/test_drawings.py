@@ -20,7 +20,6 @@ from gallery import (
     LESSONS,
     NAMED,
     NEURONS,
-    NEWS,
     PATH,
     SPLITS,
     STATES,
@@ -32,7 +31,6 @@ from gallery import (
 from PIL import Image
 from test_style import COLORS, contrast, in_dark_mode
 
-from attnbook.attention import causal_mask
 from attnbook.figures import drawings, style
 from attnbook.figures.drawings import Matrix, svg
 
@@ -162,10 +160,6 @@ REFUSED = [
         lambda: drawings.matrix(torch.ones(200, 3), name="W", row=100),
         "row 100 is in the break, only 0, 1, 2, 3, 4, 198, 199 are drawn",
     ),
-    (
-        lambda: drawings.heard(causal_mask(2), words=["a very long sentence", "b"], order=[1, 0]),
-        "a very long sentence has no room",
-    ),
     (lambda: drawings.in_parallel("abcdef", link=(0, 1)), "2 to 5 words: got 6"),
     (lambda: drawings.in_parallel("abc", link=(1, 1)), "to a later one: got (1, 1)"),
     (lambda: drawings.in_parallel("abc", link=(1, 3)), "to a later one: got (1, 3)"),
@@ -231,14 +225,6 @@ REFUSED = [
     (lambda: one_block(words=["wasserspielplatz"] * 3), "has no room in the drawing"),
     (lambda: split(X.T, SPLITS["view alone"]), "all 12 numbers of x must differ: 1 do"),
     (lambda: split(NAMED, NAMED.view(1, 3, 4)), "gives no cell of x (3, 4) to each of 2 heads"),
-    (
-        lambda: drawings.heard(causal_mask(3), words=WORDS, order=[0, 1, 1]),
-        "must list each of 3 words once: got [0, 1, 1]",
-    ),
-    (
-        lambda: drawings.heard(causal_mask(2), words=WORDS, order=NEWS),
-        "a mask for 3 words: got shape (2, 2)",
-    ),
     (lambda: drawings.looking_back(ASKS, STATES, tokens="ab"), "got 2 tokens and 3 states"),
     (lambda: drawings.looking_back(ASKS, STATES / 0, tokens="abc"), "must be finite"),
     (lambda: drawings.encoder_decoder("ab", "abcde"), "2 to 4 tokens on each side: got 5"),

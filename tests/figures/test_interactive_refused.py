@@ -144,7 +144,7 @@ REFUSED = [
     (lambda: dragged("ab", 1.0, 4.5), "between −4 and 4: got [1.0, 4.5]"),
     (lambda: dragged("ab", 1.0, torch.nan), "scores must be finite: got nan"),
     (lambda: permuted(3, (3, 4), (3, 4), order=[0, 2, 2]), "order must list each of 3 tokens once"),
-    (lambda: permuted(9, (9, 4), (9, 4)), "got 9 tokens"),
+    (lambda: permuted(6, (6, 4), (6, 4)), "got 6 tokens"),
     (lambda: permuted(3, (4, 4), (4, 4)), "got 3 tokens, embeddings of shape (4, 4)"),
     (lambda: permuted(3, (3, 9), (3, 9)), "embeddings of shape (3, 9)"),
     (lambda: permuted(3, (3, 4), (4, 4)), "positions of shape (4, 4)"),

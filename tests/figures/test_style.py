@@ -155,7 +155,8 @@ def test_every_colour_of_the_plots_style_is_in_the_palette(axes):
 
 @pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
 @pytest.mark.parametrize(
-    "name", ["query", "key", "value", "weights", "other", "link", "soft", "right", "wrong"]
+    "name",
+    ["query", "key", "value", "weights", "other", "word", "link", "soft", "right", "wrong"],
 )
 def test_every_colour_of_text_is_legible_on_both_surfaces(colours, name):
     raised = [colours["hover"]] if name == "wrong" else []  # a mistaken token is a button

@@ -22,6 +22,7 @@ from PIL import Image
 from attnbook.palette import LIGHT, PLOTS
 
 QUERY, KEY, VALUE, WEIGHTS = (LIGHT[role] for role in ("query", "key", "value", "weights"))
+WORD = LIGHT["word"]
 # for what is none of the four
 NEUTRAL, OTHER, BLACK, RED = (PLOTS[name] for name in ("neutral", "other", "black", "red"))
 FONT = "Inter"  # the pages' sans; the package brings it

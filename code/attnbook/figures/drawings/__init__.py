@@ -23,7 +23,6 @@ from attnbook.figures.drawings.matrices import matrices, matrix, product
 from attnbook.figures.drawings.memories import memories
 from attnbook.figures.drawings.network import neurons
 from attnbook.figures.drawings.one_block import one_block
-from attnbook.figures.drawings.order import heard
 from attnbook.figures.drawings.own_gpt import own_gpt
 from attnbook.figures.drawings.path_of_a_fact import path_of_a_fact
 from attnbook.figures.drawings.positions import five_marks
@@ -47,7 +46,6 @@ __all__ = [
     "five_marks",
     "guessing",
     "heads_add_up",
-    "heard",
     "in_parallel",
     "induction",
     "latent",

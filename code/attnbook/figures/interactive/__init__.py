@@ -33,7 +33,7 @@ from attnbook.figures.interactive.one_block import one_block
 from attnbook.figures.interactive.one_head_or_two import one_head_or_two
 from attnbook.figures.interactive.online_softmax import online_softmax
 from attnbook.figures.interactive.path_of_a_fact import path_of_a_fact
-from attnbook.figures.interactive.permutation import permutation
+from attnbook.figures.interactive.permutation import heard, permutation
 from attnbook.figures.interactive.predict import predict
 from attnbook.figures.interactive.query import query
 from attnbook.figures.interactive.reorder import reorder
@@ -65,6 +65,7 @@ __all__ = [
     "decoding",
     "digits",
     "heads",
+    "heard",
     "hero",
     "induction",
     "layer_norm",

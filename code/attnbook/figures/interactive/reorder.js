@@ -2,6 +2,7 @@
 // beside each row. Queries, keys and values are put into another order: rows and columns slide.
 attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }) => {
   const PARTS = ["queries", "keys", "values"];
+  const HUES = ["other", "soft", "word", "soft"]; // a word has the same one everywhere
   const [MOVE, WAIT] = [1200, 1900]; // milliseconds
   const [LINE, GAP, BROAD] = [42, 4, 480]; // pixels: the height of a row, and what is between cells
   const short = (number) => fixed(number).replace(/[.]?0+$/, "");
@@ -19,14 +20,12 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
       .room small { font-size: 12px; }
       .name { font-weight: 600; }
       .query { --of: var(--query); } .key { --of: var(--key); } .value, .output { --of: var(--value); } .weight { --of: var(--weights); }
-      .box { color: var(--ink); border: 1.5px solid var(--of); background: color-mix(in srgb, var(--of) var(--share, 14%), var(--paper)); }
-      .query.box, .key.box { --share: 7%; }
-      .query.box .name, .key.box .name { color: var(--of); }
+      .box { color: var(--ink); border: 2px solid var(--of); background: color-mix(in srgb, var(--hue, var(--of)) var(--share, 22%), var(--paper)); }
       .weight { border-color: transparent; }
       .framed { outline: 2.5px solid var(--ink); outline-offset: -1px; z-index: 1; }
-      .output small { font-weight: 600; color: var(--value); }
+      .output small { font-weight: 600; }
       .output.differs { border: 1.5px dashed var(--soft); background: none; }
-      .output.differs small { color: var(--ink); }
+      .output.differs small { font-weight: 400; }
       .text { color: var(--soft); font-size: 13px; }
       .text.formula { color: var(--weights); font-weight: 600; font-size: 16px; }
       .narrow > .output { font-size: 14px; letter-spacing: -.02em; }
@@ -45,7 +44,12 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
         this.room.append(node);
         return node;
       };
-      const named = (kind, word, [...numbers]) => cell(`${kind} box`, element("span", { class: "name" }, word),
+      const of = (word, ...given) => {
+        const node = cell(...given);
+        node.style.setProperty("--hue", `var(--${HUES[word % HUES.length]})`);
+        return node;
+      };
+      const named = (kind, word, [...numbers]) => of(word, `${kind} box`, element("span", { class: "name" }, words[word]),
         element("small", {}, `${kind} ${numbers.length > 1 ? point(numbers, short) : short(numbers[0])}`));
       this.several = asks.length > 1;
       this.switches = PARTS.slice(this.several ? 0 : 1).map((part) => {
@@ -62,10 +66,10 @@ attnbook.define("reorder", ({ Interactive, element, range, dot, softmax, fixed }
           node.style.setProperty("--share", `${Math.round(48 * share)}%`);
           return node;
         })),
-        query: asks.map((word, i) => named("query", words[word], query[i])),
-        key: words.map((word, j) => named("key", word, key[j])),
-        value: value.map((numbers) => cell("value box", point(numbers, short))),
-        output: asks.map(() => cell("output box")),
+        query: asks.map((word, i) => named("query", word, query[i])),
+        key: words.map((_, word) => named("key", word, key[word])),
+        value: value.map((numbers, word) => of(word, "value box", point(numbers, short))),
+        output: asks.map((word) => of(word, "output box")),
       };
       this.texts = { formula: cell("text formula"), value: cell("text", "× value"), output: cell("text", "output"),
         sums: asks.map(() => cell("text", "=")) };

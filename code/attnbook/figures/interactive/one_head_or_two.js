@@ -1,8 +1,7 @@
-// What a verb gets of its two nouns, in two sentences: above, one head mixes them; below, each of two
-// heads brings one. The reader sets the weights of the one head.
+// What a verb gets of its two nouns, in two sentences: on the left, one head mixes them; on the right,
+// each of two heads brings one. The reader sets the weights of the one head.
 attnbook.define("one-head-or-two", ({ Interactive, shape, fixed, ribbon }) => {
-  const SHADES = [10, 48]; // percent of the colour: the first noun, and the second
-  const [HIGH, FALL, LINE] = [32, 52, 24]; // pixels: boxes, ribbons and titles
+  const [HIGH, FALL, LINE, SIGN] = [32, 52, 24, 34]; // pixels: boxes, ribbons, titles, and between boxes
   const FLOW = 2800; // milliseconds
   const ARRIVES = 0.6; // the part of them after which all are there, and mix
   const EVEN = 0.5;
@@ -20,9 +19,10 @@ attnbook.define("one-head-or-two", ({ Interactive, shape, fixed, ribbon }) => {
       svg :is(.asks, .verb) { fill: var(--query); }
       svg .sign { font-size: 22px; font-weight: 600; }
       svg .weights { fill: var(--weights); font-weight: 600; }
-      .box { stroke: var(--value); stroke-width: 1.5; fill: var(--paper); }
+      .box { stroke: var(--soft); stroke-width: 1.5; fill: var(--paper); }
       .verb.box { stroke: var(--query); fill: color-mix(in srgb, var(--query) 12%, var(--paper)); }
-      .filled { fill: color-mix(in srgb, var(--value) var(--dark), var(--paper)); }
+      .filled { --hue: color-mix(in srgb, var(--other) var(--first), var(--word)); fill: color-mix(in srgb, var(--hue) 36%, var(--paper)); }
+      .filled.box { stroke: var(--hue); }
       .ribbon { fill: color-mix(in srgb, var(--weights) 40%, var(--paper)); }
     `;
 
@@ -61,7 +61,7 @@ attnbook.define("one-head-or-two", ({ Interactive, shape, fixed, ribbon }) => {
           + `${this.share ? "last" : "first"} one. Two heads bring both words.`);
     }
 
-    // the two sentences: their first noun and their last, as places in SHADES
+    // the two sentences: their first noun and their last, as numbers and by name
     sentences() {
       const { words: [first, verb, last] } = this.data;
       return [[0, 1], [1, 0]].map((nouns) => ({ nouns, verb, names: nouns.map((n) => [first, last][n]) }));
@@ -71,76 +71,74 @@ attnbook.define("one-head-or-two", ({ Interactive, shape, fixed, ribbon }) => {
     show(part) {
       const { across } = this;
       const narrow = across < 480;
-      const apart = narrow ? 12 : 34; // from one sentence to the other
+      const apart = narrow ? 14 : 44; // from one head to two
       const wide = (across - apart) / 2;
-      const [gap, room] = narrow ? [4, 0.9] : [10, 0.8];
-      const size = { word: (wide - 2 * gap) / 3, box: room * wide };
+      const gap = narrow ? 4 : 10;
       const text = (kind, x, y, ...says) => shape("text", { class: kind, x, y }, ...says);
-      const top = 2 * LINE; // of the mixtures, the words and what two heads bring
-      const words = top + HIGH + FALL;
-      const below = words + HIGH + FALL;
-      const end = below + HIGH + LINE;
-      const middle = across / 2;
+      const top = 2 * LINE; // of the first sentence; the second is upside down
+      const box = top + HIGH + FALL;
+      const middle = box + HIGH + SIGN / 2;
+      const end = 2 * middle - top + 2;
       const { title, sign } = this.verdict();
       this.svg.setAttribute("class", narrow ? "narrow" : "");
-      this.svg.setAttribute("viewBox", `0 0 ${across} ${end + LINE}`);
-      this.svg.style.height = `${end + LINE}px`;
-      this.svg.replaceChildren(text("asks", middle, LINE / 2 - 2, this.data.asks),
-        text("title", middle, 1.5 * LINE, title),
-        ...this.sentences().flatMap((sentence, s) =>
-          this.sentence(sentence, { x: s * (wide + apart) + wide / 2, gap, top, words, below, ...size }, text, part)),
-        text("sign", middle, top + HIGH / 2, sign), text("sign", middle, below + HIGH / 2, "≠"),
-        text("title", middle, end + LINE / 2 + 2, "two heads: both words, unmixed"));
+      this.svg.setAttribute("viewBox", `0 0 ${across} ${end}`);
+      this.svg.style.height = `${end}px`;
+      const middles = [wide / 2, across - wide / 2];
+      const half = wide / 4 + 5;
+      this.svg.replaceChildren(text("asks", across / 2, LINE / 2 - 2, this.data.asks),
+        ...middles.flatMap((x, two) => [text("title", x, 1.5 * LINE, ["one head", "two heads"][two]),
+          ...this.sentences().map((sentence, s) => this.sentence(sentence, { x, two, gap, wide, word: (wide - 2 * gap) / 3,
+            words: s ? 2 * middle - top - HIGH : top, box: s ? middle + SIGN / 2 : box }, text, part))]),
+        text("", middles[0], middle, shape("tspan", { class: "sign" }, sign), ` ${title}`),
+        text("sign", middles[1], middle, "≠"),
+        ...this.data.questions.map((question, n) => text("", middles[1] + (n ? half : -half), middle, question)));
     }
 
     verdict() {
-      if (this.share === EVEN) return { title: "one head: the same mixture both times", sign: "=" };
-      return { title: this.share % 1 ? "one head: two mixtures"
-        : `one head: the ${this.share ? "first" : "last"} word only`, sign: "≠" };
+      if (this.share === EVEN) return { title: "the same mixture", sign: "=" };
+      return { title: this.share % 1 ? "two mixtures" : `the ${this.share ? "first" : "last"} word only`, sign: "≠" };
     }
 
-    sentence({ nouns, verb, names }, { x, gap, word, box, top, words, below }, text, part) {
-      const { share } = this;
-      const [way, mixed] = [Math.min(1, part / ARRIVES), Math.max(0, (part - ARRIVES) / (1 - ARRIVES))];
+    // a sentence, and what one head or two heads give its verb
+    sentence({ nouns, verb, names }, { x, two, gap, wide, word, words, box }, text, part) {
+      const [way, mixed] = [Math.min(1, part / ARRIVES), two ? 0 : Math.max(0, (part - ARRIVES) / (1 - ARRIVES))];
       const sides = [-1, 1].map((side) => x + side * (word + gap)); // middles of the nouns
       const rect = (kind, left, y, width, more = {}) =>
         shape("rect", { class: kind, x: left, y, width: Math.max(0, width), height: HIGH, rx: 4, ...more });
-      const dark = (percent) => ({ style: `--dark: ${percent}%` });
-      const shares = [share, 1 - share];
-      const full = 0.55 * word; // the width of a ribbon that has all of the weight
-      const parts = [top, below].map((y, two) => {
-        const room = two ? [0.5, 0.5] : shares; // of the box, for each noun
-        const ends = [x - box / 2 + room[0] * box / 2, x + box / 2 - room[1] * box / 2];
-        const [from, to] = two ? [words + HIGH, y] : [words, y + HIGH];
-        return { y, two, room, ends, from, to };
+      const hue = (first) => ({ style: `--first: ${100 * first}%` });
+      const hues = nouns.map((noun) => 1 - noun); // the share of the first noun's
+      const shares = [this.share, 1 - this.share];
+      const room = two ? [0.5, 0.5] : shares; // of the box, for each noun
+      const ends = [x - (1 - room[0]) * wide / 2, x + (1 - room[1]) * wide / 2];
+      const down = box > words;
+      const from = down ? words + HIGH : words;
+      const label = from + (down ? 13 : -13);
+      const still = (text) => (way < 1 ? "" : text); // nothing covers it
+      const ribbons = nouns.flatMap((_, n) => {
+        const share = two ? 1 : shares[n];
+        const half = share * 0.55 * word / 2;
+        return [shape("path", { class: "ribbon", d: ribbon([sides[n] - half, sides[n] + half, from],
+          [ends[n] - half, ends[n] + half, down ? box : box + HIGH]) }),
+        text("share", sides[n], label, still(written(share)))];
       });
-      const ribbons = parts.flatMap(({ two, ends, from, to }) => nouns.flatMap((_, n) => {
-        const half = (two ? 1 : shares[n]) * full / 2;
-        return [shape("path", { class: "ribbon", d: ribbon([sides[n] - half, sides[n] + half, from], [ends[n] - half, ends[n] + half, to]) }),
-        text("share", sides[n], from + (two ? 12 : -12), written(two ? 1 : shares[n]))];
-      }));
-      // the nouns on their way, which fill the boxes
-      const going = parts.flatMap(({ y, two, room, ends }) => nouns.flatMap((noun, n) => {
-        const size = between(word, room[n] * box, smooth(way));
+      // the nouns on their way, which fill the box
+      const going = nouns.flatMap((_, n) => {
+        const size = between(word, room[n] * wide, smooth(way));
         const at = between(sides[n], ends[n], smooth(way));
-        const height = between(words, y, way);
-        return room[n] === 0 ? [] : [rect("filled", at - size / 2, height, size, dark(SHADES[noun])),
-          text("word", at, height + HIGH / 2, two || mixed < 0.4 ? names[n] : "")];
-      }));
-      const shade = shares[0] * SHADES[nouns[0]] + shares[1] * SHADES[nouns[1]];
+        const height = between(words, box, way);
+        return room[n] === 0 ? [] : [rect("filled", at - size / 2, height, size, hue(hues[n])),
+          text("word", at, height + HIGH / 2, mixed < 0.4 ? names[n] : "")];
+      });
       const says = names.map((name, n) => (shares[n] === 1 ? name : shares[n] && `${written(shares[n])} ${name}`));
-      return [
-        ...ribbons, text("weights", x, words - 12, "weights"),
-        ...parts.map(({ y }) => rect("box", x - box / 2, y, box)), ...going,
-        rect("filled mixed", x - box / 2, top, box, { ...dark(shade), opacity: mixed }),
-        text("", x, top + HIGH / 2, mixed < 0.6 ? "" : says.filter(Boolean).join(" + ")),
-        ...parts.map(({ y }) => rect("box", x - box / 2, y, box, { style: "fill: none" })),
-        shape("path", { class: "box", d: `M${x},${below} v${HIGH}` }),
-        ...this.data.questions.map((question, n) => text("", parts[1].ends[n], below + HIGH + 13, question)),
-        ...nouns.flatMap((noun, n) => [rect("box filled", sides[n] - word / 2, words, word, dark(SHADES[noun])),
+      return shape("g", { class: two ? "two" : "one" },
+        ...ribbons, text("weights", x, label, still("weights")), rect("box", x - wide / 2, box, wide), ...going,
+        ...(two ? [shape("path", { class: "box", d: `M${x},${box} v${HIGH}` })] : [
+          rect("filled mixed", x - wide / 2, box, wide, { ...hue(shares[0] * hues[0] + shares[1] * hues[1]), opacity: mixed }),
+          text("", x, box + HIGH / 2, mixed < 0.6 ? "" : says.filter(Boolean).join(" + "))]),
+        rect("box", x - wide / 2, box, wide, { style: "fill: none" }),
+        ...nouns.flatMap((_, n) => [rect("box filled", sides[n] - word / 2, words, word, hue(hues[n])),
           text("word", sides[n], words + HIGH / 2, names[n])]),
-        rect("verb box", x - word / 2, words, word), text("verb word", x, words + HIGH / 2, verb),
-      ];
+        rect("verb box", x - word / 2, words, word), text("verb word", x, words + HIGH / 2, verb));
     }
 
     numbers() {

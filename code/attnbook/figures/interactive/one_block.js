@@ -1,7 +1,7 @@
 // A word goes upwards through one block, step by step: its vector stays, and attention and then the
 // network add to it.
 attnbook.define("one-block", ({ Interactive, element, range, sum, fixed }) => {
-  const MOVE = 900, PACE = 2800; // milliseconds
+  const MOVE = 1200, PACE = 3200; // milliseconds
   const TALL = 28, LABEL = 17; // pixels: a bar of 1, and the number on it
   const KINDS = ["own", "attention", "network"]; // what added a part of a bar
   const quoted = (text) => `“${text}”`;
@@ -104,24 +104,31 @@ attnbook.define("one-block", ({ Interactive, element, range, sum, fixed }) => {
         .map(([number, feature]) => `${fixed(number, 1)} ${feature}`).join(", ") || "nothing";
     }
 
-    // the bars of the level below rise, and what is added flies from where it comes from
+    // the bars of the level below rise on the stream, which what is added joins where it is added
     travel() {
       const level = this.levels[this.step];
-      const rise = this.levels[this.step - 1].getBoundingClientRect().bottom - level.getBoundingClientRect().bottom;
-      const { chips } = this.parts[this.step - 1];
-      const from = chips[this.shares(this.step).reduce((best, share, j, all) => (share > all[best] ? j : best), 0)].getBoundingClientRect();
+      const middle = (node) => {
+        const { left, top, width, height } = node.getBoundingClientRect();
+        return [left + width / 2, top + height / 2];
+      };
+      const rise = middle(this.levels[this.step - 1].lastChild.lastChild)[1] - middle(level.lastChild.lastChild)[1];
+      const { node, chips } = this.parts[this.step - 1];
+      const chip = chips[this.shares(this.step).reduce((best, share, j, all) => (share > all[best] ? j : best), 0)];
+      const [from, gap] = [middle(chip)[0], chip.getBoundingClientRect().top - 3]; // between two lines, where it covers nothing
+      const plus = middle(node.querySelector(".plus"));
       for (const bar of level.querySelectorAll(".pile > *")) {
-        const { left, top } = bar.getBoundingClientRect();
         const added = bar.className === KINDS[this.step];
         if (bar.localName === "b") { // a number appears when its bar is there
           const last = bar.parentNode.querySelector(`.${KINDS[this.step]}`) ? 2 * MOVE : MOVE;
           bar.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 200, delay: last, fill: "backwards" });
           continue;
         }
-        const [x, y] = added ? [from.left + from.width / 2 - left - 17, from.top - top] : [0, rise];
-        bar.animate([{ transform: `translate(${x}px, ${y}px)`, opacity: added ? 0 : 1 },
-          { transform: `translate(${x}px, ${y}px)`, opacity: 1, offset: 0.15 }, { transform: "none" }],
-        { duration: MOVE, delay: added ? MOVE : 0, fill: "backwards", easing: "ease-in-out" });
+        const [x, y] = middle(bar);
+        const at = (right, down, more) => ({ transform: `translate(${right}px, ${down}px) scale(${more ?? 0.4})` });
+        const way = added ? [...[0, 1].map((opacity) => ({ ...at(from - x, gap - y, 0.2), opacity })),
+          at(plus[0] + 36 - x, gap - y, 0.2), at(plus[0] - x, plus[1] - y)] : [at(0, rise, 1), at(plus[0] - x, rise)];
+        bar.animate([...way, at(plus[0] - x, 0), at(0, 0, 1)],
+          { duration: MOVE, delay: added ? MOVE : 0, fill: "backwards" });
       }
     }
 

@@ -62,6 +62,8 @@ def test_every_row_is_that_of_the_layer(show, word):
     def same(found, wanted):
         return torch.allclose(found, wanted, rtol=0, atol=0.051)
 
+    hidden = page.locator(f"{ROOM}.other:not(.own) .cell").first
+    assert hidden.evaluate("cell => getComputedStyle(cell).fontSize") == "0px", "only colour"
     for role in "xq":
         assert same(cells(page, f".{role}"), right[role])
     for stage in (0, 1, 3):
@@ -76,6 +78,13 @@ def test_every_row_is_that_of_the_layer(show, word):
     )
     for stage in (3, 4, 5):
         step_to(page, stage)
+        if stage == 3:
+            arcs = page.locator(f"{ROOM}.arcs path").evaluate_all(
+                "all => all.map(arc => Number(arc.getAttribute('stroke-width')))"
+            )
+            assert close(torch.tensor(arcs) * 2 / sum(arcs), torch.cat(weights)), (
+                "as wide as weights"
+            )
         assert same(cells(page, ".falls.v"), right["joined"])
     assert same(cells(page, ".x:not(.falls)").view(6, 6), PROJECTIONS[3].double())
     assert same(cells(page, ".x.falls"), right["output"])

@@ -1,11 +1,11 @@
 // Multi-head attention in six stages, one at a time: the numbers of a word part into two heads,
 // which attend, and come together again.
-attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
+attnbook.define("heads", ({ Interactive, element, shape, range, fixed, lowered }) => {
   const HEADS = [0, 1];
   const ROLES = ["q", "k", "v"];
   const NAMES = ["project", "split", "weigh", "average", "join", "times W_O"];
   const [PROJECT, SPLIT, WEIGH, AVERAGE, JOIN, MEET] = range(NAMES.length);
-  const DONE = { [WEIGH]: /^v/, [AVERAGE]: /^[kq]/, [JOIN]: /^[kqvw]/ }; // what stands back in a stage
+  const DONE = { [WEIGH]: /^v/, [AVERAGE]: /^[kq]/, [JOIN]: /^[akqvw]/ }; // what stands back in a stage
   const MOVE = 900, PACE = 3000; // milliseconds
   const BROAD = 560, APART = 24, PAD = 10, TEXT = 18, GAP = 5; // pixels: the last is the height of a line
   const short = (number) => fixed(number, 1).replace(/[.]0$/, "").replace(/^−0$/, "0");
@@ -34,6 +34,8 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
       .cell.none { font-weight: 400; color: var(--soft); --some: var(--none); }
       .q { --of: var(--query); } .k { --of: var(--key); } .v { --of: var(--value); } .x { z-index: 1; --of: var(--soft); --some: 22%; --none: 5%; }
       .first { --some: 42%; --none: 18%; } .second { --some: 24%; --none: 5%; } /* head 1 is darker */
+      .other:not(.own) .cell, .sparse .none { font-size: 0 !important; } /* only colour: numbers are those of the word */
+      .arcs path { fill: none; stroke: var(--weights); opacity: .5; }
       .weight { align-items: center; white-space: nowrap; padding-left: 4px; font-weight: 600; border-left: 2px solid var(--weights);
         font-variant-numeric: tabular-nums; background: linear-gradient(color-mix(in srgb, var(--weights)
         45%, var(--paper)) 0 0) 0 / calc(100% * var(--part)) 100% no-repeat; }
@@ -93,7 +95,7 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
         this.add(`head${h}`, "head");
         text(`job${h}`, "", bold(`head ${h + 1}`), `: ${jobs[h]}`);
         text(`values${h}`, "v mid", bold("v"), " of each word");
-        text(`keys${h}`, "k mid", bold("k"), " of each word");
+        text(`keys${h}`, "k mid", bold("k"), element("span", { class: "more" }, " of each word"));
         text(`sum${h}`, "v end", bold("sum"));
         text(`query${h}`, "q", bold("q"), element("span", { class: "more" }));
         text(`from${h}`, "v mid", `average of head ${h + 1}`);
@@ -119,13 +121,14 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
       HEADS.forEach((h) => {
         strip(`x${h}`, "x", half);
         strip(`q${h}`, `q ${shades[h]}`, half);
+        this.add(`arcs${h}`, "arcs", shape("svg"));
         tokens.forEach((_, j) => {
-          strip(`k${h}${j}`, `k ${shades[h]}`, half);
-          strip(`v${h}${j}`, `v ${shades[h]}`, half);
+          strip(`k${h}${j}`, `k other ${shades[h]}`, half);
+          strip(`v${h}${j}`, `v other ${shades[h]}`, half);
           this.add(`weight${h}${j}`, "weight", element("span"));
         });
       });
-      W_O.forEach((row, i) => strip(`W_O${i}`, "x", row.length));
+      W_O.forEach((row, i) => strip(`W_O${i}`, "x sparse", row.length));
       range(this.width).forEach((i) => strip(`joined${i}`, `v falls ${shades[Number(i >= half)]}`, 1));
       strip("output", "x falls", this.width);
     }
@@ -174,9 +177,9 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
         return at;
       }
       if (step < MEET) {
-        const [names, share] = broad ? [56, 68] : [40, 56];
-        const free = panel - 2 * PAD - names - share;
-        const [key, value] = [0.44 * free, 0.56 * free]; // values become fractions
+        const [names, share, arc] = broad ? [72, 62, 40] : [40, 56, 24];
+        const free = panel - 2 * PAD - names - share - arc;
+        const [key, value] = [0.36 * free, 0.64 * free]; // values become fractions
         HEADS.forEach((h) => {
           const left = broad ? h * (panel + APART) : 0;
           const top = broad ? 0 : h * (high + PAD);
@@ -193,12 +196,16 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
             at[`v${h}${j}`] = [v, row(j), value, line - 1];
             if (step >= WEIGH) at[`weight${h}${j}`] = [k + key + 6, row(j) + 1, share - 9, line - 3];
           }
-          at[`keys${h}`] = [k, sum, key, line];
+          at[`keys${h}`] = [k - (broad ? 30 : 0), sum, key + (broad ? 30 : 0), line];
           at[`values${h}`] = [v, query, value, line];
           if (step === AVERAGE) at[`sum${h}`] = [v - share, sum, share - 6, line];
           if (step === AVERAGE) range(half).forEach((i) => {
             at[`joined${h * half + i}`] = [v + i * value / half, sum, value / half, line];
           });
+          if (step >= AVERAGE) {
+            at[`arcs${h}`] = [v + value, row(0), arc, sum + line - row(0)];
+            this.drawArcs(h, (j) => (j + 0.5) * line, sum - row(0), line - 2, arc);
+          }
           if (step === JOIN) at[`from${h}`] = [h * across / 2, end + 8, across / 2, TEXT];
         });
         if (step === JOIN) range(this.width).forEach((i) => {
@@ -221,6 +228,16 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
       at.gives = [column + 8, below + line, rest, TEXT];
       at["named-output"] = [0, below, column, line];
       return at;
+    }
+
+    // from each value to the sum, as wide as the weight
+    drawArcs(h, middle, end, high, wide) {
+      const paths = this.data.weights[h][this.word].map((part, j) => {
+        const below = end + part * high / 2;
+        end += part * high;
+        return shape("path", { d: `M0,${middle(j)} C${wide},${middle(j)} ${wide},${below} 0,${below}`, "stroke-width": part * high });
+      });
+      this.parts[`arcs${h}`].firstChild.replaceChildren(...paths);
     }
 
     // put everything in its place; what was not there appears in it, and the rest moves to it
@@ -294,10 +311,11 @@ attnbook.define("heads", ({ Interactive, element, range, fixed, lowered }) => {
           const key = this.half("k", h, j);
           const part = weights[h][this.word][j];
           write(`k${h}${j}`, key, (i) => (this.step === WEIGH && query[i] * key[i] > 0 ? 55 : null));
-          write(`v${h}${j}`, this.half("v", h, j), () => (this.step >= AVERAGE ? 55 * part : null));
+          const value = this.half("v", h, j);
+          write(`v${h}${j}`, value, (i) => (this.step >= AVERAGE ? (value[i] ? 8 + 62 * part : 3) : null));
           this.parts[`weight${h}${j}`].firstChild.textContent = `${fixed(part)}${this.step > WEIGH ? " ×" : ""}`;
           this.parts[`weight${h}${j}`].style.setProperty("--part", part);
-          this.parts[`word${h}${j}`].classList.toggle("own", j === this.word);
+          for (const name of "word k v".split(" ")) this.parts[`${name}${h}${j}`].classList.toggle("own", j === this.word);
         });
       });
       const joined = rows.joined[this.word];

@@ -46,6 +46,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       const { tokens, order, heard } = this.data;
       const many = tokens.length;
       this.first = range(many);
+      this.largest = {};
       this.order = heard || still() ? order : this.first; // the token at each place
       this.picked = this.order.indexOf(0); // the place whose ribbons stand out and whose token the buttons move
       if (heard) {
@@ -59,10 +60,6 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
           this.positions = on;
           this.draw();
         });
-        this.largest = [true, false].reduce((most, on) => { // of both, so that the scale changes seldom
-          this.positions = on;
-          return this.most(most, [this.layer(this.first)]);
-        }, 0);
       }
       this.halves = [0, 1].map((below) => this.half(below));
       this.joins = this.first.map(() => shape("path", { class: "join" }));
@@ -113,10 +110,6 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       const weights = x.map((query) => softmax(x.map((key) => dot(query, key) / Math.sqrt(query.length))));
       return { weights, outputs: weights.map((shares) =>
         x[0].map((_, feature) => dot(shares, x.map((value) => value[feature])))) };
-    }
-
-    most(least, layers) {
-      return Math.max(least, ...layers.flatMap(({ outputs }) => outputs.flat().map(Math.abs)));
     }
 
     key(event, place) {
@@ -212,7 +205,8 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       const hue = (node, token) => node.style.setProperty("--of", `var(--${HUES[token % HUES.length]})`);
       const places = this.first.map((token) => this.order.indexOf(token));
       const kept = this.kept(layers, places);
-      if (!heard) this.largest = this.most(this.largest, layers);
+      const scale = this.positions ? "with" : "without"; // of bars, which grows if it must
+      if (!heard) this.largest[scale] = Math.max(this.largest[scale] ?? 0, ...layers.flatMap(({ outputs }) => outputs.flat().map(Math.abs)));
       this.halves.forEach(({ columns, ways }, below) => {
         const order = orders[below];
         const { weights, outputs } = layers[below];
@@ -245,7 +239,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
             const chip = element("div", { class: "chip" }, tokens[other]);
             hue(chip, other);
             return chip;
-          }).concat(place ? [] : element("div", {}, "nobody")) : [this.bars(outputs[place], below && differs && layers[0].outputs[token])]));
+          }).concat(place ? [] : element("div", {}, "nobody")) : [this.bars(outputs[place], this.largest[scale], below && differs && layers[0].outputs[token])]));
         });
       });
       this.joins.forEach((join, token) => {
@@ -267,8 +261,8 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
     }
 
     // an output as bars, and as an outline where it was another one
-    bars(output, before) {
-      const x = (number) => 50 + 48 * number / this.largest;
+    bars(output, largest, before) {
+      const x = (number) => 50 + 48 * number / largest;
       const draw = (numbers, name) => numbers.map((number, feature) => shape("rect", { class: name, x: Math.min(50, x(number)),
         width: Math.abs(x(number) - 50), y: LINE * feature + 2, height: LINE - 4 }));
       return shape("svg", { viewBox: `0 0 100 ${LINE * output.length}`, preserveAspectRatio: "none" },

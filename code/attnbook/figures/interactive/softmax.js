@@ -251,8 +251,8 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
       const { factor } = this.now;
       const all = range(321).map((n) => largest * (n / 160 - 1));
       const seen = all.filter((score) => Math.abs(this.part(score)) <= top && y(this.part(score)) <= BASE + 4);
-      const called = seen.findLast((score) => this.part(score) <= 0.8 * top) ?? 0;
-      const beside = called < largest - 0.5; // the curve, not above it
+      const called = seen.findLast((score) => y(this.part(score)) >= TOP + 8) ?? 0;
+      const beside = called < largest - 0.5; // the curve's upper end, above the largest bar's number; else above the curve
       const name = factor === 1 ? "score" : `${Number(factor.toFixed(2))}·score`;
       return [
         ...words.flatMap((word, i) => {
@@ -270,7 +270,7 @@ attnbook.define("softmax", ({ Interactive, element, shape, range, sum, fixed }) 
           shape("path", { class: "rule", d: `M${x(score)},${zero} v5` }),
           text(x(score), BASE + 18, "", String(score).replace("-", "−"))]),
         shape("path", { class: "curve", d: `M${seen.map((score) => `${x(score)},${y(this.part(score))}`).join(" L")}` }),
-        text(beside ? x(called) + 9 : end, y(this.part(called)) + (beside ? 5 : -9), `called ${beside ? "start" : "end"}`,
+        text(beside ? x(called) + 9 : end, beside ? TOP + 13 : y(this.part(called)) - 9, `called ${beside ? "start" : "end"}`,
           ...this.rule.called(name)),
       ];
     }

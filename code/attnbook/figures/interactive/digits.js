@@ -13,9 +13,9 @@ attnbook.define("digits", ({ Interactive, shape, range, fixed }) => {
     static STYLE = `
       svg text { fill: var(--soft); text-anchor: middle; }
       svg .start { text-anchor: start; }
-      svg .title { fill: var(--ink); font-size: 15px; font-weight: 600; }
+      svg .title { fill: var(--ink); font-size: 15px; font-weight: 600; paint-order: stroke; stroke: var(--paper); stroke-width: 5px; }
       .zero { fill: var(--hover); } .one { fill: var(--soft); }
-      .flipped { stroke: var(--wrong); stroke-width: 3; }
+      .flipped { stroke: var(--ink); stroke-width: 3; }
       svg .value { fill: var(--ink); font-size: 15px; font-weight: 600; } svg .value.in { fill: var(--paper); }
       .axis { stroke: var(--line); } .wave { fill: none; stroke: var(--other); stroke-width: 2; }
       .dot, .bar { fill: var(--other); } .dot { stroke: var(--paper); stroke-width: 2; }
@@ -61,7 +61,6 @@ attnbook.define("digits", ({ Interactive, shape, range, fixed }) => {
       const row = (i) => TOP + (i + 0.5) * CELL;
       const lane = (i) => WAVES + (i + 0.5) * BAND;
       this.picture.replaceChildren(
-        text(left, 16, "Binary digits jump", "title start"), text(left, WAVES - 8, "Waves glide", "title start"),
         ...names(row), ...names(lane),
         ...range(ROWS).flatMap((i) => range(LAST + 1).map((p) => shape("rect", { class: digit(i, p) ? "one" : "zero",
           x: x(p) - wide / 2 + 1, y: row(i) - CELL / 2 + 1, width: wide - 2, height: CELL - 2, rx: 2 }))),
@@ -70,6 +69,7 @@ attnbook.define("digits", ({ Interactive, shape, range, fixed }) => {
           shape("path", { class: "wave", d: `M${range(8 * LAST + 1).map((n) => `${x(n / 8)},${lane(i) - HIGH * wave(i, n / 8)}`).join(" L")}` }),
           shape("circle", { class: "dot", r: 5, cx: x(this.at), cy: lane(i) - HIGH * wave(i, this.at) })]),
         shape("rect", { class: "marker", x: x(this.at) - wide / 2, y: TOP - 3, width: wide, height: low - TOP + 6, rx: 4 }),
+        text(left, 16, "Binary digits jump", "title start"), text(left, WAVES - 8, "Waves glide", "title start"),
         ...range(LAST + 1).filter((p) => p === now || (wide > 20 || p % 5 === 0) && Math.abs(p - now) * wide > 14).map((p) =>
           text(x(p), low + 20, String(p), p === now ? "here" : "")),
         ...range(ROWS).flatMap((i) => { // what they are at the marker: a digit turns over, and a bar grows

@@ -17,7 +17,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       .word { fill: var(--soft); } .position { fill: var(--other); } .sum { fill: var(--ink); }
       .room .right { text-anchor: end; }
       .middle { text-anchor: middle; }
-      .room .right, .verdict { stroke: var(--paper); stroke-width: 5px; paint-order: stroke; }
+      .room :is(.right, .over), .verdict { stroke: var(--paper); stroke-width: 5px; paint-order: stroke; }
       .zero, .bracket { fill: none; stroke: var(--line); }
       .bracket { stroke: var(--ink); stroke-width: 1.5; }
       .verdict { font-weight: 600; text-anchor: middle; }
@@ -136,7 +136,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
       const { narrow, width, top, end, rows, up, low, y } = this.place;
       const ends = { position: UNIT, word: UNIT, sum: up };
       const lines = (x, y) => [["sine", x], ["cosine", x + 62]].flatMap(([name, x]) => [
-        shape("path", { class: `wave ${name}`, d: `M${x},${y - 4} h22` }), this.text(x + 26, y, name)]);
+        shape("path", { class: `wave ${name}`, d: `M${x},${y - 4} h22` }), this.text(x + 26, y, name, "soft over")]);
       const slow = this.features.length - 1;
       return [
         ...(narrow ? [...lines(0, top - 8), this.text(width, top - 8, "fast: tells neighbours apart", "soft right"),
@@ -145,7 +145,7 @@ attnbook.define("waves", ({ Interactive, element, shape, range, fixed }) => {
             this.text(0, y(i, 0) - 3, TELLS[k][0], "name position"), this.text(0, y(i, 0) + 14, TELLS[k][1])]),
           this.text(0, rows.sum + 24, "what attention gets")]),
         ...Object.entries(KINDS).map(([kind, name]) => this.text(0, rows[kind] + (narrow ? -ends[kind] - 8 : 5), name,
-          `name ${kind}`))];
+          `name over ${kind}`))];
     }
 
     // the bars of one vector about the middle x

@@ -52,6 +52,7 @@ attnbook.define("shapes", (shared) => {
 
     build() {
       const { tokens, most, first } = this.data;
+      this.tokens = tokens.map((token) => token.replace(/_(\d)$/, (_, index) => "₀₁₂₃₄₅₆₇₈₉"[index])); // a_2 with its index
       [this.chosen, this.entry] = ["scores", first.entry];
       this.sizes = this.now = { L: first.L, d: first.d }; // now has parts of a row, on the way
       this.player = this.button("play", () => (this.run ? this.stop() : this.play(STAGES)));
@@ -257,7 +258,7 @@ attnbook.define("shapes", (shared) => {
     rows() {
       const [{ values }, name] = [this, this.lit()];
       const [[i, j], [of, , , left, above]] = [this.at(name), MATRICES[name]];
-      const whose = (place) => (this.wide ? `, ${this.data.tokens[place]}` : "");
+      const whose = (place) => (this.wide ? `, ${this.tokens[place]}` : "");
       const row = (from, numbers = values[from][i], word = whose(i)) =>
         ({ name: plain(from) + word, of: MATRICES[from][0], values: numbers });
       if (name === "weights") return [row("scores"), { ...row(name), name: "softmax" }];
@@ -326,7 +327,7 @@ attnbook.define("shapes", (shared) => {
           { class: "letter", "text-anchor": "end" })];
       });
       const row = ["x", "Q again", "weights"].map((name) => bands[name]?.[0]).find((at) => at >= 0);
-      const words = this.wide ? this.data.tokens.slice(0, L).map((token, i) => text(token, x.x - 6,
+      const words = this.wide ? this.tokens.slice(0, L).map((token, i) => text(token, x.x - 6,
         x.y + (i + 0.5) * this.side + 4, { class: i === row && "asks", "text-anchor": "end" })) : [];
       const level = scores.y + scores.h / 2;
       const [start, end] = [scores.x + scores.w + 5, weights.x - 5];
@@ -347,7 +348,7 @@ attnbook.define("shapes", (shared) => {
     }
 
     explain() {
-      const [{ L, d }, { tokens }, name] = [this.sizes, this.data, this.chosen];
+      const [{ L, d }, tokens, name] = [this.sizes, this.tokens, this.chosen];
       const said = this.sized(name);
       if (this.old) {
         const more = this.old.L < L || this.old.d < d ? "more" : "fewer";

@@ -41,6 +41,8 @@ attnbook.define("hero", (shared) => {
         .frame { padding: 1rem .8rem; }
         .text { min-height: 21.8rem; }
         .break { min-height: 2.75rem; }
+        .row { font-size: clamp(.8rem, calc((100cqi - 5.6rem) / var(--ems)), 2rem); } .end small { display: none; }
+        .chip { padding-inline: .4em; } /* so that no chip falls on the shares below the first row */
         .about { flex-wrap: wrap; justify-content: center; gap: .3rem; text-align: center; }
       }
       @container page (max-width: 21rem) {

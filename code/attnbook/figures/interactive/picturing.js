@@ -219,7 +219,7 @@ attnbook.picturing.STYLE ??= attnbook.writing.LOOK + `
   .name.says, .french { grid-row: 5; }
   .name.says { color: var(--query); }
   .name.says.off b { color: var(--wrong); }
-  .end { text-align: center; line-height: 1.1; } .end small { display: block; font-size: max(.5em, 11px); }
+  .end { text-align: center; line-height: 1.1; } .end small { display: block; font-size: max(.5em, 12px); }
   .text > svg { position: absolute; inset: 0; height: 100%; pointer-events: none; }
   .row { align-content: flex-start;
     font-size: clamp(.95rem, calc((100cqi - 7.2rem) / var(--ems)), 2rem); }

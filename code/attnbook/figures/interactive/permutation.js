@@ -292,7 +292,7 @@ attnbook.define("permutation", ({ Interactive, element, shape, range, dot, softm
       const has = (order) => `“${tokens[order[place]]}” has heard ${listed(order.slice(0, place).map((token) => tokens[token]))}`;
       const same = tokens.filter((_, token) => kept[token]);
       return this.step < tokens.length ? `Place ${this.step}: ${has(this.first)} above, and ${has(this.order)} below.`
-        : `At the end, ${same.length ? listed(same) : "no word"} has heard the same words in both orders.`;
+        : `At the end, ${same.length ? listed(same) : "no word"} ${same.length > 1 ? "have" : "has"} heard the same words in both orders.`;
     }
 
     numbers() {

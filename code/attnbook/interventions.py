@@ -329,8 +329,8 @@ def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None
 
     ========================================================  =====================================
     ``divisor``                                               ``"off"``, ``"sqrt(d_model)"``
-    ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, ``"first"`` (all on the
-    ``cross_weights``                                         first token), ``"off"`` (no attention)
+    ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, or no attention, by
+    ``cross_weights``                                         ``"off"``
     ``encoder_heads_off``, ``decoder_heads_off``,             heads that are removed, counted from 0
     ``cross_heads_off``
     ``source_positions``, ``target_positions``                ``"off"``, ``"shuffled"``
@@ -366,7 +366,6 @@ def _switch(
         layers = attentions[place]
         choices = {
             "uniform": lambda: attention_weights(*layers, change=uniform),
-            "first": lambda: attention_weights(*layers, change=on_token(0)),
             "off": lambda: without(*layers),
         }
     elif name in ("source_positions", "target_positions"):

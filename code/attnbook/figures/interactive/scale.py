@@ -19,11 +19,11 @@ def scale(
     """Scores and weights of one query as features are added, undivided and divided by √d.
 
     The reader slides d through the powers of two from 2 up to the length of the vectors; d
-    means their first d features. Scores are walks from feature to feature, between the curves of
-    plus and minus the root, which a cut ends at d. Beside the cut are the weights that softmax
-    makes of them, in the order of the scores. The walks of the other draws are grey. A button
-    raises the best score by 1; dashed bars are the weights before that. The table has the size of
-    softmax's Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ).
+    means their first d features. Scores are walks from feature to feature, which spread like the
+    curves of plus and minus the root, and which a cut ends at d. Beside the cut are the weights
+    that softmax makes of them, in the order of the scores. The walks of the other draws are grey.
+    A button raises the best score by 1; dashed bars are the weights before that. The table has the
+    size of softmax's Jacobian, the root of the sum of its squared entries wᵢ ([i = j] − wⱼ).
 
     ``query`` and ``key`` are some draws, which a button shows one after the other: in each, one
     query and its 2 to 12 keys. ``alt`` says what can be seen.

@@ -84,16 +84,16 @@ window.attnbook.translator ??= (() => {
 
   // ------------------------------------------------------------------ interventions.py
 
-  // what stands in the place of the learned weights: equal ones, or all on the first token
+  // what stands in the place of the learned weights: equal ones
   function attentionWeights(learned, allowed, change) {
-    if (change !== "uniform" && change !== "first") return learned;
+    if (change !== "uniform") return learned;
     const weights = zeros(learned);
     for (let i = 0; i < learned.rows; i++) {
       const parts = row(weights, i);
       let count = 0;
       for (let j = 0; j < parts.length; j++) count += allowed(i, j);
       for (let j = 0; j < parts.length; j++)
-        parts[j] = !allowed(i, j) ? 0 : change === "first" ? j === 0 : 1 / count;
+        parts[j] = allowed(i, j) ? 1 / count : 0;
     }
     return weights;
   }

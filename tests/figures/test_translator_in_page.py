@@ -19,14 +19,14 @@ PLACES = ("encoder", "decoder", "cross")
 SINGLE = [
     {},
     *({"divisor": value} for value in ("off", "sqrt(d_model)")),
-    *({f"{p}_weights": value} for p in PLACES for value in ("uniform", "first", "off")),
+    *({f"{p}_weights": value} for p in PLACES for value in ("uniform", "off")),
     *({f"{p}_heads_off": [h]} for p in PLACES for h in range(4)),
     *({f"{s}_positions": value} for s in ("source", "target") for value in ("off", "shuffled")),
     *({part: "off"} for part in ("causal_mask", "residual", "norm", "feed_forward")),
 ]
 TOGETHER = [
     {"divisor": "off", "decoder_weights": "uniform", "causal_mask": "off"},
-    {"encoder_weights": "first", "cross_heads_off": [0, 3], "target_positions": "shuffled"},
+    {"encoder_weights": "uniform", "cross_heads_off": [0, 3], "target_positions": "shuffled"},
     {"source_positions": "off", "target_positions": "off"},
     {"residual": "off", "norm": "off"},
     {"cross_weights": "uniform", "cross_heads_off": [1], "feed_forward": "off"},

@@ -325,12 +325,13 @@ def shuffled_positions(*within: nn.Module, order: Sequence[int]) -> Iterator[Non
 def broken(model: Transformer, **switches: str | Sequence[int]) -> Iterator[None]:
     """Set the switches of the figure ``interactive.break_translator`` on a Transformer.
 
-    ``broken(model, divisor="off", cross_heads_off=[1, 2])``. With none given, nothing changes.
+    ``broken(model, divisor="off", cross_heads_off=[1, 2])``. With none given, nothing changes. The
+    laboratory asks for ``"first"`` as well, which the figure does not have.
 
     ========================================================  =====================================
     ``divisor``                                               ``"off"``, ``"sqrt(d_model)"``
-    ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, or no attention, by
-    ``cross_weights``                                         ``"off"``
+    ``encoder_weights``, ``decoder_weights``,                 ``"uniform"``, ``"first"`` (all on the
+    ``cross_weights``                                         first token), ``"off"`` (no attention)
     ``encoder_heads_off``, ``decoder_heads_off``,             heads that are removed, counted from 0
     ``cross_heads_off``
     ``source_positions``, ``target_positions``                ``"off"``, ``"shuffled"``
@@ -366,6 +367,7 @@ def _switch(
         layers = attentions[place]
         choices = {
             "uniform": lambda: attention_weights(*layers, change=uniform),
+            "first": lambda: attention_weights(*layers, change=on_token(0)),
             "off": lambda: without(*layers),
         }
     elif name in ("source_positions", "target_positions"):

@@ -8,10 +8,10 @@ from playwright.sync_api import Page, sync_playwright
 
 from attncourse import UsageError
 
-# The first is Chromium without windows, which needs a sixth less time. Where there is none of
-# these, Playwright starts a browser of its own, if it has one.
-PROGRAMS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
-CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
+# Playwright starts a browser of its own, if it has one, where there is none of these.
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 
 @contextmanager
